@@ -30,7 +30,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def dynamodb_endpoint() -> Iterator[str]:
-    """The address of a DynamoDB Local; of a moto if there is none and none is required."""
+    """The address of a DynamoDB Local; of an engine if there is none and none is required."""
     with any_dynamodb() as endpoint:
         yield endpoint
 

@@ -66,13 +66,19 @@ ROOMS["forklore.porting"] = {
 ROOMS["forklore.porting.opening"] = ROOMS["forklore.porting"] | {"forklore.embedded", "botocore"}
 ROOMS["forklore.embedded"] = {
     *("forklore.embedded", "forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain"),
-    *("forklore.events", "forklore.errors", "botocore", "moto"),
+    *("forklore.events", "forklore.errors"),
 }
 ROOMS["forklore.local"] = {
     *("forklore.local", "forklore.embedded", "forklore.aws", "forklore.api", "forklore.credentials"),
-    *("forklore.storage.schema", "forklore.events.event", "forklore.domain", "forklore.errors"),
+    *(
+        "forklore.storage.clients",
+        "forklore.storage.schema",
+        "forklore.events.event",
+        "forklore.domain",
+        "forklore.errors",
+    ),
     "forklore.extras",
-    *("boto3", "botocore", "cryptography", "jwt", "moto", "pydantic", "uvicorn", "werkzeug"),
+    *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
 }
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
@@ -317,9 +323,9 @@ def test_every_import_points_inward() -> None:
             "forklore.usecases.forks",
         ),
         ("forklore.client.http", "from forklore.embedded import service", "forklore.embedded.service"),
-        ("forklore.embedded.store", "from forklore.aws import direct", "forklore.aws.direct"),
-        ("forklore.embedded.store", "import boto3", "boto3"),
-        ("forklore.aws.wiring", "from forklore.embedded import store", "forklore.embedded.store"),
+        ("forklore.embedded.engine", "from forklore.aws import direct", "forklore.aws.direct"),
+        ("forklore.embedded.engine", "import boto3", "boto3"),
+        ("forklore.aws.wiring", "from forklore.embedded import engine", "forklore.embedded.engine"),
         ("forklore.adapters.strands", "from forklore.domain import ids", "forklore.domain.ids"),
         ("forklore.adapters.strands", "from forklore.api import operations", "forklore.api.operations"),
         ("forklore.adapters.strands", "from forklore.cli import main", "forklore.cli.main"),
@@ -411,10 +417,10 @@ def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
         "forklore.client.transports.http": "import anyio\nimport httpx2\nfrom forklore.client import calls",
         "forklore.client.opening": "if TYPE_CHECKING:\n    import httpx2",
         "forklore.client.transports.in_process": "from forklore.embedded.service import EmbeddedService",
-        "forklore.embedded.store": "from moto.dynamodb import responses\nfrom forklore.storage import schema",
+        "forklore.embedded.engine": "import sqlite3\nfrom forklore.storage import schema",
         "forklore.adapters.strands": "import strands\nfrom forklore import Forklore, client",
         "forklore.cli.main": "import rich\nfrom forklore.client import http\nimport forklore.fsck",
-        "forklore.local.server": "from forklore.embedded import store",
+        "forklore.local.server": "from forklore.embedded import engine",
         "forklore.local.functions": "from forklore.aws import handlers\nfrom forklore.storage import schema",
     }.items():
         write(tmp_path, module, source)

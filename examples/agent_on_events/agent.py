@@ -104,9 +104,9 @@ def _answer(chat: Conversation, asked: Sequence[str], event_id: str) -> str:
         except ConflictError as error:
             if error.reason == "key_in_use":  # the same, more than 24 hours ago
                 break
-            if error.reason != "stale":
+            if error.reason not in ("stale", "context_moved"):
                 raise
-            # Somebody has spoken meanwhile, so the memory may have changed: read it again.
+            # Somebody has spoken or remembered meanwhile: read both again.
     known = _entry_of(chat, key)
     if known is None:
         raise RuntimeError("the conversation moves too fast; the event comes again")

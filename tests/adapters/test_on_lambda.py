@@ -22,7 +22,7 @@ from tests.adapters.test_strands_agent import (
     test_an_agent_with_a_tool_an_interruption_a_fork_and_a_window as test_strands,
 )
 from tests.client.here import InvokesHere
-from tools.harness.gateway import table_on_moto
+from tools.harness.gateway import table_in_memory
 
 __all__ = [
     "test_async_langgraph",
@@ -49,5 +49,5 @@ class OnLambda(Service):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield OnLambda("Lambda", None, tmp_path_factory.mktemp("data"), InvokesHere(template))

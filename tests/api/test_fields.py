@@ -38,7 +38,7 @@ from tests.aws.world import (
     show,
     show_transfer,
 )
-from tools.harness.gateway import Answer, Gateway, opened_anew, table_on_moto
+from tools.harness.gateway import Answer, Gateway, opened_anew, table_in_memory
 
 Json = Any
 
@@ -74,6 +74,7 @@ VALUES: Mapping[str, Json] = {
     "newOwnerUserId": "will",
     "resetMetrics": False,
     "promote": True,
+    "basedOnEntryId": "<latest>",
     "count": 2,
     "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
 }
@@ -181,8 +182,13 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
 
 A search finds an entry by its `indexedContent`: tests/aws/test_search.py.
 """
-UNSEEN = {("mergeConversation", "afterEntryId"), ("copyConversation", "upToEntryId")}
-"""What they leave out is seen by tests/usecases/test_merging.py and test_copying.py."""
+UNSEEN = {
+    ("mergeConversation", "afterEntryId"),
+    ("copyConversation", "upToEntryId"),
+    ("syncContext", "basedOnEntryId"),
+}
+"""What they leave out or refuse is seen by test_merging.py, test_copying.py and test_context.py in
+tests/usecases."""
 
 
 def value_of(name: str, schemas: list[Json]) -> Json:
@@ -202,7 +208,7 @@ def value_of(name: str, schemas: list[Json]) -> Json:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         assert world.send(append({**SAID, "key": VALUES["atKey"]})).status == 201
         yield world
@@ -220,7 +226,10 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT)
     query = "userId=will" if "userId" in operation.query_names else ""
-    return world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
+    answer = world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
+    if answer.json.get("channel") == "context" and answer.json["conversationId"] == ROOT:
+        world.made["latest"] = answer.json["id"]
+    return answer
 
 
 def _agent(case: Case) -> str | None:
@@ -332,6 +341,7 @@ def test_the_cases_send_every_field_of_every_body(operation: Operation) -> None:
         ),
         (entry_requests.EntryFields, entry_requests.AppendEntry, set()),
         (entry_requests.EntryFields, entry_requests.SyncContext, {"epoch", "indexedContent", "key", *MERGED}),
+        (entry_requests.PresentContext, entry_requests.SyncContext, set()),
     ],
 )
 def test_a_field_is_taken_by_all_that_describe_the_same(

@@ -31,7 +31,7 @@ from tests.aws.world import (
     share,
 )
 from tests.functions.story import read_event
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 OWN_CURSORS = [one for one in LISTS if "beforeCursor" not in one.query_names]
@@ -77,7 +77,7 @@ def world() -> Iterator[World]:
 
     Two pages are left of each list with cursors.
     """
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         world.send(append({**NOTED, "epoch": 6}, agent="planner"))
         by_nobody = {**SAID, "startedByConversationId": ROOT}

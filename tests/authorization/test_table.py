@@ -12,7 +12,7 @@ import pytest
 from forklore.api import operations
 from tests.functions.story import read_event
 from tests.reliability.figures import Measure
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 TABLE = Path(__file__).with_name("table.txt")
 USERS = {
@@ -187,7 +187,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
 
 

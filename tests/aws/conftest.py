@@ -6,16 +6,15 @@ import pytest
 
 from tests.aws.world import World
 from tests.reliability.conftest import measure
-from tests.support.tables import moto
-from tools.harness.gateway import Gateway, stored, table_on_moto
+from tools.harness.gateway import Gateway, stored, table_in_memory
 
-__all__ = ["measure", "moto"]
+__all__ = ["measure"]
 
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
     """A gateway that sends requests to the functions. Their table is empty at the start."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template)
 
 

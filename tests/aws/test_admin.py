@@ -31,7 +31,7 @@ from tests.aws.world import (
     show,
 )
 from tests.support.lines import Lines
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 
 ADMIN = "/v1/admin/conversations"
 CHILD = "00000000-0000-4000-8000-0000000000c1"
@@ -52,7 +52,7 @@ BODIES = {"adminSearchConversations": {"query": "x"}, "adminEraseUser": {"userId
 def gateway() -> Iterator[Gateway]:
     """The functions, for users who include an auditor, an admin and an indexer."""
     roles = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude", "FORKLORE_INDEXERS": "ines"}
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template, **roles)
 
 

@@ -292,6 +292,13 @@ BAD_FIELDS = [
     bad("append: unknown in one of several", append({"entries": [PLAIN, {**PLAIN, "id": FRESH}]})),
     bad("append: a fork in one of several", append({"entries": [{**PLAIN, "forkedAtConversationId": ROOT}]})),
     bad("fork: unknown", fork({"entryId": "<first>"})),
+    bad(
+        "context: based on 1001 characters",
+        append(
+            {**SAID, "context": {"contentType": "c", "content": [], "basedOnEntryId": "x" * 1001}},
+            agent="coder",
+        ),
+    ),
     bad("summary: of another tree", append({**PLAIN, "mergedFromConversationId": BOUND})),
     bad("summary: of nobody's", append({**PLAIN, "mergedFromConversationId": FRESH})),
     bad("summary: no id", append({**PLAIN, "mergedFromConversationId": ""})),

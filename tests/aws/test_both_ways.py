@@ -9,7 +9,7 @@ import pytest
 from forklore.api import operations
 from tests.aws.direct import Direct
 from tests.aws.story import STORY, Ask, Step, tell
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 Told = list[tuple[Step, int, Any]]
@@ -86,7 +86,7 @@ def test_the_story_uses_every_operation() -> None:
 @pytest.fixture(scope="module")
 def http() -> Told:
     """The story, told by HTTP."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         return tell(by_http(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")))
 
 
@@ -94,7 +94,7 @@ def http() -> Told:
 def test_every_operation_answers_the_same_by_http_and_by_direct_invocation(
     monkeypatch: pytest.MonkeyPatch, http: Told, way: str
 ) -> None:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
         direct = directly(Direct(template), as_text=way == "text")
         told = tell(query_as_text(direct) if way == "strings" else direct)

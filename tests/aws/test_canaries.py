@@ -18,7 +18,7 @@ from tests.aws.world import conversation_id
 from tests.functions.story import read_event
 from tests.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
-from tools.harness.gateway import AGENTS, Gateway, table_on_moto
+from tools.harness.gateway import AGENTS, Gateway, table_in_memory
 
 CANARY = "canary-9c41"
 NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'
@@ -112,7 +112,7 @@ def told() -> dict[str, tuple[list[tuple[Step, int, Any]], Lines]]:
     """The answers and the log lines of the story, plain and with canaries, by both transports."""
     found = {}
     for name in ("http", "direct", "sown http", "sown direct"):
-        with table_on_moto() as template, reading_lines() as lines, pytest.MonkeyPatch.context() as patched:
+        with table_in_memory() as template, reading_lines() as lines, pytest.MonkeyPatch.context() as patched:
             patched.setenv("FORKLORE_DIRECT_ROLES", "allowed")
             gateway, direct = (
                 Gateway(template, FORKLORE_ADMINS="adam*", FORKLORE_AUDITORS="aude*"),
@@ -169,7 +169,7 @@ def test_no_id_and_no_key_of_a_plain_request_is_logged(told: Any) -> None:
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template, FORKLORE_AUDITORS="aude")
 
 

@@ -12,7 +12,7 @@ from forklore.aws.wiring import open_table
 from tests.aws.direct import Direct
 from tests.aws.test_direct import BUS
 from tests.aws.world import FRESH, PLAIN, ROOT, World
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 from tools.harness.wire import Wire
 
 WRITE = "TransactWriteItems"
@@ -21,7 +21,7 @@ ANN = {"userId": "ann"}
 
 @pytest.fixture
 def direct() -> Iterator[Direct]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         World(Gateway(template))
         yield Direct(template)
 

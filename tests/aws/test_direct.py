@@ -14,7 +14,7 @@ from forklore.domain.jsontext import DEPTH_MAX
 from tests.aws.direct import Direct
 from tests.aws.world import CONVERSATIONS, FRESH, ROOT, SAID, World, conversation_id
 from tests.support.lines import Lines
-from tools.harness.gateway import Gateway, stored, table_on_moto
+from tools.harness.gateway import Gateway, stored, table_in_memory
 
 ANN = {"userId": "ann"}
 BUS = {
@@ -34,7 +34,7 @@ DEEP = 900
 @pytest.fixture(scope="module")
 def open_direct() -> Iterator[Direct]:
     """Invokes the function, for requests that may change the table."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         World(Gateway(template))
         yield Direct(template)
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from forklore.api import conversation_requests, entry_requests, naming, operations, results
 from forklore.api.operation import Operation
 from forklore.api.results import Error
-from forklore.domain.epochs import is_same
+from forklore.domain.epochs import canonical
 from tests.api.samples import bodies_of, edges_of, names_of, schemas_of, words_of
 from tests.aws.world import (
     FOREIGN,
@@ -40,7 +40,7 @@ from tests.aws.world import (
     transfers,
 )
 from tests.domain.builders import examples
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 CASES = 250
 """The number of random requests for each route. Every run sends the same ones."""
@@ -501,7 +501,7 @@ def assert_is_the_context(world: World, ask: Ask, synced: Mapping[str, Any]) -> 
         return
     listed = world.send(entries(query, of=conversation, user=ask.user, agent=ask.agent)).text
     shown = json.loads(listed, parse_float=Decimal)["data"]
-    assert is_same([element for entry in shown for element in entry["content"]], sent)
+    assert canonical([element for entry in shown for element in entry["content"]]) == canonical(sent)
     if synced["entry"] is not None:
         assert exact(listed)["data"][-1] == synced["entry"]
 
@@ -583,7 +583,7 @@ def check(world: World, operation: Operation, ask: Ask) -> int:
 @pytest.fixture
 def fresh_world() -> Iterator[World]:
     """A world on its own table, for the requests of one route."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         world = World(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude"))
         for number in (7, 8):
             world.send(append({**SAID, "startedByConversationId": ROOT}, to=conversation_id(number)))

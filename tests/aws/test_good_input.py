@@ -79,6 +79,12 @@ ENOUGH = {
     "summary: up to an entry": append(
         {**PLAIN, "mergedFromConversationId": FORK, "mergedUpToEntryId": "<first>"}
     ),
+    "context: based on nothing": append(
+        {**SAID, "context": {"contentType": "c", "content": [1], "basedOnEntryId": "none"}}, agent="coder"
+    ),
+    "context: based on 1000 characters": append(
+        {**SAID, "context": {"contentType": "c", "content": [1], "basedOnEntryId": "x" * 1000}}, agent="coder"
+    ),
     "merge: a part": merge(
         {"fromConversationId": ROOT, "afterEntryId": "<first>", "upToEntryId": "<second>"}
     ),

@@ -22,7 +22,7 @@ LIMIT = 200
 
 
 @pytest.fixture(scope="module")
-def store(moto: None) -> Iterator[Store]:
+def store() -> Iterator[Store]:
     with fresh_store("limits") as made:
         yield made
 

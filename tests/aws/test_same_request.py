@@ -24,6 +24,7 @@ SAME = {
     "a null in a batch": (append, {"entries": [PLAIN]}, {"entries": [{**PLAIN, "channel": None}]}),
     "the channel's case": (append, SAID, {**SAID, "channel": "HISTORY"}),
     "the channel's case, to sync": (sync, {**SYNC, "channel": "context"}, {**SYNC, "channel": "Context"}),
+    "what a context is based on": (sync, SYNC, {**SYNC, "basedOnEntryId": "none"}),
     "an epoch's spelling": (append, SPELLED, SPELLED.replace("7", "7.0")),
     "the order of members": (create, {"title": "x", "agentId": "y"}, {"agentId": "y", "title": "x"}),
     "the order of tags": (create, {"tags": {"a": "1", "b": "2"}}, {"tags": {"b": "2", "a": "1"}}),

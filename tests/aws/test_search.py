@@ -22,7 +22,7 @@ from tests.aws.world import (
     find,
 )
 from tests.support.lines import Lines
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 
 ADMIN = SEARCH.replace("/v1/", "/v1/admin/")
 
@@ -30,7 +30,7 @@ ADMIN = SEARCH.replace("/v1/", "/v1/admin/")
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
     """The functions, for users who include an auditor."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template, FORKLORE_AUDITORS="aude")
 
 

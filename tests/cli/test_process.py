@@ -249,7 +249,7 @@ def test_the_help_needs_nothing_heavy_and_little_time() -> None:
     ("missing", "extra", "line"),
     [
         ("typer", "cli", "ls"),
-        ("moto", "local", "--data :memory: ls"),
+        ("pydantic", "local", "--data :memory: ls"),
         ("boto3", "lambda", "--function F ls"),
     ],
 )

@@ -9,7 +9,7 @@ from forklore.client.calls import RawAnswer
 from tests.aws.story import STORY, Step, tell
 from tests.aws.test_both_ways import by_http
 from tests.client.ways import WAYS, Refused, Way, opened, tidy
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 
 ARGUMENTS = {"Idempotency-Key": "idempotency_key", "If-Match": "if_match"}
 """What the client calls the fields that errors name after their headers."""
@@ -19,7 +19,7 @@ NUMBERS = "[1e400,0.1234567890123456789,1180591620717411303424,12345678901234567
 @pytest.fixture(scope="module")
 def told() -> list[tuple[Step, int, Any]]:
     """The story as the functions answer it to HTTP requests, without any client."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         gateway = Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
         ask = by_http(gateway)
 

@@ -1,7 +1,7 @@
 """A program that uses the client, with the types that it gets. Mypy checks it against the wheel."""
 
 from decimal import Decimal
-from typing import Any, assert_type
+from typing import assert_type
 
 from forklore import (
     ApiError,
@@ -10,6 +10,7 @@ from forklore import (
     ConflictError,
     Conversation,
     Forklore,
+    Memory,
     role_of,
     text_of,
 )
@@ -45,7 +46,7 @@ def talk(url: str) -> list[str | None]:
         except ApiError as error:
             assert_type(error.status, int | None)
         assert_type(fl.api.update_conversation(chat.id, title=None).title, str | None)
-        assert_type(chat.context.latest(), list[Any])
+        assert_type(chat.context.latest(), Memory)
         return [f"{role_of(one)}: {text_of(one)}" for one in chat.entries().list(limit=3)]
 
 
@@ -63,3 +64,12 @@ async def talk_later() -> None:
         assert_type(await fl.api.accept_transfer("t"), None)
         local = AsyncForklore.local(user="ann", data="./data")
         await local.aclose()
+
+
+def mistakes(chat: Conversation) -> None:
+    """A type checker finds each of these: it would report an ignored error that there is not."""
+    chat.say("usr", "Hello")  # type: ignore[arg-type]
+    chat.say("user", "Hello", kee="1")  # type: ignore[call-arg]
+    chat.turn("user", "Hello", agent=1)  # type: ignore[call-arg]
+    chat.append([], content_typ="x")  # type: ignore[call-arg]
+    chat.append_all([], key="x")  # type: ignore[call-arg]

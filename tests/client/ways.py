@@ -17,7 +17,7 @@ from forklore.client.errors import InputError
 from forklore.client.values import Value, wire_name
 from tests.aws.story import Step
 from tests.client.here import InvokesHere, served
-from tools.harness.gateway import AGENTS, table_on_moto
+from tools.harness.gateway import AGENTS, table_in_memory
 
 TRANSPORTS, MODES = ("http", "lambda", "process"), ("sync", "asyncio", "trio")
 QUICK = {("http", "sync"), ("lambda", "trio"), ("process", "asyncio")}
@@ -146,7 +146,7 @@ def opened(transport: str, mode: str, environment: pytest.MonkeyPatch) -> Iterat
 
 @contextmanager
 def over_http(kind: Any, environment: pytest.MonkeyPatch) -> Iterator[Callable[[Who], Client]]:
-    with table_on_moto() as template, served(template) as url:
+    with table_in_memory() as template, served(template) as url:
 
         def of(who: Who) -> Any:
             user, agent, _ = who
@@ -157,7 +157,7 @@ def over_http(kind: Any, environment: pytest.MonkeyPatch) -> Iterator[Callable[[
 
 @contextmanager
 def on_lambda(kind: Any, environment: pytest.MonkeyPatch) -> Iterator[Callable[[Who], Client]]:
-    with table_on_moto() as template, environment.context() as inside:
+    with table_in_memory() as template, environment.context() as inside:
         inside.setenv("FORKLORE_DIRECT_ROLES", "allowed")
         boto_client = InvokesHere(template)
         made = kind.on_lambda("AgentFunction", user="nobody", boto_client=boto_client)

@@ -13,7 +13,7 @@ from tests.aws.world import CONVERSATIONS
 from tests.credentials.issuer import USER, Issuer
 from tests.credentials.vectors import BAD, GOOD, Headers, Vector, bearer
 from tests.reliability.figures import Measure
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 COUNT_MIN = 60
 """The number that the check `bad-credentials` of docs/reliability.md promises."""
@@ -22,7 +22,7 @@ ALICE: dict[str, Any] = {"userId": USER, "roles": []}
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template)
 
 

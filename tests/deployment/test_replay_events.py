@@ -16,7 +16,7 @@ from tests.functions.story import read_event
 from tools.deployment import replay_events
 from tools.deployment.replay_events import Clients, replay
 from tools.deployment.template import read_template
-from tools.harness.gateway import PROJECT, table_on_moto
+from tools.harness.gateway import PROJECT, table_in_memory
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 [PUBLISH] = [one for one in TEMPLATE.functions if one.name == "PublishFunction"]
@@ -50,7 +50,7 @@ class Trimmed:
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
-    with table_on_moto():
+    with table_in_memory():
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)

@@ -1,29 +1,29 @@
+"""An engine in a file, which can be closed and opened again."""
+
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from forklore.embedded.journal import Journal
-from forklore.embedded.store import Store
+from forklore.embedded.engine import Engine
+from forklore.embedded.opened import open_database
 
 
 class Kept:
-    """A store in a file, which can be closed and opened again."""
+    """An engine in a folder, which can be closed and opened again."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.journal = Journal(path)
-        self.store = Store(self.journal)
-        self.client: Any = self.store.make_client()
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = open_database(folder)
+        self.client = Engine(self.database)
 
     def again(self) -> "Kept":
-        self.store.close()
-        return Kept(self.path)
+        self.database.close()
+        return Kept(self.folder)
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Kept]:
-    opened = Kept(tmp_path / "forklore.db")
+    opened = Kept(tmp_path)
     yield opened
-    opened.store.close()
+    opened.database.close()

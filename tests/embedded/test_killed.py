@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
-from forklore.embedded.folder import JOURNAL
-from forklore.embedded.journal import Journal
+from forklore.embedded.engine import NAME, Engine
+from forklore.embedded.opened import Opened, open_database
 from forklore.embedded.service import EmbeddedService
-from forklore.embedded.store import NAME, Store
 from tests.reliability.intact import assert_intact
 from tests.support import tables
 from tests.support.processes import PROJECT
@@ -58,11 +57,11 @@ def entries_of(service: EmbeddedService, conversation_id: str) -> dict[str, str]
 
 def check(folder: Path) -> None:
     """Read the file without a worker, and let fsck look at it. A half transaction is a finding."""
-    store = Store(Journal(folder / JOURNAL))
+    database = open_database(folder)
     try:
-        assert_intact(tables.Store(store.make_client(), NAME))
+        assert_intact(tables.Store(Engine(database), NAME, database=database))
     finally:
-        store.close()
+        database.close()
 
 
 @pytest.mark.long
@@ -76,7 +75,7 @@ def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absen
     written = [answer for answer in answers if "entry" in answer]
     for kind in ("entry", "made", "deleted"):
         assert sum(kind in answer for answer in answers) > ROUNDS, kind
-    with EmbeddedService.open(tmp_path) as service:
+    with EmbeddedService(Opened(tmp_path, delete_wait_s=0)) as service:
         for chat in {answer["conversation"] for answer in written}:
             shown = entries_of(service, chat)
             for answer in written:
@@ -95,7 +94,7 @@ def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absen
 def wait_until_settled(service: EmbeddedService) -> None:
     """Wait until the worker has done what the killed processes left."""
     assert service._opened
-    client = service._opened.store.make_client()
+    client = service._opened.engine
     give_up_at = time.monotonic() + 60
     while any(item["PK"]["S"] == "JOB" for item in client.scan(TableName=NAME)["Items"]):
         assert time.monotonic() < give_up_at, "work is left"

@@ -1,45 +1,47 @@
 """What is told of a change is kept with it, waits for its receivers, and is then gone."""
 
 import json
-import logging
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from botocore.exceptions import ClientError
 
-from forklore.embedded.journal import Journal
-from forklore.embedded.outbox import HeldMessages, Message, Outbox, Waiting
-from forklore.embedded.store import TTL, Store
+from forklore.embedded.engine import Engine
+from forklore.embedded.opened import open_database
+from forklore.embedded.outbox import Outbox, Waiting, forget_receivers, note
+from forklore.storage.connection import CallRefused
 from tests.embedded.items import TABLE, key, put
-from tests.embedded.test_store import never, set_text
 
 RECEIVERS = ("a", "b")
 
 
 class Kept:
-    """A store in a file, with an outbox. It can be closed and opened again."""
+    """A folder with an outbox. It can be closed and opened again."""
 
-    def __init__(self, path: Path, receivers: Sequence[str] = RECEIVERS) -> None:
-        self.path = path
-        self.outbox = Outbox(lambda partition, sort: (partition, sort) != ("quiet", "x"), receivers)
-        self.added: list[Waiting] = []
-        self.outbox.added = self.added.extend
-        self.store = Store(Journal(path), outbox=self.outbox)
-        self.client = self.store.make_client()
+    def __init__(self, folder: Path, receivers: Sequence[str] = RECEIVERS) -> None:
+        self.folder = folder
+        self.database = open_database(folder)
+        self.client = Engine(self.database, told=note)
+        self.outbox = Outbox(self.database, folder, receivers)
+
+    def write(self, sort: str, text: str, partition: str = "tree") -> None:
+        put(self.client, partition, sort, text={"S": text})
+
+    def end(self) -> None:
+        self.outbox.close()
+        self.database.close()
 
     def again(self, receivers: Sequence[str] = RECEIVERS) -> "Kept":
-        self.store.close()
-        return Kept(self.path, receivers)
+        self.end()
+        return Kept(self.folder, receivers)
 
     def texts(self, waiting: Sequence[Waiting]) -> list[tuple[str, str]]:
         """Return for each message its receiver, and the text of the item before and after."""
         return [(one.receiver, " > ".join(self.images(one))) for one in waiting]
 
     def images(self, one: Waiting) -> Iterator[str]:
-        record = json.loads(self.store.message(one.number) or "")["dynamodb"]
+        record = json.loads(self.outbox.message(one.number) or "")["dynamodb"]
         assert record["Keys"]["PK"]["S"] == one.tree
         for name in ("OldImage", "NewImage"):
             assert name not in record or record[name].items() >= record["Keys"].items()
@@ -48,77 +50,70 @@ class Kept:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Kept]:
-    opened = Kept(tmp_path / "forklore.db")
+    opened = Kept(tmp_path)
     yield opened
-    opened.store.close()
+    opened.end()
 
 
 def test_each_receiver_is_told_of_each_change_with_both_images(kept: Kept) -> None:
-    put(kept.client, "tree", "x", text={"S": "one"})
-    kept.client.update_item(**set_text("tree", "x", "two"))
-    kept.client.delete_item(TableName=TABLE, Key=key("tree", "x"))
+    kept.write("HEAD#x", "one")
+    kept.write("HEAD#x", "two")
+    kept.write("HEAD#x", "two")  # which changes nothing
+    kept.client.delete_item(TableName=TABLE, Key=key("tree", "HEAD#x"))
+    kept.write("quiet", "one")
 
+    waiting = kept.outbox.fresh()
     expected = ["- > one", "one > two"]  # a removal tells nothing
-    assert kept.texts(kept.added) == [(receiver, text) for text in expected for receiver in RECEIVERS]
-    assert {one.tree for one in kept.added} == {"tree"}
-    assert [one.number for one in kept.added] == sorted({one.number for one in kept.added})
+    assert kept.texts(waiting) == [(receiver, text) for text in expected for receiver in RECEIVERS]
+    assert [one.number for one in waiting] == sorted({one.number for one in waiting})
+    assert kept.outbox.fresh() == []
 
 
 def test_a_record_has_bytes_in_base64_and_the_time_as_lambda_gets_them(kept: Kept) -> None:
-    parts = [
-        {"Put": {"TableName": TABLE, "Item": key("tree", sort) | {"bytes": {"B": b"\x00\xff"}}}}
-        for sort in "xy"
-    ]
-    kept.client.transact_write_items(TransactItems=parts)
-    put(kept.client, "tree", "z", bytes={"B": b"\x00\xff"})
+    put(kept.client, "tree", "GROUP", bytes={"B": b"\x00\xff"})
 
-    records = [json.loads(kept.store.message(one.number) or "")["dynamodb"] for one in kept.added[::2]]
-    assert [record["NewImage"]["bytes"] for record in records] == [{"B": "AP8="}] * 3
-    assert all(abs(record["ApproximateCreationDateTime"] - time.time()) < 60 for record in records)
+    record = json.loads(kept.outbox.message(kept.outbox.fresh()[0].number) or "")["dynamodb"]
+    assert record["NewImage"]["bytes"] == {"B": "AP8="}
+    assert abs(record["ApproximateCreationDateTime"] - time.time()) < 60
 
 
-def test_a_call_that_failed_what_is_not_told_and_what_expired_are_told_to_nobody(kept: Kept) -> None:
-    with pytest.raises(ClientError):
-        kept.client.transact_write_items(
-            TransactItems=[
-                {"Put": {"TableName": TABLE, "Item": key("tree", "x") | {"text": {"S": "one"}}}},
-                never("tree", "y"),
-            ]
-        )
-    put(kept.client, "quiet", "x", text={"S": "one"})
-    assert kept.added == []
-    put(kept.client, "tree", "x", text={"S": "one"}, **{TTL: {"N": "10"}})
-    kept.added.clear()
-    kept.store.expire(20)
+def test_a_call_that_failed_and_what_expired_are_told_to_nobody(kept: Kept) -> None:
+    never = {"Key": key("tree", "y"), "ConditionExpression": "attribute_exists(PK)", "TableName": TABLE}
+    told = {"Put": {"TableName": TABLE, "Item": key("tree", "HEAD#x")}}
+    with pytest.raises(CallRefused):
+        kept.client.transact_write_items(TransactItems=[told, {"ConditionCheck": never}])
+    assert kept.outbox.fresh() == []
+    put(kept.client, "tree", "HEAD#x", ttl={"N": "10"})
+    assert len(kept.outbox.fresh()) == len(RECEIVERS)
+    kept.client.expire(20)
 
-    assert kept.added == []
-    assert not kept.client.get_item(TableName=TABLE, Key=key("tree", "x")).get("Item")
+    assert kept.outbox.fresh() == []
 
 
 def test_what_waits_is_there_after_a_restart_and_what_was_delivered_is_not(kept: Kept) -> None:
-    put(kept.client, "tree", "x", text={"S": "one"})
-    put(kept.client, "other", "x", text={"S": "two"})
-    kept.store.delete_message(kept.added[0].number)
-    kept.store.delete_message(kept.added[0].number)  # again, which changes nothing
-    assert kept.store.message(kept.added[0].number) is None
+    kept.write("HEAD#x", "one")
+    kept.write("HEAD#x", "two", "other")
+    [first, *rest] = kept.outbox.fresh()
+    kept.outbox.delete_message(first.number)
+    kept.outbox.delete_message(first.number)  # again, which changes nothing
+    assert kept.outbox.message(first.number) is None
 
     later = kept.again()
-    left = later.store.left()
-    assert left == kept.added[1:]
-    assert later.texts(left) == [("b", "- > one"), ("a", "- > two"), ("b", "- > two")]
-    put(later.client, "tree", "y", text={"S": "three"})
-    assert later.added[0].number > max(one.number for one in left), "a number was used again"
-    later.store.close()
+    assert later.outbox.fresh() == rest
+    assert later.texts(rest) == [("b", "- > one"), ("a", "- > two"), ("b", "- > two")]
+    later.write("HEAD#y", "three")
+    assert later.outbox.fresh()[0].number > rest[-1].number, "a number was used again"
+    later.end()
 
 
 def test_a_delivered_text_is_in_no_file_of_the_folder(kept: Kept) -> None:
-    put(kept.client, "tree", "x", text={"S": "first"})
-    kept.client.update_item(**set_text("tree", "x", "kept"))
-    for one in kept.added:
-        kept.store.delete_message(one.number)
-    kept.store.close()
+    kept.write("HEAD#x", "first")
+    kept.write("HEAD#x", "kept")
+    for one in kept.outbox.fresh():
+        kept.outbox.delete_message(one.number)
+    kept.end()
 
-    stored = b"".join(file.read_bytes() for file in kept.path.parent.iterdir())
+    stored = b"".join(file.read_bytes() for file in kept.folder.iterdir())
     assert b'"OldImage"' not in stored
     assert b"kept" in stored
 
@@ -126,54 +121,41 @@ def test_a_delivered_text_is_in_no_file_of_the_folder(kept: Kept) -> None:
 def test_what_waits_for_a_receiver_that_is_not_named_again_is_dropped_and_said(
     kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:
-    put(kept.client, "tree", "x", text={"S": "one"})
+    kept.write("HEAD#x", "one")
 
     later = kept.again(["b"])
-    assert later.texts(later.store.left()) == [("b", "- > one")]
+    assert later.texts(later.outbox.fresh()) == [("b", "- > one")]
     assert [(record.message, record.__dict__["dropped"]) for record in caplog.records] == [("not_named", 1)]
-    later.store.close()
+    later.end()
 
 
-def test_without_an_outbox_what_waits_is_left_as_it_is(kept: Kept) -> None:
-    put(kept.client, "tree", "x", text={"S": "one"})
-    kept.store.close()
-    plain = Store(Journal(kept.path))
-    put(plain.make_client(), "tree", "x", text={"S": "two"})
-    plain.close()
+@pytest.mark.failure("failing-receiver")
+def test_another_process_leaves_messages_and_only_one_process_tells(kept: Kept) -> None:
+    other = open_database(kept.folder)
+    put(Engine(other, told=note), "tree", "HEAD#x", text={"S": "one"})
+    assert kept.texts(kept.outbox.fresh()) == [("a", "- > one"), ("b", "- > one")]
+    with pytest.raises(OSError, match="another process tells"):
+        Outbox(other, kept.folder, ["c"])
+    forget_receivers(other, kept.folder)
+    put(Engine(other, told=note), "tree", "HEAD#x", text={"S": "two"})
+    assert len(kept.outbox.fresh()) == 2, "the process that tells is alive"
 
-    later = Kept(kept.path)
-    assert later.texts(later.store.left()) == [("a", "- > one"), ("b", "- > one")]
-    later.store.close()
-
-
-@pytest.mark.failure("failing-receiver", "disk-full")
-def test_when_the_file_cannot_be_written_neither_the_change_nor_its_message_is_there(kept: Kept) -> None:
-    put(kept.client, "tree", "x", text={"S": "one"})
-    other = sqlite3.connect(kept.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(ClientError):
-        put(kept.client, "tree", "x", text={"S": "two"})
+    kept.outbox._lock.close()  # type: ignore[union-attr] # it was killed
+    forget_receivers(other, kept.folder)
+    put(Engine(other, told=note), "tree", "HEAD#x", text={"S": "three"})
+    assert kept.outbox.fresh() == []
     other.close()
-    assert len(kept.added) == len(RECEIVERS)
-    assert kept.store.message(kept.added[0].number) is None, "a store that failed answers nothing more"
-
-    later = kept.again()
-    assert later.texts(later.store.left()) == [("a", "- > one"), ("b", "- > one")]
-    later.store.close()
 
 
-def test_in_memory_what_is_too_much_is_dropped_and_said_once_at_each_end(
-    caplog: pytest.LogCaptureFixture,
+def test_in_memory_what_is_too_much_is_dropped_and_said(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.WARNING)
-    held = HeldMessages(bytes_max=2_000)
-    one = Message("a", "tree", "x" * 100)
-    assert held.add_messages([one, one]) == [1, 2]
-    assert held.add_messages([one, one]) == [], "all or none"
-    assert held.add_messages([one]) == []
+    monkeypatch.setattr("forklore.embedded.outbox.WAITING_MAX", 3)
+    database = open_database(None)
+    outbox, engine = Outbox(database, None, ["a"]), Engine(database, told=note)
+    for number in range(5):
+        put(engine, "tree", "HEAD#x", text={"S": str(number)})
+    numbers = [one.number for one in outbox.fresh()]
+
+    assert [outbox.message(number) is None for number in numbers] == [True, True, False, False, False]
     assert [record.message for record in caplog.records] == ["dropping"]
-    held.delete_message(1)
-    assert [record.message for record in caplog.records] == ["dropping", "dropped"]
-    assert caplog.records[-1].__dict__["dropped"] == 3
-    assert held.add_messages([one]) == [3]
-    assert held.waiting(["a"]) == [Waiting(2, "a", "tree"), Waiting(3, "a", "tree")]

@@ -17,7 +17,6 @@ import pytest
 import forklore
 from forklore.api.operations import ALL
 from forklore.domain.model import Caller
-from forklore.embedded.opened import _SHARED
 from forklore.embedded.service import EmbeddedService
 from tests.embedded.writer import entry
 
@@ -118,26 +117,6 @@ def test_a_bug_is_a_500_and_is_logged_without_content(
     assert "secret" not in answer.text + str(record.__dict__ | {"exc_info": None})
 
 
-@pytest.mark.failure("disk-full")
-def test_a_store_that_cannot_write_is_a_503_at_once(tmp_path: Path) -> None:
-    service = EmbeddedService.open(tmp_path)
-    assert service._opened
-    journal: Any = service._opened.store._journal
-    pages = journal._file.execute("PRAGMA page_count").fetchone()[0]
-    journal._file.execute(f"PRAGMA max_page_count = {pages}")
-    answers = [ask(service, "createConversation", metadata={"note": "x" * 1000})]
-    while answers[-1][0] == 201 and len(answers) < 100:
-        answers.append(ask(service, "createConversation", metadata={"note": "x" * 1000}))
-    assert (answers[-1][0], answers[-1][1]["code"]) == (503, "unavailable")
-    status, answer = ask(service, "listConversations")
-    assert status == 503
-    assert "database or disk is full" in answer["details"]["message"]
-    service.close()
-
-    with EmbeddedService.open(tmp_path) as again:
-        assert ask(again, "createConversation")[0] == 201
-
-
 def test_many_threads_append_to_one_conversation(service: EmbeddedService) -> None:
     chat = ask(service, "createConversation")[1]["id"]
 
@@ -178,7 +157,6 @@ def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(t
         time.sleep(0.05)
 
     assert threading.active_count() <= before
-    assert tmp_path.resolve() not in {folder for _, folder in _SHARED}
     EmbeddedService.open(tmp_path).close()
 
 

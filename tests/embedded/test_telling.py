@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from forklore.domain.model import Caller
+from forklore.embedded import outbox
 from forklore.embedded.opened import Opened
-from forklore.embedded.outbox import Outbox, Waiting
+from forklore.embedded.outbox import Outbox
 from forklore.embedded.service import EmbeddedService
-from forklore.embedded.store import Store
-from forklore.embedded.telling import Telling, is_told
+from forklore.embedded.telling import Telling
 from forklore.events.event import Content, DetailType, Event
 from tests.embedded.test_killed import wait_until_settled
 
+IS_TOLD = outbox.is_told
 ANN, BOB = Caller("ann"), Caller("bob")
 
 
 class World:
-    """A service in memory that tells each change of any item."""
+    """A service in memory that tells each change of any item, also those that tell nothing."""
 
-    def __init__(self) -> None:
-        outbox = Outbox(lambda partition, sort: True, ["receiver"])
-        self.waiting: list[Waiting] = []
-        outbox.added = self.waiting.extend
-        self.store = Store(outbox=outbox)
-        self.service = EmbeddedService(Opened(self.store))
-        self.telling = Telling(self.store, Content.HISTORY)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(outbox, "is_told", lambda _sort: True)
+        opened = Opened(delete_wait_s=0)
+        self.outbox = Outbox(opened.database, None, ["receiver"])
+        self.service = EmbeddedService(opened)
+        self.telling = Telling(opened.table, Content.HISTORY)
 
     def call(self, operation: str, caller: Caller = ANN, **given: Any) -> Any:
         answer = self.service.call(operation, given, caller)
@@ -44,21 +44,20 @@ class World:
     def events(self) -> list[Event]:
         """Return the events since the last call. What `is_told` leaves out must tell nothing."""
         found: list[Event] = []
-        for one in self.waiting:
-            record = self.store.message(one.number)
+        for one in self.outbox.fresh():
+            record = self.outbox.message(one.number)
             assert record
             events = self.telling.events_of(record)
             assert events == self.telling.events_of(record), "the same record tells the same again"
             keys = json.loads(record)["dynamodb"]["Keys"]
-            assert not events or is_told(keys["PK"]["S"], keys["SK"]["S"])
+            assert not events or IS_TOLD(keys["SK"]["S"])
             found += events
-        self.waiting.clear()
         return found
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    opened = World()
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    opened = World(monkeypatch)
     yield opened
     opened.service.close()
 

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from forklore.embedded import worker as module
+from forklore.embedded.engine import NAME
 from forklore.embedded.opened import Opened
 from forklore.embedded.service import EmbeddedService
-from forklore.embedded.store import NAME
-from forklore.embedded.underway import Underway
 from forklore.storage.table import Table
 from forklore.usecases import worker
 from tests.embedded.test_service import ask
@@ -23,13 +22,18 @@ from tests.reliability.intact import assert_intact
 from tests.support import tables
 
 
+def at_once(folder: Path | None = None, *, delete_wait_s: int = 0) -> EmbeddedService:
+    """Return a service that does not keep what was deleted."""
+    return EmbeddedService(Opened(folder, delete_wait_s=delete_wait_s))
+
+
 def opened_of(service: EmbeddedService) -> Opened:
     assert service._opened
     return service._opened
 
 
 def items(service: EmbeddedService) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = opened_of(service).store.make_client().scan(TableName=NAME)["Items"]
+    found: list[dict[str, Any]] = opened_of(service).engine.scan(TableName=NAME)["Items"]
     return found
 
 
@@ -53,7 +57,7 @@ def conversation(service: EmbeddedService, entries: int = 3) -> tuple[str, list[
 
 
 def assert_settled(service: EmbeddedService) -> None:
-    assert_intact(tables.Store(opened_of(service).store.make_client(), NAME), settled=True)
+    assert_intact(tables.Store(opened_of(service).engine, NAME), settled=True)
 
 
 def jobs(service: EmbeddedService) -> list[str]:
@@ -61,7 +65,7 @@ def jobs(service: EmbeddedService) -> list[str]:
 
 
 def test_a_deleted_tree_is_removed() -> None:
-    with EmbeddedService.open(None) as service:
+    with at_once() as service:
         chat, _ = conversation(service)
         assert entries_stored(service) == 3
         assert ask(service, "deleteConversation", conversationId=chat)[0] == 204
@@ -72,7 +76,7 @@ def test_a_deleted_tree_is_removed() -> None:
 
 
 def test_a_removed_branch_is_pruned() -> None:
-    with EmbeddedService.open(None) as service:
+    with at_once() as service:
         chat, made = conversation(service)
         fork = ask(service, "forkConversation", conversationId=chat, atEntryId=made[-1])[1]["id"]
         for at in range(2):
@@ -85,50 +89,26 @@ def test_a_removed_branch_is_pruned() -> None:
         assert_settled(service)
 
 
-def test_nothing_is_removed_while_a_request_runs_that_began_before_the_deletion() -> None:
-    with EmbeddedService.open(None) as service:
+def test_nothing_is_removed_before_the_slowest_request_of_any_process_has_ended() -> None:
+    with at_once(delete_wait_s=2) as service:
         chat, _ = conversation(service)
-        with opened_of(service).underway.request():
-            ask(service, "deleteConversation", conversationId=chat)
-            time.sleep(1)
-            assert entries_stored(service) == 3
+        ask(service, "deleteConversation", conversationId=chat)
+        time.sleep(1)
+        assert entries_stored(service) == 3
         until(lambda: not jobs(service))
-
-
-def test_requests_that_begin_later_are_not_waited_for() -> None:
-    underway, ended = Underway(), threading.Event()
-
-    def later() -> None:
-        with underway.request():
-            ended.wait(60)
-
-    with underway.request():
-        assert not underway.wait_for_earlier(0.01)
-        waiting = threading.Thread(target=lambda: results.append(underway.wait_for_earlier(60)))
-        results: list[bool] = []
-        waiting.start()
-        time.sleep(0.1)
-        other = threading.Thread(target=later)
-        other.start()
-        time.sleep(0.1)
-        assert results == []
-    waiting.join(60)
-    assert results == [True]
-    ended.set()
-    other.join(60)
 
 
 def test_what_is_left_at_closing_is_done_when_the_folder_is_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = EmbeddedService.open(tmp_path)
+    service = at_once(tmp_path)
     chat, _ = conversation(service)
     opened_of(service).worker.stop()
     assert ask(service, "deleteConversation", conversationId=chat)[0] == 204
     assert len(jobs(service)) == 1
     service.close()
 
-    with EmbeddedService.open(tmp_path) as again:
+    with at_once(tmp_path) as again:
         until(lambda: not jobs(again))
         assert entries_stored(again) == 0
         assert_settled(again)
@@ -136,7 +116,7 @@ def test_what_is_left_at_closing_is_done_when_the_folder_is_opened_again(
 
 @pytest.mark.long
 def test_a_job_whose_worker_was_killed_is_done_when_its_lease_has_ended(tmp_path: Path) -> None:
-    service = EmbeddedService.open(tmp_path)
+    service = at_once(tmp_path)
     chat, _ = conversation(service)
     opened_of(service).worker.stop()
     ask(service, "deleteConversation", conversationId=chat)
@@ -145,7 +125,7 @@ def test_a_job_whose_worker_was_killed_is_done_when_its_lease_has_ended(tmp_path
     worker._take_lease(table, message, module.WORK_SECONDS)
     service.close()
 
-    with EmbeddedService.open(tmp_path) as again:
+    with at_once(tmp_path) as again:
         until(lambda: not jobs(again))
 
 
@@ -173,7 +153,7 @@ def test_a_message_that_fails_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "PAUSES", (0.01,) * 4)
-    with EmbeddedService.open(None) as service:
+    with at_once() as service:
         broken = Broken(opened_of(service).table, times=4)
         opened_of(service).worker._table = broken  # type: ignore[assignment]
         chat, _ = conversation(service)
@@ -190,7 +170,7 @@ def test_a_message_that_always_fails_is_given_up_and_others_are_done(
 ) -> None:
     monkeypatch.setattr(module, "PAUSES", (0.01,) * 4)
     caplog.set_level(logging.ERROR)
-    with EmbeddedService.open(None) as service:
+    with at_once() as service:
         opened_of(service).worker.queue.announce(["nonsense"])
         until(lambda: len(caplog.records) == 5)
         chat, _ = conversation(service)
@@ -201,13 +181,13 @@ def test_a_message_that_always_fails_is_given_up_and_others_are_done(
 
 
 def test_delays_are_kept() -> None:
-    with EmbeddedService.open(None) as service:
+    with at_once() as service:
         opened = opened_of(service)
         opened.worker.stop()
         chat, _ = conversation(service)
         ask(service, "deleteConversation", conversationId=chat)
         body = json.loads(sent(service, chat))
-        second = module.Worker(opened.table, opened.underway, expire=opened.store.expire)
+        second = module.Worker(opened.table, delete_wait_s=0)
         started = time.monotonic()
         second.queue.announce([body["groupId"]], delay_s=1)
         until(lambda: entries_stored(service) == 0)
@@ -216,14 +196,14 @@ def test_delays_are_kept() -> None:
 
 
 def test_a_sweep_deletes_what_has_expired(tmp_path: Path) -> None:
-    service = EmbeddedService.open(tmp_path)
-    client = opened_of(service).store.make_client()
+    service = at_once(tmp_path)
+    client = opened_of(service).engine
     over = {"PK": {"S": "IDEM#old"}, "SK": {"S": "IDEM"}, "ttl": {"N": "1"}}
     opened_of(service).worker.stop()
     client.put_item(TableName=NAME, Item=over)
     service.close()
 
-    with EmbeddedService.open(tmp_path) as again:
+    with at_once(tmp_path) as again:
         until(lambda: not items(again))
 
 
@@ -237,7 +217,7 @@ def test_stopping_waits_for_the_job_that_runs(monkeypatch: pytest.MonkeyPatch) -
         done.append("job")
 
     monkeypatch.setattr(worker, "work", slow)
-    service = EmbeddedService.open(None)
+    service = at_once()
     chat, _ = conversation(service, entries=0)
     ask(service, "deleteConversation", conversationId=chat)
     assert running.wait(60)

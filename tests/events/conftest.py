@@ -1,6 +1,7 @@
-"""Fixtures: the real Table on moto, and what was written to it."""
+"""Fixtures: the real Table on an engine, what was written to it, and a bus on moto."""
 
 from tests.events.recording import recorded
-from tests.support.tables import moto, store, table
+from tests.support.others import moto
+from tests.support.tables import store, table
 
 __all__ = ["moto", "recorded", "store", "table"]

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from examples.agent_on_events import agent
@@ -29,9 +28,9 @@ from tests.examples.test_python import InvokedHere
 from tests.local.receiving import wait_until
 from tests.support.tables import Store
 from tools.deployment.loading import load
-from tools.harness.gateway import table_on_moto
+from tools.deployment.template import read_template
+from tools.harness.gateway import PROJECT, store_in_memory
 from tools.harness.local_server import ROOT, environment
-from tools.harness.tables import NAME
 
 EVENTS = 20
 
@@ -96,9 +95,9 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    with table_on_moto() as template:
-        store = Store(boto3.client("dynamodb"), NAME)
-        inner = InvokedHere(Direct(template))
+    with store_in_memory() as opened:
+        store = Store(opened.client, opened.name, database=opened.database)
+        inner = InvokedHere(Direct(read_template(PROJECT / "template.yaml")))
         ann = Forklore.on_lambda("AgentFunction", user="ann", boto_client=inner)
         made = World(Lambda(inner), Recorded(store), store.process(), ann)
         monkeypatch.setattr("boto3.client", lambda service, **_: {"lambda": made.client}[service])

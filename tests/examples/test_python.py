@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.aws.direct import Direct
-from tools.harness.gateway import table_on_moto
+from tools.harness.gateway import table_in_memory
 from tools.harness.local_server import ROOT, environment, local_server
 
 FOLDER = ROOT / "examples"
@@ -128,7 +128,7 @@ class InvokedHere:
 def test_the_example_on_lambda_prints_what_stands_beside_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         client = InvokedHere(Direct(template))
         monkeypatch.setattr("boto3.client", lambda service, **_: {"lambda": client}[service])
         monkeypatch.delenv("FORKLORE_FUNCTION", raising=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.ancestry import Segment
+from forklore.domain.epochs import digest_of
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import Channel, LastEntries
@@ -379,6 +380,11 @@ CORRUPTIONS = [
         "wrong_untitled",
         lambda m: m.change(head(ROOT), untitled={"BOOL": True}),
     ),
+    a(
+        "a HEAD that does not count a change of CONV",
+        "wrong_changes",
+        lambda m: m.change(conv(ROOT), changes={"N": "7"}),
+    ),
     # Turns
     a(
         "an entry of a turn that names no turn",
@@ -597,6 +603,21 @@ CORRUPTIONS = [
         "a CTX that is behind",
         "wrong_ctx",
         lambda m: m.change(keys.context(ROOT, ROOT, "planner"), last=text(m.world.thoughts[1])),
+    ),
+    a(
+        "a CTX with the digest of another context",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), digest=binary(b"\1" * 32)),
+    ),
+    a(
+        "a CTX of a fork with the digest of what it has itself, without what it inherits",
+        "wrong_ctx",
+        lambda m: m.change(keys.context(ROOT, HEAD_FORK, "planner"), digest=binary(digest_of(["f"]))),
+    ),
+    a(
+        "a CTX with a digest that is none",
+        "malformed_ctx",
+        lambda m: m.change(keys.context(ROOT, ROOT, "planner"), digest=binary(b"1")),
     ),
     a(
         "a CTX with another first entry of the epoch",

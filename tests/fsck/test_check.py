@@ -25,7 +25,7 @@ from tests.support.tables import DAY_S, fresh_store
 
 
 @pytest.fixture(scope="module")
-def intact(moto: None) -> Made:
+def intact() -> Made:
     """A table that the service made. It has unfinished work of all kinds, and expired items."""
     with fresh_store() as store:
         made = world.build(store)

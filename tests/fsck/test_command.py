@@ -13,8 +13,9 @@ from forklore.fsck.command import run
 from forklore.fsck.report import Report
 from forklore.fsck.source import Source
 from forklore.storage import items
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, make_client
+from forklore.storage.connection import Connection
 from tests.fsck import world
 from tests.fsck.world import DYING, FORK, ROOT, say
 from tests.reliability.service import Process

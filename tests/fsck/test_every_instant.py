@@ -15,7 +15,7 @@ from tests.support.tables import Store, fresh_store
 
 
 @pytest.fixture
-def store(moto: None) -> Iterator[Store]:
+def store() -> Iterator[Store]:
     with fresh_store() as store:
         yield store
 

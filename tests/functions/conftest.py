@@ -1,19 +1,20 @@
-"""Fixtures: the functions on an embedded table, and their answers to the sample events."""
+"""Fixtures: the functions on a table in memory, queues on moto, and the answers to the events."""
 
 from collections.abc import Iterator
 
+import moto
 import pytest
 
 from tests.aws.direct import Direct
 from tests.functions.story import tell
 from tools.deployment.template import read_template
-from tools.harness.gateway import PROJECT, Answer, Gateway, table_on_moto
+from tools.harness.gateway import PROJECT, Answer, Gateway, table_in_memory
 
 
 @pytest.fixture(scope="package")
 def gateway() -> Iterator[Gateway]:
     """A gateway that sends events to the functions. Their table is empty at the start."""
-    with table_on_moto() as template:
+    with table_in_memory() as template, moto.mock_aws():
         yield Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
 
 

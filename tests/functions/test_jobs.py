@@ -14,7 +14,6 @@ from forklore.aws.wiring import open_queue, open_table
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
-from forklore.local.background import open_queues
 from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
 from forklore.storage import items, parts
@@ -330,13 +329,10 @@ def test_the_message_of_a_deletion_arrives_when_the_wait_is_over(
 
 
 @pytest.mark.failure("poison-message")
-def test_a_message_moves_to_the_dead_letter_queue_after_5_receives(gateway: Gateway) -> None:
-    with mock.patch.dict("os.environ"):
-        url = open_queues(TEMPLATE)["JobsQueue"]
-    found: Any = boto3.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+def test_a_message_moves_to_the_dead_letter_queue_after_5_receives() -> None:
+    [jobs] = [queue for queue in TEMPLATE.queues if queue.name == "JobsQueue"]
 
-    assert found["Attributes"]["VisibilityTimeout"] == "1800"
-    assert json.loads(found["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
+    assert (jobs.visible_after_seconds, jobs.receives_max, jobs.dead_letters) == (1800, 5, "DeadJobsQueue")
 
 
 @pytest.mark.failure("unreliable-messages")

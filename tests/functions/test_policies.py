@@ -25,7 +25,7 @@ from tests.deployment.document import read_document, statements_by_function
 from tests.events.buses import Heard
 from tests.events.recording import record_of
 from tests.functions.story import read_event
-from tools.harness.gateway import Gateway, table_on_moto
+from tools.harness.gateway import Gateway, table_in_memory
 
 VERBS = {
     "Put": "PutItem",
@@ -286,7 +286,7 @@ def done() -> Mapping[str, Actions]:
     """The DynamoDB actions of each function."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
-        with table_on_moto() as template, pytest.MonkeyPatch.context() as patch:
+        with table_in_memory() as template, pytest.MonkeyPatch.context() as patch:
             os.environ["FORKLORE_DIRECT_ROLES"] = "allowed"
             os.environ["FORKLORE_DELETE_WAIT_SECONDS"] = "0"
             os.environ["FORKLORE_USER_REQUESTS_PER_MINUTE"] = "1000000"

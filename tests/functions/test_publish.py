@@ -13,7 +13,7 @@ from tests.events.delivery import filters, fits
 from tests.functions.story import SAMPLE, SAMPLE_ENTRY, read_event
 from tests.support.lines import Lines, metrics_of
 from tools.deployment.template import read_template
-from tools.harness.gateway import PROJECT, table_on_moto
+from tools.harness.gateway import PROJECT, table_in_memory
 
 [PUBLISH] = [
     one for one in read_template(PROJECT / "template.yaml").functions if one.name == "PublishFunction"
@@ -23,7 +23,7 @@ from tools.harness.gateway import PROJECT, table_on_moto
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
     """The bus and the queue that the function's settings name, beside an empty table."""
-    with table_on_moto():
+    with table_in_memory():
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)

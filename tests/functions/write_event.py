@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from tests.functions.story import EVENTS, read_event
-from tools.harness.gateway import Gateway, credentials, table_on_moto
+from tools.harness.gateway import Gateway, credentials, table_in_memory
 
 Event = dict[str, Any]
 
@@ -55,7 +55,7 @@ def new(gateway: Gateway, method: str, path: str, user: str = "alice", body: str
 
 def main(name: str, *request: str) -> None:
     roles = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude"}
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         gateway = Gateway(template, **roles)
         event = new(gateway, *request) if request else anew(gateway, read_event(name))
     (EVENTS / f"{name}.json").write_text(json.dumps(event, ensure_ascii=False, indent=2) + "\n")

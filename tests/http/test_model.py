@@ -17,9 +17,9 @@ from tests.http.conftest import URL
 from tests.model.asking import Caller
 from tests.model.history import History
 from tests.model.services import OverHttp
-from tests.support.dynamodb_local import dynoxide_or_skip
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, ROLES, local_servers
+from tools.harness.dynamodb import engine_server
 
 HISTORIES = 90
 HISTORIES_OF_ONE_SERVICE = 20
@@ -73,14 +73,13 @@ def test_one_service_agrees_with_the_oracle(service: Service, capsys: pytest.Cap
     agree([service], HISTORIES_OF_ONE_SERVICE, capsys)
 
 
-def test_on_a_third_engine_the_service_agrees_with_the_oracle(
+def test_on_its_own_engine_the_service_agrees_with_the_oracle(
     new_table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """dynoxide has its own public test suite. This finds what only another emulator allows."""
     if url := os.environ.get(URL):
         pytest.skip(f"NOT TESTED at {url}: this test starts its own processes; unset {URL}")
     with (
-        dynoxide_or_skip() as endpoint,
+        engine_server() as endpoint,
         local_servers([MachineClock()], endpoint=endpoint, table=new_table) as [url],
         Service(url, keys=API_KEYS) as service,
     ):

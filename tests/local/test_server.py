@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import boto3
 import httpx
 import pytest
 
+from forklore import Forklore
+from forklore.local.identity import clients_by_hash
 from tests.local.project import write_project
+from tools.harness.dynamodb import engine_server
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "tests.local.serve"
@@ -248,40 +250,30 @@ def test_a_setting_that_cannot_work_is_one_line_and_2(tmp_path: Path, environ: d
     assert errors.count("\n") == 1
 
 
-def test_with_an_endpoint_the_data_outlives_the_server(tmp_path: Path) -> None:
-    def count(**environ: str) -> Any:
-        with server(tmp_path, **environ) as local:
-            return httpx.get(f"{local.url}/odd/count").json()
-
-    with running(module="forklore.local.dynamodb", last_line="listening on") as store:
-        assert count(FORKLORE_DYNAMODB_ENDPOINT=store.url) == 1
-        assert count(FORKLORE_DYNAMODB_ENDPOINT=store.url) == 2
-        assert count() == 1
-        client = boto3.client(
-            "dynamodb",
-            endpoint_url=store.url,
-            region_name="us-east-1",
-            aws_access_key_id="any",
-            aws_secret_access_key="any",
-        )
-        key = {"PK": {"S": "x"}, "SK": {"S": "y"}}
-        assert client.get_item(TableName="forklore", Key=key)["Item"]["n"] == {"N": "2"}
-        client.close()
-        assert store.stop(signal.SIGTERM) == (0, "")
+def test_with_an_endpoint_the_data_outlives_the_server() -> None:
+    made = "00000001-0000-4000-8000-000000000000"
+    ann = {"Authorization": "Bearer ann"}
+    with engine_server() as endpoint:
+        for status in (201, 409):
+            with running("--port", "0", last_line="Ctrl+C", FORKLORE_DYNAMODB_ENDPOINT=endpoint) as local:
+                answer = httpx.post(f"{local.url}/v1/conversations", json={"id": made}, headers=ann)
+                assert answer.status_code == status
+        with running("--port", "0", last_line="Ctrl+C") as local:
+            assert httpx.get(f"{local.url}/v1/conversations/{made}", headers=ann).status_code == 404
 
 
 def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> None:
     made = "00000001-0000-4000-8000-000000000000"
     ann = {"Authorization": "Bearer ann"}
-    with running(module="forklore.local.dynamodb", last_line="listening on") as store:
+    with engine_server() as endpoint:
         client = boto3.client(
             "dynamodb",
-            endpoint_url=store.url,
+            endpoint_url=endpoint,
             region_name="us-east-1",
             aws_access_key_id="any",
             aws_secret_access_key="any",
         )
-        environ = {"FORKLORE_DYNAMODB_ENDPOINT": store.url, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
+        environ = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
         with running("--port", "0", last_line="Ctrl+C", **environ) as local:
             conversations = f"{local.url}/v1/conversations"
             assert "the token is the user id" in httpx.get(conversations).json()["details"]["message"]
@@ -297,3 +289,22 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
         client.close()
 
     assert [item["PK"]["S"] for item in left] == [f"PTR#{made}"]
+
+
+def test_an_agent_finds_its_name_and_memory_in_a_folder_that_it_has_written_in_process(
+    tmp_path: Path,
+) -> None:
+    data = str(tmp_path / "data")
+    with Forklore.local(user="ann", client="planner", data=data) as fl:
+        fl.named("holiday").turn("user", "Lisbon?", context=["Lisbon"])
+    clients = ["--client", "planner=secret=1", "--client", "coder=other"]
+    with running("--port", "0", "--data", data, *clients, last_line="Ctrl+C") as local:
+        for key, expected in (("secret=1", ["Lisbon"]), ("other", [])):
+            with Forklore(local.url, token="ann", client_key=key) as fl:
+                assert fl.named("holiday").context.latest() == expected
+
+
+@pytest.mark.parametrize("clients", [["planner"], ["=key"], ["a=local-key"], ["a=1", "b=1"]])
+def test_a_client_without_a_name_and_a_key_of_its_own_is_refused(clients: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"^--client number"):
+        clients_by_hash({}, clients)

@@ -150,8 +150,9 @@ class Choices:
         drafts = [draft | (self.merged(into) if self.chance(0.06) else {}) for draft in drafts]
         body = {"entries": drafts} if is_batch else drafts[0]
         if self.chance(0.25 if has_context else 0.02) and (all(map(is_history, drafts)) or self.chance(0.1)):
+            given = {"agentId": "ag-5", "basedOnEntryId": self.based_on(caller, into)}
             sent = self.context(caller, into)
-            body["context"] = {"contentType": "state", "content": sent, **self.some_of(agentId="ag-5")}
+            body["context"] = {"contentType": "state", "content": sent, **self.some_of(**given)}
         return body
 
     def merged(self, into: Conversation | None) -> Json:
@@ -215,6 +216,12 @@ class Choices:
                 known += entry["content"]
         more = self.random.choices(ELEMENTS, k=self.random.randint(0, 3))
         return self.random.choices((known + more, known, known[:-1], more, []), (8, 2, 1, 3, 1))[0]
+
+    def based_on(self, caller: Caller, of: Conversation | None) -> str:
+        """Return the entry that a present context is based on, mostly the last one known."""
+        known = latest_epoch(of.context_for(caller, of.view()) or [])[1] if of else []
+        last = known[-1]["id"] if known else "none"
+        return self.one_of(last, last, last, "none", self.entry_id() or "none")
 
     # Entries that requests name
 

@@ -282,7 +282,7 @@ class History:
             caller = Caller(caller.user, "planner")
         body = {"contentType": "state", "content": self._choose.context(caller, into)}
         body |= self._choose.some_of(agentId="ag-4", usage=self._choose.usage(), channel="context")
-        body |= self._choose.some_of(userId=caller.user)
+        body |= self._choose.some_of(userId=caller.user, basedOnEntryId=self._choose.based_on(caller, into))
         self._post("syncContext", caller, {"conversationId": into_id, **body})
 
     # Sharing

@@ -93,7 +93,7 @@ class SeededStore(Store):
 
     @classmethod
     def of(cls, store: Store, random: Random) -> "SeededStore":
-        return cls(store.client, store.name, store.endpoint, random)
+        return cls(store.client, store.name, store.endpoint, random, database=store.database)
 
     def process(self, **options: Any) -> Table:
         return super().process(**{"random": self.random.getrandbits, **options})

@@ -1,5 +1,5 @@
-"""Fixtures: moto in this process, and a table on it."""
+"""Fixtures: a table in memory."""
 
-from tests.support.tables import moto, store
+from tests.support.tables import store
 
-__all__ = ["moto", "store"]
+__all__ = ["store"]

@@ -21,7 +21,7 @@ HEADER, TREE, MEMBER = 0, 1, 2
 
 
 @pytest.fixture(scope="module")
-def lines(moto: None, tmp_path_factory: pytest.TempPathFactory) -> Lines:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """The lines of an export of two trees: one with a fork, and one with a child's parent."""
     path = tmp_path_factory.mktemp("whole") / "all.jsonl"
     with fresh_store() as store:
@@ -37,7 +37,7 @@ def lines(moto: None, tmp_path_factory: pytest.TempPathFactory) -> Lines:
 
 
 @pytest.fixture
-def empty(moto: None) -> Iterator[Store]:
+def empty() -> Iterator[Store]:
     with fresh_store("other") as store:
         yield store
 

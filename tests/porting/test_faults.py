@@ -17,7 +17,7 @@ __all__ = ["measure"]
 
 
 @pytest.fixture
-def failing(moto: None, tmp_path: Path) -> Iterator[Failing]:
+def failing(tmp_path: Path) -> Iterator[Failing]:
     with fresh_store() as store:
         world.build(store)
         settle(store, in_seconds=ABANDONED_SECONDS)

@@ -95,7 +95,7 @@ RECORDS: list[Record] = [
         ),
         17,
     ),
-    Held(FORK, "app", ClientContext(Epoch(4, ONE), last=TWO, entries=2)),
+    Held(FORK, "app", ClientContext(Epoch(4, ONE, bytes(range(32))), last=TWO, entries=2)),
     End(TREE, 1, 2, "0f"),
     Total(1, 2, 3, "0f"),
 ]

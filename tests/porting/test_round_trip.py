@@ -49,7 +49,7 @@ def test_a_table_with_every_kind_of_item_comes_back(store: Store, tmp_path: Path
 
 @pytest.mark.parametrize("part", range(2))
 def test_a_random_history_comes_back_and_is_answered_for_as_before(
-    moto: None, tmp_path: Path, part: int, record_property: Callable[[str, object], None]
+    tmp_path: Path, part: int, record_property: Callable[[str, object], None]
 ) -> None:
     """The oracle of the first table knows all answers of the second one."""
     seed = int(os.environ.get("FORKLORE_TEST_SEED") or secrets.randbits(32))

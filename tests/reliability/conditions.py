@@ -22,9 +22,10 @@ SAME = {
     "attribute_not_exists(nonce)": "nonce = :made",
     "attribute_not_exists(current)": "current = :current",
     "attribute_not_exists(usedAt)": "usedAt = :used",
+    "attribute_not_exists(digest)": "digest = :known",
 }
 """Another form of a clause, which the same code writes for a tree that no request has marked, or of
-which no branch was promoted or removed."""
+which no branch was promoted or removed, or for a context whose digest is not known."""
 BESIDE = {"promotions", "usedAt"}
 """What a write counts or notes beside what it is about."""
 CHOSEN = "owner = :owner"

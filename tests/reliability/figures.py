@@ -84,7 +84,7 @@ class Measure:
         return f"{self.name}: {SEED}={self.whole_seed} {FIGURES}={self.size}{part}: {done}"
 
 
-def skip_unless_tried(measure: Measure) -> None:
-    """Skip a test that another run of CI does. The gate does all."""
-    if not measure.is_tried(ci=TRIED_IN_CI):
+def skip_unless_tried(measure: Measure, *, ci: float = TRIED_IN_CI) -> None:
+    """Skip a test that another run of CI does. The gate does all. ci: as of `is_tried`."""
+    if not measure.is_tried(ci=ci):
         pytest.skip(f"left to another run; {FIGURES}=gate does all")

@@ -13,6 +13,7 @@ from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import CONVERSATIONS_MAX
+from forklore.usecases.erased_entries import forgotten_digests
 from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
@@ -414,6 +415,29 @@ def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Re
         hold(held == ["a", "b", "rival", "mine"], held)
 
 
+def append_on_an_older_digest(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that a process that knows the new HEAD and the old context stores the right digest."""
+    with built(family, endpoint).copy(endpoint) as store:
+        process = Process(store, rewrite=rewrite)
+        for writer, caller, body in (
+            (process, PLANNER, thought("c")),
+            (Process(store), PLANNER, thought("d")),
+            (process, ANN, said("the refusal of this shows the new HEAD")),
+            (process, PLANNER, thought("e")),
+        ):
+            hold(writer.ask("appendEntry", caller, conversationId=ROOT, **body).status == 201)
+        assert_intact(store)
+
+
+def forget_digests_of_a_tree_that_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
+    """Assert that no context comes back if the end of an erasure meets a deletion."""
+    with built(dead_family, endpoint).copy(endpoint) as store:
+        ending = Process(store, first_write(lambda: run_deletion(ROOT)(Process(store))), rewrite=rewrite)
+        for part in forgotten_digests(ending.table, ROOT):
+            ending.table.try_commit([part])
+        hold(not any(key.partition == ROOT for key in store.contents()))
+
+
 def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
     """Assert that no item of a tree comes back if one of its children is deleted after it."""
     with built(dead_family, endpoint).copy(endpoint) as store:
@@ -737,6 +761,8 @@ HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
         lambda process, _store: _shown(process)["state"] == "done",
         of=nearly_erased,
     ),
+    "append on an older digest": append_on_an_older_digest,
+    "forget digests of a tree that is gone": forget_digests_of_a_tree_that_is_gone,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove what was just removed": remove_what_was_just_removed,
     "remove a branch as a former manager who is now a reader": partial(

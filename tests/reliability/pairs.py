@@ -308,6 +308,12 @@ PAIRS: dict[str, Pair] = {
         OPERATIONS["change with If-Match"],
         (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
     ),
+    "show, change": pair(_look(ROOT), OPERATIONS["change"]),
+    "show, first text": pair(_look(UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled)),
+    "show, accept": pair(_look(GIVEN, of=offered), _ACCEPT),
+    "show, accept by the new owner": pair(_look(GIVEN, by=BOB, of=offered), _ACCEPT),
+    "list, change": pair(read("listConversations", ANN), OPERATIONS["change"]),
+    "list, accept": pair(read("listConversations", BOB, of=offered), _ACCEPT),
     "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
     "promote, promote another and a look": pair(
         OPERATIONS["promote"],
@@ -361,6 +367,9 @@ PAIRS: dict[str, Pair] = {
     "context, next epoch": pair(
         append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d", epoch=2))
     ),
+    "context, the same context in the next epoch": pair(
+        append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("a", "b", epoch=2))
+    ),
     "next epoch, next epoch": pair(
         append(PLANNER, entry=thought("c", epoch=2)), append(PLANNER, entry=thought("d", epoch=2))
     ),
@@ -368,6 +377,19 @@ PAIRS: dict[str, Pair] = {
         append(CODER, entry=thought("c")), append(CODER, entry=thought("d", epoch=3))
     ),
     "sync, sync": pair(OPERATIONS["sync more"], OPERATIONS["sync something else"]),
+    "sync, sync based on the same": pair(
+        *(
+            post(
+                "syncContext",
+                PLANNER,
+                conversationId=ROOT,
+                contentType="note",
+                content=["a", "b", more],
+                basedOnEntryId="<noted more>",
+            )
+            for more in ("mine", "yours")
+        )
+    ),
     "sync, sync for the first time": pair(
         OPERATIONS["sync for the first time"],
         post("syncContext", CODER, conversationId=ROOT, contentType="note", content=["z"]),

@@ -21,7 +21,8 @@ from forklore.domain.model import (
 )
 from forklore.domain.tree import Member
 from forklore.storage import items
-from forklore.storage.connection import Item, make_client
+from forklore.storage.clients import make_client
+from forklore.storage.connection import Item
 from tests.support.tables import BATCH_ITEMS_MAX, Store
 
 NONCE = "planted"

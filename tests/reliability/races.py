@@ -92,13 +92,13 @@ class Race:
 
     def _alone(self, name: str, rewrite: Rewrite | None) -> Outcome:
         with self.world.copy(self.endpoint) as store:
-            caller = self._callers(store, rewrite)[name]
+            caller = self.callers(store, rewrite)[name]
             caller.ask_next()
             return seen(caller.answers, store.contents().values())
 
     def _in_turn(self, order: Order) -> Outcome:
         with self.world.copy(self.endpoint) as store:
-            callers = self._callers(store, None)
+            callers = self.callers(store, None)
             for name in order:
                 callers[name].ask_next()
             return self._outcome(callers, store)
@@ -109,12 +109,12 @@ class Race:
         switches_max: how often a caller may be paused although it could continue. None: no limit,
         so that every order of the calls is tried.
         """
-        made: list[tuple[Store, Mapping[str, _Caller], Trace]] = []
+        made: list[tuple[Store, Mapping[str, Caller], Trace]] = []
 
         @contextmanager
         def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
             with self.world.copy(self.endpoint) as store:
-                callers = self._callers(store, self.rewrite)
+                callers = self.callers(store, self.rewrite)
                 trace: Trace = []
                 made[:] = [(store, callers, trace)]
                 yield {name: partial(caller.ask_all, name, trace) for name, caller in callers.items()}
@@ -122,41 +122,48 @@ class Race:
         schedules = 0
         for _ in explore(callers, switches_max=switches_max):
             [(store, asked, trace)] = made
-            assert_intact(store)
-            answered = {(name, at) for name, caller in asked.items() for at in caller.answered}
-            outcome = self._outcome(asked, store)
-            fitting = [self.in_turn[order] for order in self._fitting(trace, answered)]
-            if (
-                tuple(one.status for name in (ONE, OTHER_ONE) for one in asked[name].answers)
-                in self.pair.also
-            ):
-                hold(outcome[1] in [contents for _, contents in fitting], outcome[0])
-            else:
-                hold(outcome in fitting, outcome[0])
+            self.judge(asked, store, partial(_is_first, trace=trace))
             schedules += 1
         return schedules
 
-    def _fitting(self, trace: Trace, answered: Iterable[Asked]) -> list[Order]:
+    def judge(
+        self, asked: "Mapping[str, Caller]", store: Store, is_first: Callable[[Asked, Asked], bool]
+    ) -> None:
+        """Assert that a run, whose requests are all answered, has the outcome of a possible order.
+
+        is_first: whether a request had its answer before another one began.
+        """
+        assert_intact(store)
+        answered = {(name, at) for name, caller in asked.items() for at in caller.answered}
+        outcome = self._outcome(asked, store)
+        fitting = [self.in_turn[order] for order in self._fitting(answered, is_first)]
+        statuses = tuple(one.status for name in (ONE, OTHER_ONE) for one in asked[name].answers)
+        if statuses in self.pair.also:
+            hold(outcome[1] in [contents for _, contents in fitting], outcome[0])
+        else:
+            hold(outcome in fitting, outcome[0])
+
+    def _fitting(self, answered: Iterable[Asked], is_first: Callable[[Asked, Asked], bool]) -> list[Order]:
         """Return the orders in which no request comes after one that began after its answer."""
         requests = [
             *product([ONE], range(len(self.pair.one))),
             *product([OTHER_ONE], range(len(self.pair.other))),
         ]
-        first = {(a, b) for a, b in product(requests, requests) if a in answered and _is_first(a, b, trace)}
+        first = {(a, b) for a, b in product(requests, requests) if a in answered and is_first(a, b)}
         orders = [order for order in self.pair.orders() if first.isdisjoint(_turned_round(order))]
         assert orders, "two requests each come before the other"
         return orders
 
-    def _callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, _Caller]":
+    def callers(self, store: Store, rewrite: Rewrite | None) -> "dict[str, Caller]":
         pair = self.pair
 
-        def caller(actor: Actor) -> _Caller:
+        def caller(actor: Actor) -> Caller:
             process = actor[0].process(store, nothing, in_order=True, rewrite=rewrite)
-            return _Caller(process, [partial(one.run, process, self.world, pair.key) for one in actor])
+            return Caller(process, [partial(one.run, process, self.world, pair.key) for one in actor])
 
         return {ONE: caller(pair.one), OTHER_ONE: caller(pair.other)}
 
-    def _outcome(self, callers: "Mapping[str, _Caller]", store: Store) -> Outcome:
+    def _outcome(self, callers: "Mapping[str, Caller]", store: Store) -> Outcome:
         for caller in callers.values():
             caller.ask_again()
         settle(store, in_seconds=self.world.later_s)
@@ -165,7 +172,7 @@ class Race:
 
 
 @dataclass
-class _Caller:
+class Caller:
     """A caller with its process. answers: the answers so far."""
 
     process: Process
@@ -196,7 +203,11 @@ class _Caller:
             return fault
 
         self.process.faults.choose = note
-        for _ in self.requests:
+        self.ask_rest()
+
+    def ask_rest(self) -> None:
+        """Make the requests that are left."""
+        while len(self.answers) < len(self.requests):
             self.ask_next()
 
 

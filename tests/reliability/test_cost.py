@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from forklore.storage.connection import Item, make_client
+from forklore.storage.clients import make_client
+from forklore.storage.connection import Item
 from tests.reliability.service import new_store
 from tools.bench import units
 from tools.bench.cost import CASCADE, Row, rows_of

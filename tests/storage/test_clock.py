@@ -9,7 +9,7 @@ from forklore.domain import ids
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.errors import UnavailableError
 from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import Connection, Deadline, make_client
+from forklore.storage.connection import Connection, Deadline
 from forklore.storage.items import text
 from tests.support.tables import Store
 from tools.harness.tables import NAME
@@ -145,14 +145,14 @@ def test_every_answer_of_dynamodb_corrects_the_clock_also_an_error(
 ) -> None:
     clock = Clock(lambda: system_ms() - 5 * MINUTE_MS)
 
-    call(Connection(make_client(), NAME, clock))
+    call(Connection(store.new_client(), NAME, clock))
 
     assert abs(clock.corrected_ms() - system_ms()) <= 2_000
 
 
 def test_failed_attempts_do_not_make_the_correction_less_exact(store: Store) -> None:
     hands = Hands(5 * MINUTE_MS)
-    client = make_client()
+    client = store.new_client()
     wire = Wire(client)
 
     def pause(_seconds: float) -> None:

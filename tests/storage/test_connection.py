@@ -25,6 +25,7 @@ from botocore.parsers import ResponseParserError
 
 from forklore.domain.keys import Key
 from forklore.errors import ForkloreError, GroupFullError, PayloadTooLargeError, UnavailableError
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
 from forklore.storage.connection import (
     ATTEMPTS_MAX,
@@ -34,7 +35,6 @@ from forklore.storage.connection import (
     Connection,
     Deadline,
     TransactionRefused,
-    make_client,
 )
 from forklore.storage.items import text
 from forklore.storage.table import Table
@@ -76,7 +76,7 @@ class Line:
     """A connection whose answers are given in advance. Nothing leaves this process."""
 
     def __init__(self, *answers: Callable[[], Answer | Exception], rest: Answer | None = None) -> None:
-        client = make_client()
+        client = make_client(region="us-east-1")
         self.wire = Wire(client)
         self.slept: list[float] = []
         self.connection = Connection(client, NAME, Clock(), sleep=self.slept.append)
@@ -230,7 +230,7 @@ def test_no_request_has_more_than_twenty_seconds() -> None:
 @pytest.mark.failure("busy-database")
 def test_the_sdk_itself_never_retries() -> None:
     """There is only one layer of retries."""
-    client = make_client()
+    client = make_client(region="us-east-1")
     wire = Wire(client)
     sends: list[object] = []
 

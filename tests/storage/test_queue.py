@@ -5,7 +5,8 @@ import boto3
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ProfileNotFound
 
-from forklore.storage.queue import DELAY_SECONDS_MAX, Queue, make_queue_client
+from forklore.storage.clients import make_queue_client
+from forklore.storage.queue import DELAY_SECONDS_MAX, Queue
 from tests.support.mailbox import Mailbox, Message
 
 TREES = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(23)]
@@ -24,7 +25,7 @@ def test_a_client_is_made_at_the_first_announcement_and_its_failure_is_ignored(
         made.append(1)
         raise ProfileNotFound(profile="nobody")
 
-    monkeypatch.setattr("forklore.storage.queue.make_queue_client", make)
+    monkeypatch.setattr("forklore.storage.clients.make_queue_client", make)
     queue = Queue(None, "https://sqs/queue")
 
     queue.announce([])

@@ -6,35 +6,23 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from forklore.local.engine import EngineMissingError
-from tools.harness.dynamodb import dynamodb_local, dynoxide, moto_server
+from tools.harness.dynamodb import dynamodb_local, engine_server
+from tools.harness.processes import EngineMissingError
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
 """If this variable is set, a test fails when DynamoDB Local is missing. Otherwise it is skipped."""
+
+
 CHOSEN = "FORKLORE_TEST_ENGINE"
-"""If this variable is `dynoxide`, all tests use dynoxide instead of DynamoDB Local."""
-
-
-@contextmanager
-def dynoxide_or_skip() -> Iterator[str]:
-    """Yield the address of an empty dynoxide. Skip the test if the machine has none."""
-    with ExitStack() as stack:
-        try:
-            endpoint = stack.enter_context(dynoxide())
-        except EngineMissingError as missing:
-            pytest.skip(f"NOT TESTED on dynoxide: {missing}")
-        yield endpoint
+"""If this variable is `embedded`, all tests use forklore's own engine instead of DynamoDB Local."""
 
 
 @contextmanager
 def dynamodb_local_or_skip() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local. If there is none, skip the test or fail it (REQUIRED).
-
-    With CHOSEN it is a dynoxide.
-    """
+    """Yield the address of a DynamoDB Local. Without one, skip the test or fail it (REQUIRED)."""
     with ExitStack() as stack:
-        if os.environ.get(CHOSEN) == "dynoxide":
-            yield stack.enter_context(dynoxide_or_skip())
+        if os.environ.get(CHOSEN) == "embedded":
+            yield stack.enter_context(engine_server())
             return
         try:
             endpoint = stack.enter_context(dynamodb_local())
@@ -46,19 +34,16 @@ def dynamodb_local_or_skip() -> Iterator[str]:
 
 @contextmanager
 def any_dynamodb() -> Iterator[str]:
-    """Yield the address of a DynamoDB Local. If there is none, use moto, or fail (REQUIRED).
-
-    With CHOSEN it is a dynoxide.
-    """
+    """Yield the address of a DynamoDB Local. Without one, use the engine, or fail (REQUIRED)."""
     with ExitStack() as stack:
-        if os.environ.get(CHOSEN) == "dynoxide":
-            yield stack.enter_context(dynoxide_or_skip())
+        if os.environ.get(CHOSEN) == "embedded":
+            yield stack.enter_context(engine_server())
             return
         try:
             endpoint = stack.enter_context(dynamodb_local())
         except EngineMissingError as missing:
             _fail_if_required(missing)
-            endpoint = stack.enter_context(moto_server())
+            endpoint = stack.enter_context(engine_server())
         yield endpoint
 
 

@@ -1,17 +1,14 @@
-"""The fixtures of tests on the real Table and a moto in this process.
+"""The fixtures of tests on the real Table and an engine in this process.
 
 A Store looks at the table from outside. Tests plant items with it that no use case can write yet.
 """
 
-import base64
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.dynamodb.models import dynamodb_backends
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -19,7 +16,6 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
 from forklore.domain.tree import Member
 from forklore.errors import ForkloreError
-from forklore.local import embedded
 from forklore.storage import items
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Item
@@ -29,7 +25,6 @@ from tools.harness.tables import NAME
 
 DAY_S = 24 * 3600
 BATCH_ITEMS_MAX = 25
-REGION = "us-east-1"
 
 
 class WrongClock(Clock):
@@ -53,40 +48,35 @@ class Standing(Clock):
         self.was_compared = True
 
 
+class Ticking(Clock):
+    """A clock that never shows a millisecond twice: what is made later has a later time.
+
+    It learns nothing, because a correction could move it back.
+    """
+
+    def __init__(self) -> None:
+        self._last_ms = 0
+        super().__init__(self._next_ms)
+
+    def _next_ms(self) -> int:
+        self._last_ms = max(system_ms(), self._last_ms + 1)
+        return self._last_ms
+
+    def learn(self, date: str | None, *, sent_ms: int) -> None:
+        self.was_compared = True
+
+
 def mine_of(root: Conversation, user_id: str, level: AccessLevel = AccessLevel.OWNER) -> Item:
     """Return the row of the root's tree in the user's list."""
     is_child = root.started_by is not None
     return items.user_tree_item(root.group_id, user_id, level, created_at=root.created_at, is_child=is_child)
 
 
-def _as_read(held: Any) -> Any:
-    """Return what moto holds as botocore returns it."""
-    match held:
-        case {"B": str(text), **others} if not others:
-            return {"B": base64.b64decode(text)}
-        case {"N": number, **others} if not others:
-            return {"N": str(number)}
-        case dict():
-            return {name: _as_read(value) for name, value in held.items()}
-        case list():
-            return [_as_read(value) for value in held]
-        case _:
-            return held
-
-
 class Store(tables.Store):
     """The table from outside, in which tests plant items."""
 
     def contents(self) -> dict[Key, Item]:
-        """Return every item. Of a moto, as `scanned` does in ten times the time."""
-        if self.endpoint is not None:
-            return self.scanned()
-        held = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables[self.name].all_items()
-        items_of_moto = [_as_read(item.to_json()["Attributes"]) for item in list(held)]
-        return {Key(item["PK"]["S"], item["SK"]["S"]): item for item in items_of_moto}
-
-    def scanned(self) -> dict[Key, Item]:
-        """Return every item that a Scan finds."""
+        """Return every item."""
         found: dict[Key, Item] = {}
         start: dict[str, Item] = {}
         while True:
@@ -95,6 +85,18 @@ class Store(tables.Store):
             if "LastEvaluatedKey" not in page:
                 return found
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def saved(self) -> bytes:
+        """Return all that is stored, for `set_back`. The store is in memory."""
+        assert self.database is not None
+        with self.database.reading() as connection:
+            return connection.serialize()
+
+    def set_back(self, saved: bytes) -> None:
+        """Let the table be what it was."""
+        assert self.database is not None
+        with self.database.reading() as connection:
+            connection.deserialize(saved)
 
     def item(self, key: Key) -> Item:
         """Return the item, which must exist."""
@@ -178,33 +180,18 @@ class Store(tables.Store):
         assert raised.type is error
 
 
-@pytest.fixture(scope="module")
-def moto() -> Iterator[None]:
-    """A moto for one module of tests. It cannot reach the developer's accounts."""
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
-            environment.delenv(name, raising=False)
-        environment.setenv("AWS_DEFAULT_REGION", REGION)
-        environment.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
-        started = embedded.start_moto()
-        try:
-            yield
-        finally:
-            started.stop()
-
-
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
     """Yield an empty table, which is deleted afterwards.
 
-    endpoint: where to make it. None: on the moto of this process.
+    endpoint: where to make it. None: in memory.
     """
     with tables.fresh_store(name, endpoint=endpoint) as opened:
-        yield Store(opened.client, opened.name, opened.endpoint)
+        yield Store(opened.client, opened.name, opened.endpoint, database=opened.database)
 
 
 @pytest.fixture
-def store(moto: None) -> Iterator[Store]:
+def store() -> Iterator[Store]:
     """An empty table, seen from outside."""
     with fresh_store() as opened:
         yield opened
@@ -212,5 +199,5 @@ def store(moto: None) -> Iterator[Store]:
 
 @pytest.fixture
 def table(store: Store) -> Table:
-    """The real Table on the store. Its retries do not wait."""
-    return store.process()
+    """The real Table on the store. Its retries do not wait, and its clock ticks."""
+    return store.process(clock=Ticking())

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from shutil import which
 
 import pytest
 
-from forklore.local.dynamodb_local import fetch
-from tests.support.dynamodb_local import CHOSEN, REQUIRED, any_dynamodb, dynamodb_local_or_skip
+from tests.support.dynamodb_local import REQUIRED, any_dynamodb, dynamodb_local_or_skip
+from tools.harness.amazons_local import fetch
 
 ENDS = (pytest.fail.Exception, pytest.skip.Exception)
 SLOW_MAVEN = """\
@@ -38,7 +37,7 @@ def test_a_test_fails_and_says_what_to_install_if_it_is_required_and_missing(
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_test_is_skipped_or_uses_moto_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_is_skipped_or_uses_the_engine_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(REQUIRED, raising=False)
 
     with pytest.raises(ENDS, match="NOT TESTED") as raised, dynamodb_local_or_skip():
@@ -46,20 +45,6 @@ def test_a_test_is_skipped_or_uses_moto_if_it_is_missing(monkeypatch: pytest.Mon
     assert raised.type is pytest.skip.Exception
     with any_dynamodb() as endpoint:
         assert endpoint.startswith("http://127.0.0.1:")
-
-
-@pytest.mark.parametrize("start", [dynamodb_local_or_skip, any_dynamodb])
-def test_dynoxide_is_used_instead_if_it_is_chosen(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, start: Callable[[], AbstractContextManager[str]]
-) -> None:
-    monkeypatch.setenv(CHOSEN, "dynoxide")
-    if which("dynoxide"):
-        with start() as endpoint:
-            assert endpoint.startswith("http://127.0.0.1:")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ENDS, match="NOT TESTED on dynoxide") as raised, start():
-        pass
-    assert raised.type is pytest.skip.Exception
 
 
 def test_only_one_of_several_processes_fetches_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -61,6 +61,11 @@ def tear(
     return torn
 
 
+def of_kind(kind: str) -> Callable[[Key], bool]:
+    """Return a test for the keys of a kind of item of a tree, such as HEAD."""
+    return lambda key: key.sort.startswith(kind)
+
+
 def _key(key: Mapping[str, Any]) -> Key:
     return Key(key["PK"]["S"], key["SK"]["S"])
 

@@ -14,8 +14,9 @@ from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry
 from forklore.errors import UnavailableError
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, make_client
+from forklore.storage.connection import Connection
 from forklore.storage.table import Table
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append

@@ -1,5 +1,5 @@
-"""Fixtures: the real Table on moto."""
+"""Fixtures: the real Table on an engine."""
 
-from tests.support.tables import moto, store, table
+from tests.support.tables import store, table
 
-__all__ = ["moto", "store", "table"]
+__all__ = ["store", "table"]

@@ -31,7 +31,7 @@ def grown(store: Store) -> Table:
 
 
 @pytest.fixture(scope="module")
-def forest(moto: None) -> Iterator[Table]:
+def forest() -> Iterator[Table]:
     """A table of trees that no test changes."""
     with fresh_store("all-trees") as store:
         yield grown(store)

@@ -29,8 +29,11 @@ from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.sweeper import sweep
+from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
-from tests.support.tables import Store
+from tests.support.tables import Store, Ticking, WrongClock
+from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -134,7 +137,7 @@ def plant_members(store: Store, count: int, level: AccessLevel = READER) -> None
 @pytest.fixture
 def parent(store: Store) -> Table:
     """A root of Ann with a fork. Bob is a writer, and Eve is a reader."""
-    table = store.process()
+    table = store.process(clock=Ticking())
     say(table, ROOT, "a", "b")
     fork(table)
     share(table, "bob", WRITER)
@@ -507,6 +510,27 @@ def leave_half_way(store: Store, nth: int = 4, *, by: Caller = BOB, of: str = RO
     assert items.group(store.item(keys.group(CHILD))).state is State.CREATING
 
 
+def test_a_child_that_was_given_up_is_503_until_its_id_is_free(store: Store, parent: Table) -> None:
+    """And while a torn read shows its id, and its tree not any more."""
+    plant_members(store, 60)
+    leave_half_way(store)
+    mailbox = Mailbox()
+    sweep(store.process(clock=WrongClock(600_000)), mailbox.queue)
+    with pytest.raises(UnavailableError):
+        start(store.process(), by=BOB)
+    process = store.process()
+
+    def clear() -> None:
+        for message in mailbox.take():
+            message.work(store.process(clock=WrongClock(600_000)), mailbox.queue)
+
+    tear(process, early=lambda key: key == keys.pointer(CHILD), between=clear)
+
+    start(process, by=BOB)
+
+    assert_complete(store, parent)
+
+
 def test_an_abandoned_creation_is_taken_over_with_the_present_members(store: Store, parent: Table) -> None:
     plant_members(store, 60)
     leave_half_way(store)
@@ -715,7 +739,7 @@ COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
     "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
     "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
     "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
-    "start at an entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 1, 1),
+    "start at an unknown entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 2, 2),
     "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
     "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
 }
@@ -735,7 +759,7 @@ def test_the_number_of_requests_for_a_child(store: Store, parent: Table, name: s
     try:
         act(process)
     except ValidationError:
-        assert name == "start at an entry"
+        assert name == "start at an unknown entry"
 
     assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 

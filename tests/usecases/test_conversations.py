@@ -18,6 +18,7 @@ from forklore.usecases.conversations import Change, update_conversation
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.optimistic import CHANGE
 from tests.support.tables import Store, WrongClock
+from tests.support.torn import of_kind, tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -523,6 +524,75 @@ def test_what_comes_between_reading_and_writing_makes_a_change_stale(
 
     assert raised.value.details["reason"] == "stale"
     assert show(store.process()).conversation.metadata == "{}"
+
+
+# Reads that are torn: CONV is read before another request and HEAD after it, or the other way round
+
+EACH_EARLY = pytest.mark.parametrize("early", ["CONV", "HEAD"])
+
+
+def amid(store: Store, early: str, between: Callable[[Table], object]) -> Table:
+    """Return a process that reads one of a conversation's items just before another request."""
+    late = store.process()
+    tear(late, early=of_kind(early), between=lambda: between(store.process()))
+    return late
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_what_is_shown_belongs_to_its_updated_at(store: Store, table: Table, early: str) -> None:
+    before = create(table)
+    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
+
+    assert show(late) in (before, show(table))
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_a_title_belongs_to_the_append_that_gave_it(store: Store, table: Table, early: str) -> None:
+    before = create(table, title=None)
+    late = amid(store, early, lambda other: say(other, ROOT, "the first words"))
+
+    assert show(late) in (before, show(table))
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_the_answer_to_a_change_shows_the_change_before_it(store: Store, table: Table, early: str) -> None:
+    create(table)
+    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
+
+    changed = change(late, tags={"a": "b"})
+
+    assert changed.conversation.metadata == '{"n": 1}'
+    assert changed == show(table)
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_a_counter_in_the_metadata_loses_no_change(store: Store, table: Table, early: str) -> None:
+    """A reader computes the next value from what is shown, and sends it with its `updatedAt`."""
+    create(table)
+    seen = show(amid(store, early, lambda other: change(other, metadata='{"n": 1}')))
+    counted = '{"n": 2}' if seen.conversation.metadata == '{"n": 1}' else '{"n": 1}'
+    asked = Change(metadata=counted, if_match=seen.head.updated_at)
+
+    try:
+        update_conversation(table, caller=ANN, conversation_id=ROOT, change=asked)
+    except ConflictError:
+        counted = '{"n": 1}'
+
+    assert show(table).conversation.metadata == counted
+    assert counted == '{"n": 2}' or seen.conversation.metadata == "{}"
+
+
+@pytest.mark.failure("torn-read")
+def test_a_conversation_that_is_torn_at_every_look_is_503(store: Store, table: Table) -> None:
+    create(table)
+    store.change(keys.head(ROOT, ROOT), changes=items.number(1))
+
+    with pytest.raises(UnavailableError):
+        show(store.process())
 
 
 # Ids that are not free

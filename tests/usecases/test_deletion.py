@@ -1,13 +1,10 @@
 """Deletion as a whole: what remains of a tree, what is refused, and that other trees stay."""
 
-import copy
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from moto.backends import get_backend
-from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -109,16 +106,15 @@ class World:
     def __post_init__(self) -> None:
         plant(self.store)
         self.before = self.store.contents()
-        self._tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
-        self._saved = copy.deepcopy(self._tables[self.store.name])
+        self._saved = self.store.saved()
 
     def set_back(self) -> "World":
-        self._tables[self.store.name] = copy.deepcopy(self._saved)
+        self.store.set_back(self._saved)
         return self
 
 
 @pytest.fixture(scope="module")
-def planted(moto: None) -> Iterator[World]:
+def planted() -> Iterator[World]:
     with fresh_store("deletion") as store:
         yield World(store)
 
@@ -600,7 +596,7 @@ def test_a_worker_killed_at_any_point_is_completed_by_the_next_worker(
     expected, k = remains(planted.before), 1
     planted.set_back()
     delete(planted.store)
-    dead = copy.deepcopy(planted._tables[planted.store.name])
+    dead = planted.store.saved()
     while killed(
         planted.store,
         end,
@@ -612,7 +608,7 @@ def test_a_worker_killed_at_any_point_is_completed_by_the_next_worker(
             sweep(planted.store.process(), mailbox.queue)
             drain(planted.store, mailbox)
         assert left(planted.store) == expected, k
-        planted._tables[planted.store.name] = copy.deepcopy(dead)
+        planted.store.set_back(dead)
         k += 1
     assert k > 10
 

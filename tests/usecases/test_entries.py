@@ -67,7 +67,7 @@ class Grown:
 
 
 @pytest.fixture(scope="module")
-def grown(moto: None) -> Iterator[Grown]:
+def grown() -> Iterator[Grown]:
     """A tree that no test changes. Planner's context begins with `p`, coder's with `c`."""
     with fresh_store("grown") as store:
         yield grow(store)

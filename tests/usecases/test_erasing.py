@@ -467,7 +467,6 @@ def test_a_request_that_read_before_the_erasure_and_writes_after_it_leaves_nothi
 @pytest.mark.failure("write-amid-erasure")
 @pytest.mark.long
 @pytest.mark.parametrize("act", ["append", "fork", "title", "remove", "delete"])
-@pytest.mark.usefixtures("moto")
 def test_requests_at_any_instant_of_an_erasure_leave_nothing(act: str) -> None:
     nth, ran = 0, [0]
     while ran:

@@ -1,4 +1,4 @@
-"""Every request of an operation fails in every way: the check `call-faults`, small and on moto.
+"""Every request of an operation fails in every way: the check `call-faults`, small and in memory.
 
 First, an operation runs without a fault: it makes n requests, and leaves a table. Then it runs
 again on a new table for each k up to n and each kind of fault, with the real retry layer. It must
@@ -6,7 +6,6 @@ leave the same table and give the same answer. Ids, times and nonces differ from
 compared by rank, and times and nonces are left out.
 """
 
-import copy
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,8 +13,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
-from moto.backends import get_backend
-from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from forklore.domain.ids import EntryId
 from forklore.errors import UnavailableError
@@ -72,11 +69,10 @@ class World:
         facts = table.cache.get(ROOT)
         assert facts is not None
         self.facts, self.clock = facts, table.connection.clock
-        self._tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID]["us-east-1"].tables
-        self._saved = copy.deepcopy(self._tables[self.store.name])
+        self._saved = self.store.saved()
 
     def set_back(self) -> None:
-        self._tables[self.store.name] = copy.deepcopy(self._saved)
+        self.store.set_back(self._saved)
 
     def process(self, *, is_warm: bool) -> Table:
         """Return a process that has the tree in its cache, or a new one."""
@@ -88,7 +84,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(moto: None) -> Iterator[World]:
+def world() -> Iterator[World]:
     with fresh_store("faults") as store:
         yield World(store)
 

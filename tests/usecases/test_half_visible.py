@@ -23,7 +23,7 @@ from forklore.usecases.drafts import Draft
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.builders import ANN, BOB, FORK, OTHER, PLANNER, ROOT, TWIG, append, fork, read, said, say
-from tests.usecases.members import accept, members, offer, remove, share
+from tests.usecases.members import MANAGER, READER, WRITER, accept, members, offer, remove, share, update
 from tests.usecases.test_children import CHILD, start
 from tests.usecases.test_context import known, note, sync
 from tools.harness.wire import Request, Wire
@@ -346,6 +346,33 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
 
     assert not hidden
     assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]
+
+
+@pytest.mark.failure("half-visible-transaction", "torn-read")
+def test_a_child_does_not_copy_a_level_that_was_taken_away(store: Store, shared: Table) -> None:
+    """GROUP shows the change already, and the membership not yet."""
+    share(shared, "eve", WRITER)
+    place = keys.member(ROOT, "eve")
+    earlier = store.item(place)
+    update(shared, "eve", READER)
+    process = store.process()
+    sees_late(process, lambda item: earlier if items.key(item) == place else item, times=1)
+
+    start(process, by=BOB)
+
+    assert members(store.process(), CHILD)["eve"] == "reader"
+
+
+def test_a_level_from_before_a_transfer_is_no_change_that_is_seen_late(store: Store, shared: Table) -> None:
+    """Bob is a writer, then the owner, then a manager, as he was before he was a writer."""
+    update(shared, "bob", MANAGER)
+    update(shared, "bob", WRITER)
+    accept(shared, offer(shared))
+    accept(shared, offer(shared, "ann", by=BOB))
+
+    start(store.process())
+
+    assert members(store.process(), CHILD)["bob"] == "manager"
 
 
 @pytest.mark.failure("half-visible-transaction", "removal-race")

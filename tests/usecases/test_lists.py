@@ -1,4 +1,6 @@
+import functools
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,8 +23,9 @@ from forklore.usecases.lists import TREES_AT_ONCE, TREES_MAX, ConversationPage, 
 from forklore.usecases.loading import ConversationDetails
 from forklore.usecases.sharing import remove_membership, share_conversation, update_membership
 from forklore.usecases.transfers import accept_transfer, request_transfer
-from tests.support.tables import Store, fresh_store, mine_of
-from tests.usecases.builders import ANN, BOB, EVE, conversation, create, fork, promote, say, show
+from tests.support.tables import Store, Ticking, fresh_store, mine_of
+from tests.support.torn import of_kind, tear
+from tests.usecases.builders import ANN, BOB, EVE, FORK, ROOT, conversation, create, fork, promote, say, show
 from tools.harness.wire import Request, Wire
 
 READER, MANAGER, OWNER = AccessLevel.READER, AccessLevel.MANAGER, AccessLevel.OWNER
@@ -99,7 +102,7 @@ def grow(store: Store) -> Table:
 
     Last updated: 21 and 4. Promoted: 20.
     """
-    table = store.process()
+    table = store.process(clock=Ticking())
     for number in range(1, 6):
         plant_tree(store, number, child=number == 4)
     store.change(keys.conversation(conversation(2), conversation(2)), agentId=items.text("planner"))
@@ -113,7 +116,7 @@ def grow(store: Store) -> Table:
 
 
 @pytest.fixture(scope="module")
-def still_forest(moto: None) -> Iterator[Table]:
+def still_forest() -> Iterator[Table]:
     """A table of trees that no test changes."""
     with fresh_store("still-forest") as store:
         yield grow(store)
@@ -771,3 +774,35 @@ def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) 
 
     assert 4 / 5 * PAGE_BYTES_MAX < len(first.conversations) * 50 * 256 * 12 <= PAGE_BYTES_MAX
     assert named([*first.conversations, *walk(table, limit=40, after=first.resume)]) == list(range(40, 0, -1))
+
+
+@pytest.mark.failure("torn-read")
+@pytest.mark.parametrize("forks", [1, NEWEST])
+@pytest.mark.parametrize("query", [None, "t"])
+@pytest.mark.parametrize("mode", Mode)
+def test_what_is_listed_belongs_to_its_updated_at(
+    store: Store, table: Table, mode: Mode, query: str | None, forks: int
+) -> None:
+    """A conversation is changed in the middle of each batch read, with each of its items early."""
+    create(table, title="t")
+    for one in (FORK, *(conversation(50 + number) for number in range(1, forks))):
+        fork(table, ROOT, one)
+    changes = itertools.count(1)
+
+    def change(one: str) -> None:
+        asked = Change(metadata=json.dumps({"n": next(changes)}))
+        update_conversation(store.process(), caller=ANN, conversation_id=one, change=asked)
+
+    for one, early, number in itertools.product((ROOT, FORK), ("CONV", "HEAD"), (1, 2)):
+        before, late = show(table, one), store.process()
+        tear(
+            late,
+            early=of_kind(early),
+            between=functools.partial(change, one),
+            number=number,
+        )
+        listed = one_page(late, mode=mode, query=query, limit=100).conversations
+        of_it = [shown for shown in listed if shown.conversation.conversation_id == one]
+
+        assert all(shown in (before, show(table, one)) for shown in of_it)
+        assert len(of_it) == 1 or mode is not Mode.ALL

@@ -196,6 +196,22 @@ def test_a_manager_removes_a_branch_but_not_the_last_one(store: Store) -> None:
     prune(store)
 
 
+def test_a_manager_removes_no_branch_that_has_started_a_live_tree(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    start(table, FORK, CHILD)
+    start(table, ROOT, SIBLING)
+    store.add_member(ROOT, "bob", AccessLevel.MANAGER)
+
+    with pytest.raises(ForbiddenError):
+        remove(store.process(), FORK, by=BOB)
+    assert read(table, CHILD) == ["go"]
+
+    delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=CHILD)
+    assert remove(store.process(), FORK, by=BOB)
+
+
 def test_an_admin_removes_branches_without_being_a_member(store: Store) -> None:
     table = store.process()
     say(table, ROOT, "a")

@@ -97,7 +97,7 @@ def grow(store: Store, root_id: str, width: int) -> Tree:
 
 
 @pytest.fixture(scope="module")
-def planted(moto: None) -> Iterator[tuple[Store, dict[int, Tree]]]:
+def planted() -> Iterator[tuple[Store, dict[int, Tree]]]:
     """A narrow and a wide tree in one table."""
     with fresh_store() as store:
         yield store, {width: grow(store, conversation(width << 16), width) for width in WIDTHS}
@@ -204,17 +204,17 @@ FIGURES = {
         1,
         lambda a: sync(a.table, "x", to=a.new_id, by=PLANNER),
     ),
-    # target: append with context: at most 3, as a sync
+    # target: append with context: 2, as a sync
     "append with context": Figure(
-        lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3, knows_context
+        lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 2, 2, knows_context
     ),
     "append with the same context": Figure(
         lambda a: turn(a.table, a.new_id, "x", context=["y"]),
-        3,
-        3,
+        2,
+        2,
         lambda a: turn(a.table, a.new_id, "x", context=["y"]),
     ),
-    "append with context, cold": Figure(lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 3, 3),
+    "append with context, cold": Figure(lambda a: turn(a.table, a.tree.root, "x", context=["y"]), 2, 2),
     "create by appending with context": Figure(lambda a: turn(a.table, a.new_id, "x", context=["y"]), 2, 2),
     "first page, after forking": Figure(
         lambda a: page(a.table, a.new_id, limit=50),

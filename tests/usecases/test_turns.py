@@ -142,7 +142,7 @@ STEPS = st.lists(
 
 @pytest.mark.long
 @pytest.mark.failure("split-turn")
-def test_history_and_context_agree_in_every_fork_of_random_chats(moto: None) -> None:
+def test_history_and_context_agree_in_every_fork_of_random_chats() -> None:
     """A chat is said, edited, answered again, forked anywhere, and its memory is made anew."""
 
     @given(STEPS)
@@ -458,7 +458,7 @@ RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None]
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("nth", [1, 2])
 @pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
 def test_a_turn_that_loses_a_race_is_decided_on_the_result_of_the_winner(
     store: Store, table: Table, name: str, nth: int, knows: bool
@@ -498,8 +498,8 @@ def test_a_turn_whose_context_another_thread_changes_is_decided_again(store: Sto
     reads = [0]
 
     def after(request: Any, _answer: Any) -> None:
-        reads[0] += request.operation == "Query"
-        if request.operation == "Query" and reads[0] == 1:
+        reads[0] += request.operation == "BatchGetItem"
+        if request.operation == "BatchGetItem" and reads[0] == 1:
             sync(table, "b")
 
     Wire.of(table).after(after)
@@ -521,7 +521,7 @@ def test_a_turn_beside_appends_of_history_does_not_read_again(store: Store, tabl
 
     assert done(made) == (1, '["b"]', False)
 
-    assert wire.operations[first:] == ["BatchGetItem", "Query", *[WRITE] * 4]
+    assert wire.operations[first:] == ["BatchGetItem", *[WRITE] * 4]
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])

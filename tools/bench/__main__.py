@@ -19,7 +19,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from forklore.local.dynamodb_local import VERSION
 from tools.bench.cost import COLUMNS, Row, cells_of, in_order, rows_of
 from tools.bench.growth import growth_table
 from tools.bench.judging import unexplained
@@ -28,6 +27,7 @@ from tools.bench.local import local_dynamodb
 from tools.bench.markdown import table
 from tools.bench.money import Function, Month, Prices, tables
 from tools.bench.shapes import AXES, BASE, Shape
+from tools.harness.amazons_local import VERSION
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / ".cache" / "bench.md"

@@ -31,7 +31,7 @@ from tools.bench import timed_runtime
 from tools.bench.judging import NOISE, Target
 from tools.bench.markdown import table
 from tools.harness.deployed import Deployed, deployed
-from tools.harness.dynamodb import moto_server
+from tools.harness.dynamodb import engine_server
 from tools.harness.runtime import BUILD, CLIENT, Built, Runtime, RuntimeMissing, runtime
 
 EVENTS = Path(__file__).parents[2] / "events"
@@ -265,7 +265,7 @@ def main() -> None:
     starts: dict[str, list[Start]] = {name: [] for name in FIRST}
     imported: dict[str, list[list[Import]]] = {name: [] for name in FIRST}
     try:
-        with moto_server() as endpoint, Progress(console=Console(stderr=True), transient=True) as progress:
+        with engine_server() as endpoint, Progress(console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("Starting functions", total=options.runs * len(FIRST))
             for _ in range(options.runs):
                 with deployed(options.build, endpoint=endpoint, **parameters) as service:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from forklore.local.engine import EngineMissingError
 from tools.harness.dynamodb import dynamodb_local
+from tools.harness.processes import EngineMissingError
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",

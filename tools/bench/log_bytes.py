@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from forklore.local.log import JsonLines
 from tools.deployment.loading import load
-from tools.harness.gateway import PROJECT, Gateway, table_on_moto
+from tools.harness.gateway import PROJECT, Gateway, table_in_memory
 
 PATH = "/v1/conversations/{conversationId}/entries"
 VALUES = {
@@ -56,7 +56,7 @@ def log_bytes() -> LogBytes:
 def _request_line() -> str:
     log, kept = logging.getLogger("forklore"), _Kept()
     level = log.level
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         gateway = Gateway(template)
         path = PATH.format(conversationId=uuid.uuid4())
         body = {"contentType": "history", "content": [{"role": "USER", "text": "x" * 1_000}]}

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from forklore.credentials import roles
-from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database
 from forklore.local.identity import clients_by_hash
 from forklore.local.payload import API_ID
+from forklore.local.store import ENDPOINT, TABLE, DatabaseError, open_table_at, set_environment
 from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
@@ -32,7 +32,8 @@ def main(file: str) -> int:
     """
     os.environ.setdefault(ENDPOINT, DEFAULT_ENDPOINT)
     try:
-        open_database()
+        set_environment()
+        open_table_at(os.environ[ENDPOINT])
         told = settings(key_set(development_key()), os.environ)
     except DatabaseError as error:
         print(f"{error}\nStart DynamoDB Local, or name another with {ENDPOINT}.", file=sys.stderr)

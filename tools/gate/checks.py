@@ -20,8 +20,8 @@ class Check:
     """A check, named as in the table of docs/reliability.md.
 
     paths: its tests. parts: how often `make gate-long` runs it, each time with another seed. `make
-    gate` runs the first part only. engine: the database of its tests, a program on the PATH; if it
-    is not installed, the check is left out. engine None: DynamoDB Local.
+    gate` runs the first part only. engine: the database of its tests, `embedded` for our own;
+    None: DynamoDB Local.
     """
 
     name: str
@@ -37,6 +37,7 @@ CHECKS = (
     Check("call-faults", "a fault at every call of every operation", [f"{R}/test_crashes.py"], How.WIDE),
     Check("many-writers", "eight processes append and read", [f"{R}/test_append_log.py"], How.ALONE, parts=5),
     Check("orders-of-two", "every order of the calls of two requests", [f"{R}/test_races.py"], How.WIDE),
+    Check("torn-reads", "batch reads that show a part of a request", [f"{R}/test_torn_reads.py"], How.WIDE),
     Check("inherited-parts", "what a fork inherits never changes", [f"{R}/test_prefixes.py"], parts=10),
     Check("killed-deletions", "deletion by killed workers", [f"{R}/test_cascade.py"], How.ALONE),
     Check("deep-and-wide", "1,000 forks deep, 10,000 wide", [f"{R}/test_depth_and_width.py"]),
@@ -61,12 +62,13 @@ CHECKS = (
     Check(
         "moved-data", "exports and imports of whole trees, with faults", [f"{R}/test_porting.py"], How.WIDE
     ),
+    Check("engine", "the engine answers as DynamoDB Local, and is whole under faults", ["tests/embedded"]),
     Check(
-        "third-engine",
-        "histories over HTTP, and each condition, on a third engine",
+        "own-engine",
+        "histories over HTTP, and each condition, on forklore's own engine",
         ["tests/http/test_model.py", f"{R}/test_conditions.py"],
         How.WIDE,
-        engine="dynoxide",
+        engine="embedded",
     ),
 )
 """All checks except `template`, which is `make test-deployment`."""

@@ -1,19 +1,17 @@
 """A DynamoDB on this machine, in a process of its own. Each starts empty and keeps nothing.
 
-DynamoDB Local is Amazon's own and the better stand-in, but it needs Java and Maven. dynoxide is a
-DynamoDB on SQLite. moto needs only Python.
+DynamoDB Local is Amazon's own and the better stand-in, but it needs Java and Maven. The engine of
+forklore needs only Python.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 
-from forklore.local import dynamodb_local as amazons
-from forklore.local import engines
-from forklore.local.engine import EngineMissingError, served
-from forklore.local.listening import ServerDidNotStartError, on_free_port
+from tools.harness.amazons_local import command
+from tools.harness.ports import ServerDidNotStartError, on_free_port
+from tools.harness.processes import EngineMissingError, served
 
 
 @contextmanager
@@ -23,33 +21,22 @@ def dynamodb_local() -> Iterator[str]:
     Clients with any region and any (alphanumeric) access key see the same tables.
     Raises EngineMissingError if there is no Java, or it cannot be fetched or started.
     """
-    with _engine(amazons.command) as endpoint:
+    with _served(command()) as endpoint:
         yield endpoint
 
 
 @contextmanager
-def dynoxide() -> Iterator[str]:
-    """Yield the address of an empty dynoxide. Raises EngineMissingError if there is none."""
-    with _engine(engines.dynoxide) as endpoint:
+def engine_server() -> Iterator[str]:
+    """Yield the address of an empty engine. Raises EngineMissingError if it cannot be started."""
+    with _served([sys.executable, "-m", "tools.harness.engine_server"]) as endpoint:
         yield endpoint
 
 
 @contextmanager
-def _engine(command: Callable[[Path | None], list[str]]) -> Iterator[str]:
+def _served(begin: Sequence[str]) -> Iterator[str]:
     with ExitStack() as stack:
         try:
-            endpoint = stack.enter_context(on_free_port(partial(served, command(None))))
+            endpoint = stack.enter_context(on_free_port(partial(served, begin)))
         except ServerDidNotStartError as error:
             raise EngineMissingError(f"it did not start: {error}") from error
-        yield endpoint
-
-
-@contextmanager
-def moto_server() -> Iterator[str]:
-    """Yield the address of an empty moto, as the local server runs it.
-
-    Raises ServerDidNotStartError.
-    """
-    command = [sys.executable, "-m", "forklore.local.dynamodb", "--port"]
-    with on_free_port(partial(served, command)) as endpoint:
         yield endpoint

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 from forklore.local.deployment import Deployment
-from forklore.local.embedded import open_database
+from forklore.local.store import set_environment
 from tools.deployment.template import read_template
 from tools.harness.gateway import opened_anew
 from tools.harness.tables import Store
@@ -25,6 +25,6 @@ def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
     template = read_template(TEMPLATE)
     environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
     with mock.patch.dict(os.environ, environment):
-        open_database()
+        set_environment()
         with opened_anew():
             yield template

@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from moto.dynamodb.models import dynamodb_backends
-
-from forklore.aws.wiring import open_queue, open_table
+from forklore.aws.wiring import Given, give, open_queue, open_table
 from forklore.local.asgi import Scope
 from forklore.local.deployment import Deployment, Function
-from forklore.local.embedded import open_database
 from forklore.local.identity import read_authorizer
 from forklore.local.invocation import LambdaContext, invoke, load_handler
 from forklore.local.payload import build_event, read_answer
 from forklore.local.routing import find_route
+from forklore.local.store import set_environment
 from tools.deployment.template import read_template
+from tools.harness.tables import Store, fresh_store
 
 PROJECT = Path(__file__).parents[2]
 AGENTS = {"local": "local-key", "planner": "key-of-planner", "coder": "key-of-coder"}
@@ -172,27 +171,33 @@ def opened_anew() -> Iterator[None]:
 
 
 @contextmanager
-def table_on_moto() -> Iterator[Deployment]:
-    """Give the handlers of this process an empty table on moto; yield the template."""
-    template = read_template(PROJECT / "template.yaml")
-    with mock.patch.dict(os.environ):
+def table_in_memory() -> Iterator[Deployment]:
+    """Give the handlers of this process an empty table in memory; yield the template."""
+    with store_in_memory():
+        yield read_template(PROJECT / "template.yaml")
+
+
+@contextmanager
+def store_in_memory() -> Iterator[Store]:
+    """Give the handlers of this process an empty table in memory, and yield that."""
+    with mock.patch.dict(os.environ), fresh_store() as store:
         for name in list(os.environ):
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
-        started = open_database()
-        assert started is not None, "moto, as no endpoint is set"
+        set_environment()
+        give(Given(store.new_client))
         try:
-            with opened_anew():
-                yield template
+            yield store
         finally:
-            started.stop()
+            give(Given())
 
 
 def stored() -> list[str]:
-    """Return every item of the table as text, in a fixed order.
-
-    Reads moto's memory, which is fast.
-    """
-    [backend] = [held["us-east-1"] for held in dynamodb_backends.values() if "us-east-1" in held]
-    table = backend.tables[os.environ["FORKLORE_TABLE"]]
-    return sorted(repr(item.to_json()) for item in table.all_items())
+    """Return every item of the table as text, in a fixed order."""
+    client, start, found = open_table().connection.client, dict[str, Any](), list[str]()
+    while True:
+        page = client.scan(TableName=os.environ["FORKLORE_TABLE"], ConsistentRead=True, **start)
+        found += [repr(sorted(item.items())) for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            return sorted(found)
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from forklore.local.listening import ServerDidNotStartError, ServerEndedError
+from tools.harness.ports import ServerDidNotStartError, ServerEndedError
 
 STOP_SECONDS_MAX = 10.0
 

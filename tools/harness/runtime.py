@@ -22,8 +22,8 @@ from typing import Any, Self
 
 import yaml
 
-from forklore.local.listening import free_port, on_free_port
 from tools.harness.listening import end_session, wait_until_it_listens
+from tools.harness.ports import free_port, on_free_port
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"

@@ -1,4 +1,4 @@
-"""The real Table on a DynamoDB endpoint, or on a moto in this process.
+"""The real Table on a DynamoDB endpoint, or on an engine in this process.
 
 Every Table that a Store opens stands for a process of its own: it has its own client, its own clock
 and its own cache.
@@ -10,17 +10,23 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
 from botocore.config import Config
 from botocore.session import Session
 
+from forklore.embedded.database import Database
+from forklore.embedded.engine import Engine
+from forklore.embedded.opened import open_database
+from forklore.embedded.outbox import note
 from forklore.storage import schema
+from forklore.storage.clients import CONNECTIONS_MAX, make_client, make_session
 from forklore.storage.clock import Clock
-from forklore.storage.connection import CONNECTIONS_MAX, Connection, Deadline, make_client, make_session
+from forklore.storage.connection import Connection, Deadline
 from forklore.storage.table import Table
+from tools.harness.tapped import TappedClient
 from tools.harness.wire import Threads
 
 NAME = "forklore"
@@ -32,11 +38,18 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class Store:
-    """The table from outside. endpoint: of a DynamoDB; None: of the moto of this process."""
+    """The table from outside. endpoint: of a DynamoDB. database: of an engine; then no endpoint."""
 
     client: Any
     name: str
     endpoint: str | None = None
+    database: Database | None = field(default=None, kw_only=True)
+
+    def new_client(self) -> Any:
+        """Return a client of its own, as another process has one."""
+        if self.database is not None:
+            return TappedClient(Engine(self.database, name=self.name, told=note))
+        return _new_client(self.endpoint)
 
     def process(
         self,
@@ -49,7 +62,7 @@ class Store:
     ) -> Table:
         """Return the table as another process sees it. seconds: what is left of its request."""
         return Table(
-            Connection(_new_client(self.endpoint), self.name, clock or Clock(), sleep=sleep),
+            Connection(self.new_client(), self.name, clock or Clock(), sleep=sleep),
             deadline=None if seconds is None else Deadline.after(seconds),
             random=random,
             threads=threads or _THREADS,
@@ -69,10 +82,7 @@ def _session() -> Session:
 
 @functools.cache
 def outside(endpoint: str | None) -> Any:
-    """Return a client that no Wire taps. It retries and waits longer than forklore's own client.
-
-    If moto is to answer it, make it while moto runs.
-    """
+    """Return a client that no Wire taps. It retries and waits longer than forklore's own client."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 4},
         read_timeout=60,
@@ -86,6 +96,11 @@ def outside(endpoint: str | None) -> Any:
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
     """Yield an empty table, which is deleted afterwards. endpoint: as of a Store."""
+    if endpoint is None:
+        database = open_database(None)
+        yield Store(TappedClient(Engine(database, name=name, told=note)), name, database=database)
+        database.close()
+        return
     client = outside(endpoint)
     client.create_table(TableName=name, **DEFINITION)
     try:

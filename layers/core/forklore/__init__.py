@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from forklore.client.errors import UnauthorizedError as UnauthorizedError
     from forklore.client.errors import UnavailableError as UnavailableError
     from forklore.client.errors import UnexpectedAnswerError as UnexpectedAnswerError
+    from forklore.client.memory import Memory as Memory
     from forklore.client.messages import role_of as role_of
     from forklore.client.messages import text_of as text_of
+    from forklore.client.results import Entry as Entry
     from forklore.client.synchronous.client import Forklore as Forklore
     from forklore.client.synchronous.conversation import Conversation as Conversation
 
@@ -41,10 +43,12 @@ __all__ = [
     "BadRequestError",
     "ConflictError",
     "Conversation",
+    "Entry",
     "ForbiddenError",
     "Forklore",
     "InputError",
     "InvocationError",
+    "Memory",
     "MismatchError",
     "NoAnswerError",
     "NotFoundError",
@@ -67,7 +71,9 @@ _PLACES = {
         *("PreconditionFailedError", "ServerError", "TooLargeError"),
         *("UnauthorizedError", "UnavailableError", "UnexpectedAnswerError"),
     ),
+    "memory": ("Memory",),
     "messages": ("role_of", "text_of"),
+    "results": ("Entry",),
     "synchronous.client": ("Forklore",),
     "synchronous.conversation": ("Conversation",),
 }

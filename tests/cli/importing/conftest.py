@@ -7,7 +7,7 @@ import pytest
 
 from tests.aws.direct import Direct
 from tests.cli.importing.service import Service
-from tools.harness.gateway import table_on_moto
+from tools.harness.gateway import table_in_memory
 
 _USERS = count()
 
@@ -15,7 +15,7 @@ _USERS = count()
 @pytest.fixture(scope="module")
 def new_service() -> Iterator[Callable[..., Service]]:
     """Make a service for a user of its own. agent: the client, if any."""
-    with table_on_moto() as template:
+    with table_in_memory() as template:
         direct = Direct(template)
         yield lambda agent=None: Service(direct, user=f"user{next(_USERS)}", agent=agent)
 

@@ -37,6 +37,8 @@ class Conversations(Making):
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
         scope = r.given.get("scope", "tree")
         opened = self._opened(r, minimum="manager" if scope == "branch" else "owner")
+        if scope == "branch" and any(tree.started_by is opened and tree.live() for tree in self.trees):
+            opened = self._opened(r, minimum="owner")
         if scope == "branch" and opened.tree.live() != [opened]:
             self._remove(opened)
         else:

@@ -2,7 +2,7 @@
 
 from tests.model.asking import Json, Outcome, Request, comparable, is_history, require
 from tests.model.oracle.branches import alternatives, ids_to_name
-from tests.model.oracle.lists import latest_epoch, place_of
+from tests.model.oracle.lists import latest_epoch, place_of, require_based
 from tests.model.oracle.making import Making, require_lineage
 from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.model.oracle.trees import Conversation, Entry
@@ -30,6 +30,8 @@ class Entries(Making):
             epochs.append(None if is_history(draft) else draft.get("epoch", max(latest, 1)))
             latest = max(latest, epochs[-1] or 0)
             require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over", latestEpoch=latest)
+        if "context" in r.given:
+            require_based(context, r.given["context"])
         self._require_free_keys(into, drafts)
         self._require_revision(r, r.given.get("name") if is_new else None)
         answers = [*(chosen.get("data", []) if "entries" in r.given else [chosen]), *({} for _ in drafts)]
@@ -47,7 +49,9 @@ class Entries(Making):
 
     def sync_context(self, r: Request, chosen: Json) -> Outcome:
         into = self._to_write(r, r.given)
-        require(into.context_for(r.caller, into.view()) is not None, *FORBIDDEN)
+        context = into.context_for(r.caller, into.view())
+        require(context is not None, *FORBIDDEN)
+        require_based(context, r.given)
         is_new = into.id not in self.conversations
         return 200, self._sync(r, into, r.given, chosen.get("entry") or {}, is_new=is_new)
 

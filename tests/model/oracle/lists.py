@@ -1,6 +1,7 @@
 """Functions of the oracle on lists of entries."""
 
-from tests.model.asking import Json, require
+from tests.model.asking import Json, comparable, require
+from tests.model.oracle.refusals import CONFLICT
 
 
 def place_of(entry_id: str, whole: list[Json]) -> int:
@@ -12,3 +13,12 @@ def place_of(entry_id: str, whole: list[Json]) -> int:
 def latest_epoch(context: list[Json]) -> tuple[int, list[Json]]:
     latest = max((entry["epoch"] for entry in context), default=0)
     return latest, [entry for entry in context if entry["epoch"] == latest]
+
+
+def require_based(context: list[Json] | None, given: Json) -> None:
+    """Refuse a present context that would replace another one than that which it is based on."""
+    epoch, entries = latest_epoch(context or [])
+    known = [element for entry in entries for element in entry["content"]]
+    if comparable(known) != comparable(given["content"][: len(known)]):
+        based_on = given.get("basedOnEntryId", entries[-1]["id"])
+        require(based_on == entries[-1]["id"], *CONFLICT, reason="context_moved", latestEpoch=epoch)

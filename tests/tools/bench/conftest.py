@@ -1,5 +1,5 @@
-"""The fixtures of tests that use the real Table on moto."""
+"""The fixtures of tests that use the real Table on an engine."""
 
-from tests.support.tables import moto, store, table
+from tests.support.tables import store, table
 
-__all__ = ["moto", "store", "table"]
+__all__ = ["store", "table"]

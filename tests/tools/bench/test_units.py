@@ -1,14 +1,11 @@
-"""Capacity units follow AWS's rules; dynoxide counts a new entry as we do."""
+"""Capacity units follow AWS's rules."""
 
 from typing import Any
 
-import boto3
 import pytest
 
 from forklore.storage.connection import Item
-from tests.support.dynamodb_local import dynoxide_or_skip
 from tools.bench.units import item_bytes, units_of_get, units_of_query, units_of_write
-from tools.harness.tables import DEFINITION, NAME
 
 KEY: Item = {"PK": {"S": "g"}, "SK": {"S": "s"}}  # 2 + 1 + 2 + 1 bytes
 
@@ -74,30 +71,6 @@ def test_an_append_takes_6_units_or_5_if_a_transaction_writes_copies_once() -> N
     assert units(copies_twice=False) == 5
     alone = [units_of_write(None, entry, in_transaction=False, copies_twice=twice) for twice in (True, False)]
     assert alone == [2, 2]
-
-
-@pytest.mark.parametrize("in_transaction", [True, False])
-def test_dynoxide_counts_the_copies_of_a_new_entry_once(in_transaction: bool) -> None:
-    entry: Item = {**KEY, "L1": {"S": "a"}}
-    with dynoxide_or_skip() as endpoint:
-        client: Any = boto3.client(
-            "dynamodb",
-            endpoint_url=endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
-        client.create_table(TableName=NAME, **DEFINITION)
-        put = {"TableName": NAME, "Item": entry}
-        if in_transaction:
-            answer = client.transact_write_items(TransactItems=[{"Put": put}], ReturnConsumedCapacity="TOTAL")
-            [taken] = answer["ConsumedCapacity"]
-        else:
-            taken = client.put_item(**put, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
-        client.close()
-
-    ours = units_of_write(None, entry, in_transaction=in_transaction, copies_twice=False)
-    assert taken["CapacityUnits"] == ours
 
 
 def test_an_index_takes_a_write_for_each_copy_that_changes() -> None:

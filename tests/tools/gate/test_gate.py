@@ -1,6 +1,5 @@
 """The gate runs checks, keeps their results, and adds up what they counted."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,35 +110,11 @@ def test_ci_does_a_part_of_the_tests_and_another_one_with_another_seed() -> None
 def test_a_check_of_another_engine_is_run_on_it(tmp_path: Path) -> None:
     tests = tmp_path / "test_some.py"
     tests.write_text(
-        "import os\ndef test_one():\n    assert os.environ['FORKLORE_TEST_ENGINE'] == 'dynoxide'\n"
+        "import os\ndef test_one():\n    assert os.environ['FORKLORE_TEST_ENGINE'] == 'embedded'\n"
     )
-    check = Check("nothing", "nothing at all", [str(tests)], engine="dynoxide")
+    check = Check("nothing", "nothing at all", [str(tests)], engine="embedded")
 
     assert Run(check, None, "ci", 7, tmp_path).result().is_good
-
-
-def test_a_check_whose_engine_is_not_here_is_left_out_and_named(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tools.gate",
-            "--size",
-            "ci",
-            "--only",
-            "third-engine",
-            "--folder",
-            str(tmp_path),
-        ],
-        cwd=PROJECT,
-        env=os.environ | {"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert "NOT RUN: third-engine" in done.stdout
-    assert "| third-engine |" not in done.stdout
 
 
 def test_help_says_what_it_does() -> None:

@@ -104,6 +104,7 @@ class PresentContext(Request):
     content_type: fields.ContentType
     content: fields.Content
     agent_id: fields.AgentId | None = None
+    based_on_entry_id: fields.BasedOn = None
 
 
 class NewByAppend(Request):
@@ -212,6 +213,7 @@ class SyncContext(Request):
     user_id: str | None = None
     agent_id: fields.AgentId | None = None
     usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    based_on_entry_id: fields.BasedOn = None
 
 
 def shape_of_append(body: Any) -> str:

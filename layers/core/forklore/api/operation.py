@@ -287,12 +287,16 @@ def _is_key(key: str) -> bool:
 
 
 def _plain(held: Any) -> Any:
-    """Return a checked body as plain JSON values, without nulls. JsonText becomes its text."""
+    """Return a checked body as plain JSON values. JsonText becomes its text.
+
+    Nulls are left out, and fields that do not count when two requests are compared.
+    """
     match held:
         case pydantic.RootModel():
             return _plain(held.root)
         case pydantic.BaseModel():
-            fields = ((name, getattr(held, name)) for name in type(held).model_fields)
+            counts = (name for name, field in type(held).model_fields.items() if not field.exclude)
+            fields = ((name, getattr(held, name)) for name in counts)
             return {name: _plain(value) for name, value in fields if value is not None}
         case JsonText():
             return held.text

@@ -1,21 +1,25 @@
 """The settings in the environment, and the table and the queue, opened once for each process."""
 
 import os
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forklore.domain.tree import WAIT_SECONDS
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, make_client
+from forklore.storage.connection import Connection
 from forklore.storage.consumption import Consumption
 from forklore.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore.storage.table import Table
 
 __all__ = [
     "Consumption",
+    "Given",
     "Queue",
     "ServiceSettings",
     "Table",
+    "give",
     "open_queue",
     "open_table",
     "served_api",
@@ -110,14 +114,36 @@ def stack_name() -> str:
     return os.environ.get("FORKLORE_STACK") or "forklore"
 
 
+class Given(NamedTuple):
+    """What a process uses in place of AWS. None: AWS's.
+
+    new_client: returns a client of DynamoDB. queue: takes the announced work.
+    """
+
+    new_client: Callable[[], Any] | None = None
+    queue: Queue | None = None
+
+
+_given = Given()
+
+
+def give(given: Given) -> None:
+    """Let the handlers of this process use these. What they have opened is opened again."""
+    global _given  # noqa: PLW0603 # Lambda calls the handlers without anything that is ours
+    _given = given
+    open_table.cache_clear()
+    open_queue.cache_clear()
+
+
 @cache
 def open_table() -> Table:
     """Return this process's table."""
     settings = ServiceSettings.from_environment()
-    return Table(Connection(make_client(settings.dynamodb_endpoint), settings.table_name, Clock()))
+    client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
+    return Table(Connection(client, settings.table_name, Clock()))
 
 
 @cache
 def open_queue() -> Queue:
     """Return this process's queue of deletions."""
-    return Queue(None, ServiceSettings.from_environment().queue_url)
+    return _given.queue or Queue(None, ServiceSettings.from_environment().queue_url)

@@ -64,4 +64,6 @@ def may_use_context(caller: Caller, *, bound_to: str | None) -> bool:
 def require_context(caller: Caller, *, bound_to: str | None) -> None:
     """Raise ForbiddenError unless the caller has a context in the conversation."""
     if not may_use_context(caller, bound_to=bound_to):
-        raise ForbiddenError("this conversation's context belongs to another client, or you are no agent")
+        if caller.client_id is None:
+            raise ForbiddenError("only an agent has a context: give its API key, or in process its `client`")
+        raise ForbiddenError("this conversation's context belongs to another client: act as that one")

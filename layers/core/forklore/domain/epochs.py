@@ -1,7 +1,9 @@
 """Which context an agent holds, and what a sync of its present context writes."""
 
+import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from forklore.domain.ids import EntryId
@@ -13,14 +15,25 @@ NAMED_EPOCH_MAX = EPOCH_MAX - 1
 """The highest epoch that a caller may name for an entry, so that a sync after it has one left."""
 
 
+NO_ELEMENTS = bytes(32)
+"""The digest of a context without elements."""
+_PLAIN_DIGITS_MAX = 64
+"""A whole number of more digits is written with an exponent. No int that was read has more."""
+
+
 class Epoch(NamedTuple):
-    """A client's latest epoch in a view. first: its first entry, which may be an inherited one."""
+    """A client's latest epoch in a view.
+
+    first: its first entry, which may be an inherited one. digest: of all its elements; None: not
+    known.
+    """
 
     number: int
     first: EntryId | None
+    digest: bytes | None = None
 
 
-NO_EPOCH = Epoch(0, None)
+NO_EPOCH = Epoch(0, None, NO_ELEMENTS)
 """A view that shows no context of the client."""
 
 
@@ -32,24 +45,24 @@ class Sync(NamedTuple):
     increments: bool
 
 
-def decide_sync(known: Iterable[Any], sent: Sequence[Any], *, epoch: int) -> Sync | None:
+def decide_sync(known: bytes, sent: Sequence[Any], *, epoch: int) -> Sync | None:
     """Return what turns the known context into the one sent; None if they are the same.
 
-    known: the content elements of the latest epoch, one after another. They are read up to the
-    first that differs from what was sent, and not kept. epoch: that epoch; 0 when there is none.
+    known: the digest of the latest epoch. epoch: its number; 0 when there is none.
     Raises ConflictError when a new epoch is needed and none is left.
 
-    >>> decide_sync(["a"], ["a", "b"], epoch=3)
+    >>> decide_sync(digest_of(["a"]), ["a", "b"], epoch=3)
     Sync(epoch=3, start=1, increments=False)
-    >>> decide_sync(["a"], ["b"], epoch=3)
+    >>> decide_sync(digest_of(["a"]), ["b"], epoch=3)
     Sync(epoch=4, start=0, increments=True)
     """
     if epoch == 0:
         return Sync(1, 0, increments=False) if sent else None
-    count = 0
-    for element in known:
-        if count == len(sent) or not is_same(element, sent[count]):
+    digest, count = NO_ELEMENTS, 0
+    while digest != known:
+        if count == len(sent):
             return _next(epoch)
+        digest = digest_of(sent[count : count + 1], after=digest)
         count += 1
     return Sync(epoch, count, increments=False) if count < len(sent) else None
 
@@ -60,20 +73,68 @@ def _next(epoch: int) -> Sync:
     return Sync(epoch + 1, 0, increments=True)
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two JSON values are equal: numbers by value, names in any order.
+def digest_of(elements: Iterable[Any], *, after: bytes = NO_ELEMENTS) -> bytes:
+    """Return the digest of a context, 32 bytes: of its elements in order, however they are spelled.
 
-    `true` is not 1.
+    after: the digest of the elements that come before these.
 
-    >>> is_same({"a": 1, "b": [True]}, {"b": [True], "a": Decimal("1.0")}), is_same(True, 1)
-    (True, False)
+    >>> digest_of(["a", "b"]) == digest_of(["b"], after=digest_of(["a"]))
+    True
     """
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, int | Decimal) and isinstance(other, int | Decimal):
-        return one == other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return type(one) is type(other) and bool(one == other)
+    return joined(after, map(hash_of, elements))
+
+
+def hash_of(element: Any) -> bytes:
+    """Return the hash of one element, 32 bytes."""
+    return sha256(canonical(element).encode()).digest()
+
+
+def joined(digest: bytes, hashes: Iterable[bytes]) -> bytes:
+    """Return the digest of a context with more elements, which are given by their hashes."""
+    for one in hashes:
+        digest = sha256(digest + one).digest()
+    return digest
+
+
+def canonical(value: Any) -> str:
+    """Return one text for all spellings of a JSON value: numbers by value, names in one order.
+
+    >>> canonical({"b": [True], "a": Decimal("1.0")}), canonical(Decimal("0.10"))
+    ('{"a":1,"b":[true]}', '1e-1')
+    """
+    try:
+        return _ENCODER.encode(value)
+    except _HasDecimals:
+        pass
+    match value:
+        case dict():
+            members = (f"{_ENCODER.encode(name)}:{canonical(value[name])}" for name in sorted(value))
+            return "{" + ",".join(members) + "}"
+        case list():
+            return "[" + ",".join(map(canonical, value)) + "]"
+        case _:
+            return _number(value)
+
+
+def _number(value: Decimal) -> str:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int), "JSON has no NaN and no infinity"
+    text = "".join(map(str, digits))
+    significant = text.rstrip("0")
+    exponent += len(text) - len(significant)
+    if not significant:
+        return "0"
+    if 0 <= exponent <= _PLAIN_DIGITS_MAX - len(significant):
+        return "-" * sign + significant + "0" * exponent
+    return "-" * sign + f"{significant}e{exponent}"
+
+
+class _HasDecimals(Exception):
+    """The value has a number that the encoder does not know."""
+
+
+def _refuse(_value: Any) -> Any:
+    raise _HasDecimals
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_refuse)

@@ -172,6 +172,16 @@ def head(group_id: str, conversation_id: str) -> Key:
     return Key(group_id, f"{_HEAD}{conversation_id}")
 
 
+def is_member(sort_key: str) -> bool:
+    """Tell whether a sort key in a tree's partition is that of a MEM."""
+    return sort_key.startswith(_MEMBER)
+
+
+def is_head(sort_key: str) -> bool:
+    """Tell whether a sort key in a tree's partition is that of a HEAD."""
+    return sort_key.startswith(_HEAD)
+
+
 def in_head(sort_key: str) -> str:
     """Return the conversation id that a HEAD item's sort key names."""
     return sort_key.removeprefix(_HEAD)
@@ -565,6 +575,11 @@ def erasure(erasure_id: str) -> Key:
 def erased_tree(erasure_id: str, group_id: str) -> Key:
     """Return the key of the item that says that an erasure has changed a tree."""
     return Key(f"{ERASURES}{erasure_id}", f"{_TREE}{group_id}")
+
+
+def in_erased_tree(place: Key) -> str:
+    """Return the tree that such an item names."""
+    return place.sort.removeprefix(_TREE)
 
 
 def erased_trees_range(erasure_id: str) -> SortRange:

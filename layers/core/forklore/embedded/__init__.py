@@ -1,5 +1,5 @@
-"""The whole service in this process, without a server: for programs, and for data in a folder.
+"""DynamoDB's rules on SQLite, and the whole service in this process, without a server.
 
-DynamoDB is moto's, reached by a client of our own. No other client of the process is changed, and
-neither is the environment. What is stored in a folder is kept in SQLite.
+The engine is for programs, for data in a folder, for the local server and for tests. It patches
+nothing, and reads no environment variable.
 """

@@ -1,72 +1,135 @@
-"""A folder that holds data: made, locked for one process, and whose data it holds."""
+"""A folder that holds data: made, checked, and taken over from an earlier format."""
 
+import json
+import os
+import sqlite3
 import time
-from collections.abc import Mapping
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO
 
-LOCK = "forklore.lock"
-JOURNAL = "forklore.db"
-"""The file of the embedded store."""
-OTHERS: Mapping[str, str] = {"dynoxide.db": "dynoxide", "shared-local-instance.db": "DynamoDB Local"}
-"""The files of the databases that only the local server can start, with their names."""
-FREE_WITHIN_SECONDS = 5.0
-"""How long to wait for a process that was killed to end."""
+from forklore.embedded.database import WAIT_SECONDS, explanation
+from forklore.embedded.engine import LAYOUT, row_of
+from forklore.embedded.outbox import MESSAGES
+
+FILE = "forklore.db"
+OLD_LOCK = "forklore.lock"
+"""Forklore 0.x of the first format held a lock on this file as long as it used the folder."""
+FORMAT = 2
+"""What `user_version` of the file says. A newer forklore may write a higher one."""
+APPLICATION_ID = 0x466B4C72
+"""Marks the file as forklore's ("FkLr")."""
+OTHERS = {"dynoxide.db": "dynoxide", "shared-local-instance.db": "DynamoDB Local"}
+"""The files of the databases that an earlier local server could start, with their names."""
+OWNER_ONLY, OWNER_ONLY_FOLDER = 0o600, 0o700
 
 
 class DataError(Exception):
     """Data cannot be kept in the folder; the message is one line."""
 
 
-def locked(folder: Path) -> IO[str]:
-    """Return an open file that locks the folder for this process until `free` is called with it.
+def prepared(folder: Path) -> Path:
+    """Return the file that keeps the data of a folder. Both are made if they are missing.
 
-    The folder is made if it is missing, with a `.gitignore` so that git ignores what is in it.
-    Raises DataError if the folder cannot be used, or if another process uses it.
+    Only the user may read them. A new folder gets a `.gitignore`, so that git ignores it. A file
+    of the first format is taken over in one transaction.
+    Raises DataError if the folder or the file cannot be used.
     """
+    for other, name in OTHERS.items():
+        if (folder / other).exists():
+            raise DataError(f"{folder} holds data of {name}: export it with the forklore that wrote it")
+    path = folder / FILE
     try:
         if not folder.exists():
-            folder.mkdir(parents=True, exist_ok=True)  # another process may make it, too
+            folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)  # others may make it, too
             (folder / ".gitignore").write_text("*\n")
-        lock = (folder / LOCK).open("a")
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
     except OSError as error:
         raise DataError(f"cannot keep data in {folder}: {error.strerror}") from error
     try:
-        _take(lock, folder)
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS)) as connection:
+            _prepare(connection, path)
+    except sqlite3.Error as error:
+        raise DataError(f"cannot open {path}: {explanation(error)}") from error
+    return path
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    run = connection.execute
+    if _format(connection, path) == FORMAT:
+        return
+    _use_wal(connection)
+    run("PRAGMA synchronous = FULL")
+    run("BEGIN IMMEDIATE")
+    try:
+        found = _format(connection, path)  # another process may have been faster
+        if found == 1:
+            _take_over(connection, path)
+        elif found is None:
+            _run_all(connection, LAYOUT + MESSAGES)
+        run(f"PRAGMA application_id = {APPLICATION_ID}")
+        run(f"PRAGMA user_version = {FORMAT}")
+        run("COMMIT")
     except BaseException:
-        lock.close()
+        with suppress(sqlite3.Error):
+            connection.rollback()
         raise
-    return lock
 
 
-def _take(lock: IO[str], folder: Path) -> None:
+def _format(connection: sqlite3.Connection, path: Path) -> int | None:
+    """Return the format of a file; None for an empty one. Raises DataError for one of others."""
+    run = connection.execute
+    [application], [found] = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()
+    if application == APPLICATION_ID and found > FORMAT:
+        raise DataError(f"{path} was written by a newer forklore (format {found}; this reads {FORMAT})")
+    if application == APPLICATION_ID and found > 0:
+        return int(found)
+    if run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        raise DataError(f"{path} is no data of forklore")
+    return None
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on, which SQLite refuses while another process does the same."""
+    give_up_at = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.01)
+
+
+def _take_over(connection: sqlite3.Connection, path: Path) -> None:
+    """Put what a file of the first format holds into the tables of this one."""
+    _require_unused(path.parent / OLD_LOCK)
+    run = connection.execute
+    run("ALTER TABLE item RENAME TO old")
+    has_messages = run("SELECT 1 FROM sqlite_schema WHERE name = 'message'").fetchone()
+    _run_all(connection, LAYOUT + (MESSAGES.split(";", 1)[1] if has_messages else MESSAGES))
+    try:
+        for (text,) in run("SELECT attributes FROM old"):
+            run("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row_of(json.loads(text)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path} holds an item that cannot be read") from error
+    run("DROP TABLE old")
+
+
+def _require_unused(lock: Path) -> None:
+    """Raise DataError if a forklore that knows the first format only uses the folder."""
     try:
         import fcntl
     except ModuleNotFoundError:
-        raise DataError("data can be kept in a folder on Linux and macOS only") from None
-    give_up_at = time.monotonic() + FREE_WITHIN_SECONDS
-    while True:
+        return
+    with lock.open("a") as file:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > give_up_at:
-                raise DataError(f"{folder} is in use by another process") from None
-            time.sleep(0.1)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise DataError(f"cannot lock {folder}: {error.strerror}") from error
+            raise DataError(f"{lock.parent} is in use by an older forklore; stop it first") from error
 
 
-def free(lock: IO[str]) -> None:
-    """Free the folder, also if a process that was forked from this one has the file open."""
-    import fcntl
-
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_UN)
-
-
-def refuse_data_of_others(folder: Path) -> None:
-    """Raise DataError if the folder holds the data of a database that only the server can start."""
-    for file, name in OTHERS.items():
-        if (folder / file).exists():
-            raise DataError(f"{folder} holds data of {name}, which only the local server can open")
+def _run_all(connection: sqlite3.Connection, statements: str) -> None:
+    """Run statements inside the open transaction, which `executescript` would commit."""
+    for statement in filter(str.strip, statements.split(";")):
+        connection.execute(statement)

@@ -1,6 +1,7 @@
 """The service: operations by name, on a store in memory or in a folder."""
 
 import _thread
+import os
 import threading
 import uuid
 import weakref
@@ -16,10 +17,9 @@ from forklore.api.responses import Response
 from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.embedded.folder import DataError
-from forklore.embedded.opened import Opened, open_in_memory, share
+from forklore.embedded.opened import Opened
 from forklore.embedded.told import tell
-from forklore.embedded.whole import whole
-from forklore.errors import UnauthorizedError, UnavailableError
+from forklore.errors import UnauthorizedError
 
 __all__ = ["DataError", "EmbeddedService"]
 
@@ -36,51 +36,54 @@ class EmbeddedService:
 
     def __init__(self, opened: Opened) -> None:
         tell()
+        self._hold(opened)
+
+    def _hold(self, opened: Opened) -> None:
         self._opened: Opened | None = opened
-        self._forgotten = weakref.finalize(self, _leave_later, opened)
-        self._forgotten.atexit = False  # what is kept is ended there anyway
+        self._forgotten = weakref.finalize(self, _close_later, opened)
+        self._forgotten.atexit = False  # a transaction is never left half done
 
     @classmethod
     def open(cls, data: Path | None) -> "EmbeddedService":
         """Return the service of a folder, which is made if it is missing. None: nothing is kept.
 
-        Services of one folder in this process share what is stored. Another process cannot open the
-        folder until the last of them is closed. Raises DataError, whose text is one line.
+        Any number of services may have one folder open, in any number of processes. Raises
+        DataError, whose text is one line.
         """
-        # After an exception of a signal nobody refers to the service, so it is closed.
-        return whole(lambda: cls(open_in_memory() if data is None else share(data)))
+        return cls(Opened(data))
 
     @property
     def refusal(self) -> str | None:
         """Why every call from now on is refused; None as long as calls are answered."""
-        return "the service is closed" if self._opened is None else self._opened.store.refusal
+        if self._opened is None:
+            return "the service is closed"
+        return None if self._opened.folder is not None else self._opened.database.refusal
 
     def call(self, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
         """Return the response of an operation.
 
         given: the input, as a direct invocation has it. Every error is a response, also a bug,
         which is logged without content. Raises RuntimeError if the service is closed. An exception
-        that a signal raises, such as KeyboardInterrupt, leaves the operation to end whole.
+        that a signal raises, such as KeyboardInterrupt, leaves each transaction whole.
         """
         opened = self._opened
         if opened is None:
             raise RuntimeError("the service is closed")
-        return whole(lambda: _answer(opened, operation, given, caller))
+        if opened.process != os.getpid() and opened.folder is not None:
+            # After fork(): what was opened belongs to the other process.
+            opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s)
+            self._forgotten.detach()
+            self._hold(opened)
+        return _answer(opened, operation, given, caller)
 
     def close(self) -> None:
-        """Close the service. The last one of a folder ends the worker and frees the folder.
+        """Close the service. The work that is left is continued when the folder is opened again.
 
-        The work that is left is continued when the folder is opened again. A second call does
-        nothing.
+        A second call does nothing.
         """
-        if self._opened is not None:
-            whole(self._leave)
-
-    def _leave(self) -> None:
-        """Leave the store. It is left once, however many threads close the service."""
         opened, self._opened = self._opened, None
-        if self._forgotten.detach() and opened is not None:
-            opened.leave()
+        if opened is not None and self._forgotten.detach():
+            opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -91,13 +94,13 @@ class EmbeddedService:
         self.close()
 
 
-def _leave_later(opened: Opened) -> None:
-    """Leave in the background: garbage is collected anywhere, also while locks are held.
+def _close_later(opened: Opened) -> None:
+    """Close in the background: garbage is collected anywhere, also while locks are held.
 
     To start a `threading.Thread` takes such a lock. So a thread without one starts it.
     """
-    leaving = threading.Thread(target=opened.leave, name="forklore-leave", daemon=True)
-    _thread.start_new_thread(leaving.start, ())
+    closing = threading.Thread(target=opened.close, name="forklore-close", daemon=True)
+    _thread.start_new_thread(closing.start, ())
 
 
 def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
@@ -112,11 +115,10 @@ def _run(
 ) -> tuple[int, str]:
     """Return the status and the text of an operation's answer. Raises a ForkloreError."""
     caller = NOBODY if operation.is_public else _checked(caller)
-    if opened.store.refusal is not None:  # otherwise each call would be tried again and again
-        raise UnavailableError(opened.store.refusal)
-    with opened.underway.request():
-        service = Service(opened.table.within(REQUEST_SECONDS), opened.worker.queue, delete_wait_s=0)
-        return operation(service, raw_request(operation, given, caller=caller))
+    service = Service(
+        opened.table.within(REQUEST_SECONDS), opened.worker.queue, delete_wait_s=opened.delete_wait_s
+    )
+    return operation(service, raw_request(operation, given, caller=caller))
 
 
 def _checked(caller: Caller) -> Caller:

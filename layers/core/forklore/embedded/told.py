@@ -8,7 +8,6 @@ import sys
 
 LOGGER = "forklore"
 EVENTS = {
-    "journal": "what is stored could not be written: {reason}; open it again",
     "bug": "an error of ours: {type} in {frame}",
     "failed": "work in the background failed: {type} in {frame}; a later run tries it again",
 }

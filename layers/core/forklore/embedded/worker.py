@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.api.failures import log_failure
-from forklore.embedded.underway import Underway
+from forklore.domain.tree import WAIT_SECONDS
+from forklore.errors import UnavailableError
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases import sweeper, worker
+from forklore.usecases import retention, sweeper, worker
 
 WORK_SECONDS = 5
 """How long a message is worked on at a time, and so how long `stop` may have to wait."""
@@ -25,8 +26,6 @@ SWEEP_SECONDS = 300
 STOP_SECONDS = 10.0
 PAUSES = (1.0, 5.0, 25.0, 60.0)
 """Seconds before a message that failed is tried again. Then the next sweep announces its job."""
-LOOK_SECONDS, AGAIN_SECONDS = 2.0, 0.5
-"""How long to wait for earlier requests, and after how long to try that again."""
 _log = logging.getLogger("forklore")
 
 
@@ -43,14 +42,22 @@ class Worker:
 
     The thread starts with the first message or with `start`.
     table: as a new request sees it. expire: deletes the items whose time is over by a second.
+    delete_wait_s: how long what was deleted is kept, for requests that may still read it.
+    retention_days: for how long a tree is kept after its last use; 0: for ever.
 
-    A deployment keeps what was deleted for as long as the slowest request may run, because any
-    process may still read it. Here this process is the only reader. The worker waits until the
-    requests that ran when it took the message have ended. So nothing has to be kept for longer.
+    Any number of workers may work on one table, each in a process of its own: a job is leased.
     """
 
-    def __init__(self, table: Table, underway: Underway, *, expire: Callable[[int], object]) -> None:
-        self._table, self._underway, self._expire = table, underway, expire
+    def __init__(
+        self,
+        table: Table,
+        *,
+        expire: Callable[[int], object] = lambda _now_s: None,
+        delete_wait_s: int = WAIT_SECONDS,
+        retention_days: int = 0,
+    ) -> None:
+        self._retention_days = retention_days
+        self._table, self._expire, self._delete_wait_s = table, expire, delete_wait_s
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Task]] = []
         self._numbers = itertools.count()
@@ -118,12 +125,9 @@ class Worker:
         return None
 
     def _work(self, task: _Task, message: str) -> None:
-        if not self._underway.wait_for_earlier(LOOK_SECONDS):
-            self._add(task, AGAIN_SECONDS)
-            return
         try:
             asked = worker.read_message(message)
-            worker.work(self._in_time(), self.queue, asked, lease_s=WORK_SECONDS, wait_s=0)
+            worker.work(self._in_time(), self.queue, asked, lease_s=WORK_SECONDS, wait_s=self._delete_wait_s)
         except Exception as error:  # noqa: BLE001 (logged here without its text)
             if self._is_ending():
                 return
@@ -135,10 +139,14 @@ class Worker:
         try:
             table = self._in_time()
             self._expire(table.now_s())
-            sweeper.sweep(table, self.queue, report=lambda error: log_failure("failed", error, job="sweep"))
+            sweeper.sweep(table, self.queue, report=_report)
+            if self._retention_days:
+                retention.delete_unused(table, self.queue, days=self._retention_days, report=_report)
+        except UnavailableError:
+            pass  # the next sweep goes on
         except Exception as error:  # noqa: BLE001 (logged here without its text)
             if not self._is_ending():
-                log_failure("failed", error, job="sweep")
+                _report(error)
 
     def _in_time(self) -> Table:
         return self._table.within(WORK_SECONDS, most=WORK_SECONDS)
@@ -146,3 +154,7 @@ class Worker:
     def _is_ending(self) -> bool:
         """Whether the process ends, so that nothing can be done any more."""
         return self._is_stopped or not threading.main_thread().is_alive()
+
+
+def _report(error: Exception) -> None:
+    log_failure("failed", error, job="sweep")

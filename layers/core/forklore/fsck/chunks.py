@@ -2,6 +2,7 @@
 
 import zlib
 from collections import OrderedDict
+from typing import Any
 
 from forklore.domain import jsontext
 from forklore.domain.keys import Key
@@ -12,12 +13,13 @@ OPEN_MAX = 32
 """How many bodies are held at once. Any read of a table returns a body's chunks together."""
 
 
-def is_content(body: bytes) -> bool:
-    """Tell whether an entry's body can be read as a JSON array, as every content is."""
+def content_of(body: bytes) -> list[Any] | None:
+    """Return the content of a body; None if it cannot be read as a JSON array, as every one is."""
     try:
-        return isinstance(jsontext.read_value(bodies.decode(body)), list)
+        content = jsontext.read_value(bodies.decode(body))
     except (ValueError, ValidationError, RecursionError, zlib.error):
-        return False
+        return None
+    return content if isinstance(content, list) else None
 
 
 class Chunks:
@@ -49,5 +51,5 @@ class Chunks:
 
     def _read(self, partition: str, held: dict[int, bytes]) -> None:
         whole = sorted(held) == list(range(self.counts[partition]))
-        if not whole or not is_content(b"".join(held[at] for at in sorted(held))):
+        if not whole or content_of(b"".join(held[at] for at in sorted(held))) is None:
             self.broken.add(partition)

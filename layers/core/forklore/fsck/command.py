@@ -22,8 +22,9 @@ from forklore.fsck.chunks import OPEN_MAX
 from forklore.fsck.report import Report, Verdict
 from forklore.fsck.source import NotForkloreError, Source
 from forklore.fsck.survey import Survey
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, make_client
+from forklore.storage.connection import Connection
 
 INTACT, DAMAGED, UNKNOWN, INTERRUPTED = 0, 1, 2, 130
 _EXIT = {Verdict.INTACT: INTACT, Verdict.DAMAGED: DAMAGED, Verdict.UNKNOWN: UNKNOWN}

@@ -2,8 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 
 from forklore.domain import ids, keys
+from forklore.domain.epochs import NO_ELEMENTS, joined
 from forklore.domain.keys import Key
 from forklore.fsck.conversations import segments_backward
 from forklore.fsck.facts import ContextEntry, Ctx, Tree
@@ -24,7 +26,7 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield Finding(key, "missing_ctx", f"for {len(entries)} entries", 8, tree.group_id)
         elif tree.keeps_entries and conversation_id in tree.conversations:
             yield from _epochs(tree, own, conversation_id, client)
-            expected = _expected(tree, own, conversation_id, client)
+            expected = _expected(tree, own, conversation_id, client, ctx)
             if ctx != expected:
                 yield Finding(key, "wrong_ctx", f"{ctx}, but the entries say {expected}", 8, tree.group_id)
     if tree.keeps_entries:
@@ -80,20 +82,26 @@ def _inherited(
             yield entries[:end]
 
 
-def _expected(tree: Tree, own: OwnContext, conversation_id: str, client: str) -> Ctx:
-    """Return the CTX that the client's entries imply."""
+def _expected(tree: Tree, own: OwnContext, conversation_id: str, client: str, ctx: Ctx) -> Ctx:
+    """Return the CTX that the client's entries imply. ctx: as it is; it may have no digest."""
     entries = own[conversation_id, client]
     epoch = entries[-1].epoch or 0
+    whole = [entry for entry in entries if entry.epoch == epoch]
+    count = len(whole)
     first, begins = _first(entries, epoch)
     if begins:
         for shown in _inherited(tree, own, conversation_id, client):
             if shown[-1].epoch != epoch:
                 break
             first, begins = _first(shown, epoch)
+            whole = [entry for entry in shown if entry.epoch == epoch] + whole
             if not begins:
                 break
-    count = sum(entry.epoch == epoch for entry in entries)
-    return Ctx(epoch, first, entries[-1].entry_id, count)
+    digest = ctx.digest
+    hashes = [entry.hashes for entry in whole if entry.hashes is not None]
+    if digest is not None and len(hashes) == len(whole):
+        digest = joined(NO_ELEMENTS, chain.from_iterable(hashes))
+    return Ctx(epoch, first, entries[-1].entry_id, count, digest)
 
 
 def _first(entries: list[ContextEntry], epoch: int) -> tuple[str, bool]:

@@ -137,6 +137,9 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
         yield wrong("wrong_last_context", f"{head.lasts.context}, but the view ends with {last_context}")
     if head.untitled and conversation.has_title:
         yield wrong("wrong_untitled", "the conversation has a title", None)
+    if tree.changes[conversation_id] != conversation.changes:
+        counted = f"{tree.changes[conversation_id]} changes, but CONV counts {conversation.changes}"
+        yield wrong("wrong_changes", counted, None)
 
 
 def _beyond_own(tree: Tree, conversation: Conv, head: Head, own: Own) -> Iterator[tuple[str, int, int]]:

@@ -13,11 +13,12 @@ from forklore.domain.tree import Group, Member, State
 
 
 class ContextEntry(NamedTuple):
-    """A context entry."""
+    """A context entry. hashes: of its elements; None: its body is in BLOB items, or was erased."""
 
     entry_id: str
     client_id: str | None
     epoch: int | None
+    hashes: tuple[bytes, ...] | None
 
 
 NO_USAGE = TokenUsage()
@@ -71,13 +72,14 @@ NOTHING = Own()
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """The values of a CONV item that are compared."""
+    """The values of a CONV item that are compared. changes: as its HEAD counts them, too."""
 
     created_at: str
     client_id: str | None
     fork_point: ForkPoint | None
     started_by: StartedBy | None
     has_title: bool
+    changes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Ctx:
     first: str
     last: str
     count: int
+    digest: bytes | None
 
 
 @dataclass(slots=True)
@@ -95,7 +98,7 @@ class Tree:
     """Everything in a tree's partition.
 
     listing: the tree's keys in the index of all trees.
-    conversations, paths (packed), heads, own: by conversation.
+    conversations, paths (packed), heads, changes (as HEAD counts them), own: by conversation.
     contexts: by conversation and escaped client. keyed: by conversation and key, the entry that KEY
     names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
@@ -110,6 +113,7 @@ class Tree:
     conversations: dict[str, Conv] = field(default_factory=dict)
     paths: dict[str, bytes] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
+    changes: dict[str, int] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     keyed: dict[tuple[str, str], str] = field(default_factory=dict)
     listed: set[ListKey] = field(default_factory=set)

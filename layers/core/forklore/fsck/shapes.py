@@ -72,15 +72,16 @@ SHAPES = {
     Kind.CONV: _shape(
         "createdAt:S",
         "title:S tags:M metadata:S agentId:S clientId:S forkedAtConversationId:S forkedAtEntryId:S"
-        " forkedAtPosition:S startedByConversationId:S startedByEntryId:S imported:BOOL",
+        " forkedAtPosition:S startedByConversationId:S startedByEntryId:S changes:N"
+        " imported:BOOL",
     ),
     Kind.PATH: _shape("path:B"),
     Kind.HEAD: _shape(
         "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
-        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S imported:BOOL",
+        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S changes:N imported:BOOL",
     ),
-    Kind.CTX: _shape("epoch:N first:S last:S count:N"),
+    Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),
     Kind.GONE: _shape("removedAt:S nonce:S", "L1:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S"),

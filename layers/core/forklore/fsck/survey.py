@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from forklore.domain import ids, jsontext, keys
 from forklore.domain.ancestry import SEGMENT_BYTES
+from forklore.domain.epochs import NO_ELEMENTS, hash_of
 from forklore.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import CHANNEL_LETTERS, Key
@@ -17,7 +18,7 @@ from forklore.domain.model import Channel, JobKind, TokenUsage
 from forklore.domain.names import is_name
 from forklore.domain.rate import window_of
 from forklore.errors import ForkloreError
-from forklore.fsck.chunks import Chunks, is_content
+from forklore.fsck.chunks import Chunks, content_of
 from forklore.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import SHAPES, Kind, kind_of
@@ -158,6 +159,7 @@ class Survey:
             conversation.fork_point,
             conversation.started_by,
             has_title=conversation.title is not None,
+            changes=items.changes(item),
         )
 
     def _path(self, key: Key, item: Item) -> None:
@@ -169,13 +171,15 @@ class Survey:
         head = items.head(item)
         _require(is_time(head.changed_at))
         _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
-        self._tree(key).heads[_conversation_in(key, 2)] = head
+        tree, conversation_id = self._tree(key), _conversation_in(key, 2)
+        tree.heads[conversation_id], tree.changes[conversation_id] = head, items.changes(item)
 
     def _context(self, key: Key, item: Item) -> None:
         client = key.sort.split("#")[2]
         _require_escaped(client)
         a = items.plain(item)
-        ctx = Ctx(a["epoch"], a["first"], a["last"], a["count"])
+        ctx = Ctx(a["epoch"], a["first"], a["last"], a["count"], a.get("digest"))
+        _require(ctx.digest is None or len(ctx.digest) == len(NO_ELEMENTS))
         self._tree(key).contexts[_conversation_in(key, 3), client] = ctx
 
     def _listed(self, key: Key, item: Item) -> None:
@@ -219,17 +223,20 @@ class Survey:
             own.keys[key_of_entry] = entry_id
         if "usage" in item:
             own.usage = TokenUsage.total([own.usage, _usage(item["usage"]["S"])])
+        content = content_of(bytes(item["body"]["B"])) if "body" in item else None
         if channel is Channel.HISTORY:
             own.history.append(entry_id)
         else:
-            own.context.append(ContextEntry(entry_id, client, int(epoch) if epoch else None))
+            is_known = content is not None and "erased" not in item
+            hashes = tuple(map(hash_of, content or ())) if is_known else None
+            own.context.append(ContextEntry(entry_id, client, int(epoch) if epoch else None, hashes))
         if (channel is Channel.CONTEXT) != (epoch is not None) or (epoch is not None and client is None):
             self.find(key, "wrong_epoch", "context has a client and an epoch, history has no epoch", 8)
         if "chunks" in item:
             tree.chunked[entry_id] = items.chunks(item)
         if ("chunks" in item) == ("body" in item):
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
-        elif "body" in item and not is_content(bytes(item["body"]["B"])):
+        elif "body" in item and content is None:
             self.find(key, "unreadable_body", "no JSON array", 13)
         if "erased" in item and not _has_nothing_left(item):
             self.find(key, "wrong_erased", "an erased entry has content, a key or its author", 19)

@@ -8,8 +8,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from forklore.domain import keys
 from forklore.domain.retention import FIRST_PLACE, unused_before
 from forklore.errors import ForkloreError
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import make_client
 from forklore.storage.patience import PatientConnection
 from forklore.storage.table import Table
 from forklore.storage.unused import find_unused

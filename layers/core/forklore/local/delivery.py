@@ -1,4 +1,4 @@
-"""Brings events from the outbox of a store to receivers, in threads of its own.
+"""Brings events from the outbox to receivers, in threads of its own.
 
 Each receiver has its own threads and its own order, so none waits for another. The events of one
 tree reach a receiver one after another. Those of different trees do not wait for each other.
@@ -7,7 +7,6 @@ tree reach a receiver one after another. Those of different trees do not wait fo
 import heapq
 import itertools
 import logging
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -15,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from forklore.api.failures import log_failure
-from forklore.embedded.outbox import Waiting
-from forklore.embedded.store import Store
+from forklore.embedded.outbox import Outbox
+from forklore.errors import UnavailableError
 
 AT_ONCE = 8
 """How many events one receiver gets at a time, each of another tree."""
@@ -29,6 +28,8 @@ So an event is given up after about 14 minutes.
 RETRY_EVERY_SECONDS = 0.05
 """How far apart the retries of a receiver are, so that they leave the processor to the requests."""
 STOP_SECONDS = 3.0
+LOOK_SECONDS = 1.0
+"""How often to look for what other processes have written."""
 _log = logging.getLogger("forklore")
 
 
@@ -77,11 +78,11 @@ class _Failed(NamedTuple):
 
 
 class Delivery:
-    """Delivers what waits in `store`. receivers: by the names under which messages wait."""
+    """Delivers what waits in `outbox`. receivers: by the names under which messages wait."""
 
     def __init__(
         self,
-        store: Store,
+        outbox: Outbox,
         events_of: EventsOf,
         receivers: Mapping[str, Receiver],
         *,
@@ -89,38 +90,59 @@ class Delivery:
         tries: int = TRIES,
     ) -> None:
         self._lines = {
-            named: _Line(store, events_of, receiver, pause_s=pause_s, tries=tries)
+            named: _Line(outbox, events_of, receiver, pause_s=pause_s, tries=tries)
             for named, receiver in receivers.items()
         }
-        self.add(store.left())
+        self._outbox = outbox
+        self._is_due, self._is_stopped = threading.Event(), False
+        self._thread = threading.Thread(target=self._run, name="forklore-outbox", daemon=True)
+        self._add_fresh()
 
-    def add(self, waiting: Sequence[Waiting]) -> None:
-        """Deliver these, too. It takes no longer than to note them."""
-        for number, receiver, tree in waiting:
-            self._lines[receiver].add(tree, number)
+    def look(self) -> None:
+        """Look for new messages now: this process has written. It takes no time."""
+        self._is_due.set()
+
+    def _add_fresh(self) -> None:
+        for number, receiver, tree in self._outbox.fresh():
+            if receiver in self._lines:
+                self._lines[receiver].add(tree, number)
+
+    def _run(self) -> None:
+        while not self._is_stopped:
+            self._is_due.wait(LOOK_SECONDS)
+            self._is_due.clear()
+            try:
+                self._add_fresh()
+            except UnavailableError as error:
+                _log.error("outbox", extra={"reason": str(error)})
 
     def start(self) -> None:
+        self._thread.start()
         for line in self._lines.values():
             line.start()
 
     def stop(self) -> int:
         """Send nothing more, and wait STOP_SECONDS for what is being sent; return how many wait."""
+        self._is_stopped = True
+        self._is_due.set()
         for line in self._lines.values():
             line.end()
         give_up_at = time.monotonic() + STOP_SECONDS
-        return sum(line.stop(give_up_at) for line in self._lines.values())
+        waiting = sum(line.stop(give_up_at) for line in self._lines.values())
+        self._outbox.close()
+        return waiting
 
 
 class _Line:
     """What waits for one receiver: the numbers of its messages by tree.
 
-    Their texts stay in the store.
+    Their texts stay in the outbox.
     """
 
     def __init__(
-        self, store: Store, events_of: EventsOf, receiver: Receiver, *, pause_s: float, tries: int
+        self, outbox: Outbox, events_of: EventsOf, receiver: Receiver, *, pause_s: float, tries: int
     ) -> None:
-        self._store, self._events_of, self._receiver = store, events_of, receiver
+        self._outbox, self._events_of, self._receiver = outbox, events_of, receiver
         self._pause_s, self._tries_max = pause_s, tries
         self._changed = threading.Condition()
         self._trees: dict[str, deque[int]] = {}
@@ -205,14 +227,14 @@ class _Line:
     def _try(self, number: int, tries: int) -> bool:
         """Tell of a change; return whether its message waits no longer."""
         try:
-            record = self._store.message(number)
+            record = self._outbox.message(number)
             if record is None:
                 return True
             failed = self._tell(record)
             if failed is not None and tries < self._tries_max:
                 return False
-            self._store.delete_message(number)
-        except sqlite3.Error as error:  # the message stays in the file until the next start
+            self._outbox.delete_message(number)
+        except UnavailableError as error:  # the message stays in the file until the next start
             _log.error("outbox", extra={"reason": str(error)})
             return True
         if failed is not None:

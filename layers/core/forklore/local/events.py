@@ -5,10 +5,9 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
-from forklore.embedded.clients import REGION
-from forklore.embedded.outbox import Outbox
-from forklore.embedded.store import Store
-from forklore.embedded.telling import Telling, is_told
+from forklore.embedded.opened import Opened
+from forklore.embedded.outbox import Outbox, forget_receivers
+from forklore.embedded.telling import Telling
 from forklore.events.event import SOURCE, Content, Event
 from forklore.local.delivery import Delivery, Outgoing, Receiver
 from forklore.local.receivers import open_receiver
@@ -28,28 +27,31 @@ class Events:
         self._content = Content(content)
         self._receivers: dict[str, Receiver] = {}
         self._delivery: Delivery | None = None
-        self.outbox = Outbox(is_told, list(self._named)) if named else None
 
     def open(self, environment: Mapping[str, str]) -> None:
         """Open the receivers. environment: of a function's process. Raises ValueError."""
         for waiting_name, named in self._named.items():
             self._receivers[waiting_name] = open_receiver(named, environment)
 
-    def require(self, store: Store | None, name: str = "") -> None:
-        """Deliver what a store tells.
+    def require(self, opened: Opened | None, name: str = "") -> None:
+        """Deliver what is written, by this process or by others.
 
-        Raises ValueError if there are receivers, and what keeps the data is another process. name:
-        of that process, for people.
+        Raises ValueError if there are receivers, and a DynamoDB keeps the data, or OSError if
+        another process tells the events of the folder. name: of the DynamoDB, for people.
         """
-        if self.outbox is None:
+        if not self._named:
+            if opened is not None and opened.folder is not None:
+                forget_receivers(opened.database, opened.folder)
             return
-        if store is None:
+        if opened is None:
             raise ValueError(f"--on-event needs the embedded store, and not {name}")
-        telling = Telling(store, self._content)
+        telling = Telling(opened.table, self._content)
         self._delivery = Delivery(
-            store, lambda record: [envelope(event) for event in telling.events_of(record)], self._receivers
+            Outbox(opened.database, opened.folder, list(self._named)),
+            lambda record: [envelope(event) for event in telling.events_of(record)],
+            self._receivers,
         )
-        self.outbox.added = self._delivery.add
+        opened.database.committed = self._delivery.look
 
     def start(self) -> None:
         if self._delivery is not None:
@@ -79,7 +81,7 @@ def envelope(event: Event) -> Outgoing:
         "source": SOURCE,
         "account": "000000000000",
         "time": f"{event.at[:19]}Z",
-        "region": REGION,
+        "region": "us-east-1",
         "resources": [],
     }
     text = json.dumps(named)[:-1]

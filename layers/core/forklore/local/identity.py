@@ -6,7 +6,7 @@ keys are set in clear text.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypedDict
@@ -21,7 +21,7 @@ from forklore.local.asgi import Headers, Response, header_text
 
 UNAUTHORIZED_HINT = (
     "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
-    "if there is one, is a key of FORKLORE_API_KEYS, by default 'local-key'"
+    "if there is one, is a key of FORKLORE_API_KEYS, by default 'local-key', or of the option --client"
 )
 DEFAULT_API_KEYS = "local=local-key"
 
@@ -68,27 +68,30 @@ class LocalAuthorizer:
         return Identity(userId=user_id, clientId=client_id, roles=sorted(named))
 
 
-def read_authorizer(environ: Mapping[str, str]) -> LocalAuthorizer:
+def read_authorizer(environ: Mapping[str, str], clients: Sequence[str] = ()) -> LocalAuthorizer:
     """Return the authorizer that FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS describe.
 
-    Raises ValueError as `clients_by_hash` does.
+    clients: more pairs `client=key`. Raises ValueError as `clients_by_hash` does.
     """
-    return LocalAuthorizer(clients_by_hash(environ), roles.read_patterns(environ))
+    return LocalAuthorizer(clients_by_hash(environ, clients), roles.read_patterns(environ))
 
 
-def clients_by_hash(environ: Mapping[str, str]) -> dict[str, str]:
+def clients_by_hash(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:
     """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
 
-    Raises ValueError if the setting is not `client=key,client=key`, or if a key comes twice. The
-    message does not hold the key.
+    more: pairs of the option --client. Raises ValueError if the setting is not
+    `client=key,client=key`, or if a key comes twice. The message does not hold the key.
     """
     clients: dict[str, str] = {}
-    for number, pair in enumerate(read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS)), 1):
+    named = read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS))
+    pairs = [(f"FORKLORE_API_KEYS: pair {number}", pair) for number, pair in enumerate(named, 1)]
+    pairs += [(f"--client number {number}", pair) for number, pair in enumerate(more, 1)]
+    for place, pair in pairs:
         client_id, _, key = pair.partition("=")  # a key may hold `=`, a client here may not
         if not is_user_id(client_id) or not key:
-            raise ValueError(f"FORKLORE_API_KEYS: pair {number} is not client=key")
+            raise ValueError(f"{place} is not client=key")
         if hash_of(key) in clients:
-            raise ValueError(f"FORKLORE_API_KEYS: pair {number} has the key of another one")
+            raise ValueError(f"{place} has the key of another one")
         clients[hash_of(key)] = client_id
     return clients
 

@@ -7,20 +7,19 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from forklore.embedded.store import NAME, Store
-from forklore.local.background import Background, open_queues
+from forklore.aws.wiring import Given, ServiceSettings, give, open_table
+from forklore.embedded.folder import DataError
+from forklore.embedded.opened import Opened
+from forklore.embedded.worker import Worker
 from forklore.local.callers import Callers
 from forklore.local.cors import with_cors
 from forklore.local.deployment import Deployment
-from forklore.local.embedded import ENDPOINT, TABLE, DatabaseError, open_database, open_kept
-from forklore.local.engines import EMBEDDED, ENGINES, DataError, kept_in
 from forklore.local.events import CONTENTS, Events
 from forklore.local.functions import deployment
 from forklore.local.gateway import Gateway
@@ -29,6 +28,7 @@ from forklore.local.log import show_lines_of
 from forklore.local.openapi import document
 from forklore.local.page import with_page
 from forklore.local.reference import with_reference
+from forklore.local.store import ENDPOINT, DatabaseError, open_table_at, set_environment
 
 COMMAND = "python -m forklore.local"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
@@ -59,7 +59,7 @@ def main(
     arguments: Sequence[str] | None = None,
     command: str = COMMAND,
 ) -> int:
-    """Serve until a signal comes; return 0, 1 if the database ends, CANNOT_START.
+    """Serve until a signal comes; return 0 or CANNOT_START.
 
     serve: returns what is served. arguments: of the command line; None: those of this process.
     command: what the user called, for the usage.
@@ -79,78 +79,53 @@ def _serve(
     stack: contextlib.ExitStack,
 ) -> int:
     """Serve as `main` does. environment: the user's. stack: closed when the server has stopped."""
-    database_ended = threading.Event()
     try:
         listener = _listen(arguments.host, arguments.port)
         callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
-        authorizer = read_authorizer(os.environ)
+        authorizer = read_authorizer(os.environ, arguments.client)
         events = Events(arguments.on_event, arguments.event_content)
         stack.callback(events.close)
         events.open({**environment, "FORKLORE_URL": _url(listener)})
-        store = _open_store(arguments, served.table, events, stack, on_end=database_ended.set)
-        urls = open_queues(served)
+        set_environment()
+        store, worker = _open_store(arguments.data, events, stack)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
         return CANNOT_START
     gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway, callers))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
-    background = Background(served.functions, urls)
     print(BANNER.format(url=_url(listener), store=store), flush=True)
-    background.start()
+    worker.start()
     events.start()
-    threading.Thread(target=_stop_after, args=[database_ended, server], daemon=True).start()
     server.run(sockets=[listener])
-    background.stop()
     events.stop()
-    return 1 if database_ended.is_set() else 0
+    return 0
 
 
-def _stop_after(database_ended: threading.Event, server: uvicorn.Server) -> None:
-    database_ended.wait()
-    print("forklore: the database has ended, so the server stops", file=sys.stderr, flush=True)
-    server.should_exit = True
+def _open_store(data: Path | None, events: Events, stack: contextlib.ExitStack) -> tuple[str, Worker]:
+    """Open the table, and let the handlers use it. Return what the banner says, and the worker.
 
-
-def _open_store(
-    arguments: argparse.Namespace,
-    table: Mapping[str, Any],
-    events: Events,
-    stack: contextlib.ExitStack,
-    *,
-    on_end: Callable[[], None],
-) -> str:
-    """Open the database with its table. Return what the banner says of it.
-
-    events: who is told of changes. on_end: called if the database ends by itself.
-    Raises DataError, DatabaseError, and ValueError if two stores are named, or if there are
-    receivers of events and the store is another process, whose changes are not seen here.
+    events: who is told of changes. stack: closes what is opened.
+    Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
+    are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
-    endpoint, data = os.environ.get(ENDPOINT), arguments.data
-    name = os.environ.get(TABLE) or NAME
-    if data is None:
-        if arguments.engine is not None:
-            raise ValueError("--engine needs --data")
-        if endpoint:
-            events.require(None, f"a DynamoDB at {ENDPOINT}")
-            open_database(table)
-            return f"The store is the DynamoDB at {endpoint}."
-        held = Store(name=name, definition=table, outbox=events.outbox)
-        events.require(held)
-        stack.enter_context(open_kept(held))
-        return FORGETS
+    endpoint, settings = os.environ.get(ENDPOINT), ServiceSettings.from_environment()
+    jobs = {"delete_wait_s": settings.delete_wait_s, "retention_days": settings.retention_days}
+    stack.callback(give, Given())
     if endpoint:
-        raise ValueError(f"--data and {ENDPOINT} name two stores")
-    kept = stack.enter_context(
-        kept_in(data, arguments.engine, table=name, on_end=on_end, outbox=events.outbox)
-    )
-    events.require(kept.store, kept.name)
-    if kept.store is not None:
-        stack.enter_context(open_kept(kept.store))
-    else:
-        os.environ[ENDPOINT] = str(kept.endpoint)
-        open_database(table)
-    return f"{kept.name} keeps the data in {data}."
+        if data is not None:
+            raise ValueError(f"--data and {ENDPOINT} name two stores")
+        events.require(None, f"a DynamoDB at {ENDPOINT}")
+        open_table_at(endpoint)
+        worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
+        stack.callback(worker.stop)
+        give(Given(queue=worker.queue))
+        return f"The store is the DynamoDB at {endpoint}.", worker
+    opened = Opened(data, name=settings.table_name, **jobs)
+    stack.callback(opened.close)
+    events.require(opened)
+    give(Given(lambda: opened.engine, opened.worker.queue))
+    return FORGETS if data is None else f"The embedded store keeps the data in {data}.", opened.worker
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -171,9 +146,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
     parser.add_argument(
-        "--engine",
-        choices=[EMBEDDED, *ENGINES],
-        help=f"what keeps a new folder ({EMBEDDED}); a folder with data goes on with its own",
+        "--client",
+        action="append",
+        default=[],
+        metavar="NAME=KEY",
+        help="the API key of an agent, beside those of FORKLORE_API_KEYS; may be repeated",
     )
     parser.add_argument(
         "--on-event",

@@ -224,7 +224,8 @@ def _turn(line: Line) -> Turn:
 
 
 def _context(line: Line, _group_id: str) -> Held:
-    epoch = Epoch(line.number("epoch"), line.entry_id("firstEntryId"))
+    digest = line.digest_or_none("digest")
+    epoch = Epoch(line.number("epoch"), line.entry_id("firstEntryId"), digest)
     context = ClientContext(epoch, last=line.entry_id("lastEntryId"), entries=line.number("ownEntries"))
     return Held(line.uuid("conversationId"), _user(line, "clientId"), context)
 

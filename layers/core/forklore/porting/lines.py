@@ -21,6 +21,7 @@ INTEGER_DIGITS_MAX = 20
 """A longer number only stands in what callers own. Its value is not needed, and Python reads no
 number of more than 4,300 digits."""
 _BREAK = re.compile(r"[\n\r]")
+_DIGEST = re.compile("[0-9a-f]{64}")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -101,6 +102,9 @@ class Line:
 
     def entry_id_or_none(self, name: str) -> EntryId | None:
         return self.entry_id(name) if self.has(name) else None
+
+    def digest_or_none(self, name: str) -> bytes | None:
+        return bytes.fromhex(_checked(self.text(name), name, _is_digest)) if self.has(name) else None
 
     def time(self, name: str) -> str:
         return _checked(self.text(name), name, _is_time)
@@ -219,6 +223,10 @@ def _checked(text: str, name: str, is_so: Callable[[str], bool]) -> str:
     if not is_so(text):
         raise FormatError(f"{name} cannot be {text[:60]!r}")
     return text
+
+
+def _is_digest(value: str) -> bool:
+    return _DIGEST.fullmatch(value) is not None
 
 
 def _is_time(text: str) -> bool:

@@ -9,8 +9,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from forklore.errors import ForkloreError
 from forklore.porting.failures import PortingError
 from forklore.storage import schema
+from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
-from forklore.storage.connection import make_client
 from forklore.storage.patience import PatientConnection
 from forklore.storage.table import Table
 
@@ -45,10 +45,10 @@ def table_in(folder: Path) -> Iterator[Table]:
     What goes wrong with it in the block is raised as a PortingError.
     """
     from forklore.embedded.folder import DataError
-    from forklore.embedded.opened import share
+    from forklore.embedded.opened import Opened
 
     try:
-        opened = share(folder)
+        opened = Opened(folder)
     except DataError as error:
         raise PortingError(str(error)) from error
     try:
@@ -56,4 +56,4 @@ def table_in(folder: Path) -> Iterator[Table]:
     except ForkloreError as error:
         raise PortingError(str(error)) from error
     finally:
-        opened.leave()
+        opened.close()

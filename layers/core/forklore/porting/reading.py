@@ -225,7 +225,7 @@ class TreeReader:
         now = self._table.get([key]).context(group_id, conversation_id, client_id)
         if now is None or now.epoch.number != context.epoch.number:
             raise ChangedError("a client has begun another epoch")
-        return context._replace(epoch=now.epoch)
+        return context._replace(epoch=now.epoch._replace(digest=None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,8 @@ class _Told:
         if held is not None and entry.entry_id <= held.last:
             return
         if held is not None and held.epoch.number == entry.epoch:
-            self.contexts[key] = held._replace(last=entry.entry_id, entries=held.entries + 1)
+            epoch = held.epoch._replace(digest=None)
+            self.contexts[key] = ClientContext(epoch, last=entry.entry_id, entries=held.entries + 1)
             return
         if held is None:
             self._unsure.add(key)

@@ -89,6 +89,7 @@ def line_of(record: Record) -> bytes:
                     "firstEntryId": record.context.epoch.first,
                     "lastEntryId": record.context.last,
                     "ownEntries": record.context.entries,
+                    "digest": record.context.epoch.digest.hex() if record.context.epoch.digest else None,
                 },
             )
         case End():

@@ -14,7 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from forklore.errors import UnavailableError
-from forklore.storage.connection import Deadline, make_session
+from forklore.storage.clients import make_session
+from forklore.storage.connection import Deadline
 
 BATCH_EVENTS_MAX = 10
 BATCH_BYTES_MAX = 256 * 1024

@@ -1,33 +1,26 @@
 """Calls to DynamoDB: the one retry layer, its budget, and what a failed call means.
 
-No error of botocore leaves this module. A call that may or may not have happened is repeated
+The client is one of botocore (clients.py), or the engine of `embedded`, which answers as DynamoDB
+does. This module is imported without botocore, which takes long to import. No error of botocore
+leaves it. A call that may or may not have happened is repeated
 exactly as it was, with the same client token. A transaction whose conditions do not hold raises
 TransactionRefused.
 """
 
-import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from botocore.config import Config
-from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
-from botocore.exceptions import ConnectionError as BotoConnectionError
-from botocore.parsers import ResponseParserError
-from botocore.session import Session, get_session
-
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
 from forklore.storage.consumption import Consumption
-from forklore.storage.descriptions import descriptions
 
 ATTEMPTS_MAX = 8
 CONFLICTS_MAX = 64
 """Conflicts of one transaction with others. A request has no time for more, with the pauses."""
 BACKOFF_FIRST_S, BACKOFF_MAX_S = 0.05, 1.0
 BUDGET_MAX_S = 20.0
-CONNECTIONS_MAX = 64
 
 _RANDOM = secrets.SystemRandom()
 """It has no state: not one that a program seeds, nor one that two processes begin with."""
@@ -53,6 +46,14 @@ _ANSWERED = {
     "scan": "Items",
 }
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
+
+
+class CallRefused(Exception):
+    """DynamoDB answered a call with an error. response: the answer as botocore returns it."""
+
+    def __init__(self, response: Mapping[str, Any]) -> None:
+        super().__init__(f"{response['Error']['Code']}: {response['Error']['Message']}")
+        self.response = response
 
 
 class TransactionRefused(Exception):
@@ -86,38 +87,6 @@ class Deadline(NamedTuple):
 
     def allows(self, seconds: float) -> bool:
         return time.monotonic() + seconds < self.at
-
-
-def make_client(
-    endpoint: str | None = None, *, region: str | None = None, session: Session | None = None
-) -> Any:
-    """Return a DynamoDB client that never retries. None: AWS's own endpoint, the usual region.
-
-    session: where a process that makes many clients keeps what they have in common.
-    """
-    # At its lower levels botocore logs where it found credentials.
-    logging.getLogger("botocore").setLevel(logging.WARNING)
-    return (session or make_session()).create_client(
-        "dynamodb", endpoint_url=endpoint, region_name=region, config=client_settings()
-    )
-
-
-def client_settings() -> Config:
-    """Return the settings of a client that never retries."""
-    return Config(
-        retries={"total_max_attempts": 1},
-        connect_timeout=2,
-        read_timeout=5,
-        max_pool_connections=CONNECTIONS_MAX,
-        user_agent="forklore",  # botocore's own is put together anew for each call
-        parameter_validation=False,  # DynamoDB checks them itself
-    )
-
-
-def make_session() -> Session:
-    session = get_session()  # boto3 would make the same clients, after half as many imports again
-    session.register_component("data_loader", descriptions())
-    return session
 
 
 class Connection:
@@ -167,15 +136,15 @@ class Connection:
                 answer: dict[str, Any] = getattr(self.client, operation)(
                     **parameters, ReturnConsumedCapacity="TOTAL"
                 )
-            except ClientError as error:
-                self._learn(error.response, sent_ms)
-                self.usage.count_error(error.response)
-                _raise_unless_retried(error, parameters)
-                if _is_conflict(error):
-                    conflicts += 1
-                    continue
-            except (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseParserError):
-                pass
+            except Exception as error:  # noqa: BLE001 (what is no error of a client is raised)
+                response = response_of(error)
+                if response is not None:
+                    self._learn(response, sent_ms)
+                    self.usage.count_error(response)
+                    _raise_unless_retried(error, response, parameters)
+                    if _is_conflict(response):
+                        conflicts += 1
+                        continue
             else:
                 self._learn(answer, sent_ms)
                 self.usage.count_answer(operation, answer)
@@ -217,17 +186,38 @@ class Connection:
         self.usage.note_offset(self.clock.offset_ms)
 
 
-def _is_conflict(error: ClientError) -> bool:
+def response_of(error: Exception) -> Mapping[str, Any] | None:
+    """Return DynamoDB's answer of an error; None for a call that may or may not have happened.
+
+    Any other error is raised again.
+    """
+    if isinstance(error, CallRefused):
+        return error.response
+    from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
+    from botocore.exceptions import ConnectionError as BotoConnectionError
+    from botocore.parsers import ResponseParserError
+
+    if isinstance(error, ClientError):
+        response: Mapping[str, Any] = error.response
+        return response
+    if isinstance(error, (HTTPClientError, BotoConnectionError, IncompleteReadError, ResponseParserError)):
+        return None
+    raise error
+
+
+def _is_conflict(response: Mapping[str, Any]) -> bool:
     """Tell whether a transaction met others on its items, and nothing else."""
-    reasons: list[Any] = error.response.get("CancellationReasons", [])
+    reasons: list[Any] = response.get("CancellationReasons", [])
     return bool(reasons) and {reason["Code"] for reason in reasons} <= {"None", "TransactionConflict"}
 
 
-def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> None:
+def _raise_unless_retried(
+    error: Exception, response: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> None:
     """Raise the error for the caller, or return if the call is worth repeating."""
-    code = error.response["Error"]["Code"]
+    code = response["Error"]["Code"]
     if code == "TransactionCanceledException":
-        reasons: list[Any] = error.response.get("CancellationReasons", [])
+        reasons: list[Any] = response.get("CancellationReasons", [])
         codes = {reason["Code"] for reason in reasons}
         if "ItemCollectionSizeLimitExceeded" in codes:
             raise GroupFullError("this fork tree is full") from error
@@ -248,6 +238,6 @@ def _raise_unless_retried(error: ClientError, parameters: Mapping[str, Any]) -> 
         raise GroupFullError("this fork tree is full") from error
     if code == "ValidationException" and "TransactItems" in parameters and "size" in str(error).lower():
         raise PayloadTooLargeError("too much for one transaction") from error
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code not in _RETRIED and status < 500:
         raise error

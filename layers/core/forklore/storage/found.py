@@ -1,10 +1,11 @@
 """The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forklore.domain import keys
+from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.erasures import Erasure
 from forklore.domain.ids import EntryId
@@ -40,6 +41,43 @@ class Found:
 
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
+
+    def torn(self) -> list[Key]:
+        """Return the keys of items that were found and do not belong together.
+
+        These are CONV and HEAD of one conversation, and GROUP and a MEM that disagree about the
+        owner.
+        """
+        torn: list[Key] = []
+        for key in self._items:
+            if keys.is_head(key.sort):
+                conv = keys.conversation(key.partition, keys.in_head(key.sort))
+                torn += (conv, key) if self._is_torn(conv, key) else ()
+            elif keys.is_member(key.sort):
+                torn += (keys.group(key.partition), key) if self._is_other_owner(key) else ()
+        return torn
+
+    def is_torn(self, group_id: str, conversation_id: str) -> bool:
+        """Tell whether CONV and HEAD of a conversation were found and do not belong together."""
+        return self._is_torn(
+            keys.conversation(group_id, conversation_id), keys.head(group_id, conversation_id)
+        )
+
+    def _is_torn(self, conv: Key, head: Key) -> bool:
+        """Tell whether only one of two items is as a transaction left it that changed both."""
+        both = self._items.get(conv), self._items.get(head)
+        return None not in both and len({items.changes(item) for item in both if item}) == 2
+
+    def _is_other_owner(self, of_member: Key) -> bool:
+        """Tell whether a membership in a live tree disagrees with GROUP about who is the owner."""
+        group = self.group(of_member.partition)
+        member = items.member(self._items[of_member])
+        is_owner = member.level is AccessLevel.OWNER
+        return group is not None and group.is_live and (group.owner == member.user_id) != is_owner
+
+    def without(self, unwanted: Collection[Key]) -> "Found":
+        """Return what was found, but for these items."""
+        return Found({key: item for key, item in self._items.items() if key not in unwanted})
 
     def _value(self, key: Key, decode: Callable[[Item], T]) -> T | None:
         """Return the value of an item, which is decoded once; None where there is no item."""

@@ -309,6 +309,11 @@ def head_item(conversation: Conversation, head: Head) -> Item:
     )
 
 
+def changes(item: Item) -> int:
+    """Return how often a transaction has changed CONV, as CONV and HEAD both count."""
+    return int(item["changes"]["N"]) if "changes" in item else 0
+
+
 def owner(item: Item) -> str:
     """Return the owner that a HEAD names."""
     return str(item["owner"]["S"])
@@ -460,13 +465,20 @@ def job(item: Item) -> Job:
 def context_item(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Item:
     """Return what says which context a client holds in a conversation."""
     return key_of(keys.context(group_id, conversation_id, client_id)) | present(
-        {"epoch": held.epoch.number, "first": held.epoch.first, "last": held.last, "count": held.entries}
+        {
+            "epoch": held.epoch.number,
+            "first": held.epoch.first,
+            "last": held.last,
+            "count": held.entries,
+            "digest": held.epoch.digest,
+        }
     )
 
 
 def context(item: Item) -> ClientContext:
     a = plain(item)
-    return ClientContext(Epoch(a["epoch"], EntryId(a["first"])), last=EntryId(a["last"]), entries=a["count"])
+    epoch = Epoch(a["epoch"], EntryId(a["first"]), a.get("digest"))
+    return ClientContext(epoch, last=EntryId(a["last"]), entries=a["count"])
 
 
 def name_item(name: Name) -> Item:

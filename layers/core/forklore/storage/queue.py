@@ -5,11 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
 from forklore.domain.model import JobKind
-from forklore.storage.connection import make_session
 
 BATCH_MESSAGES_MAX = 10
 """SQS's own limit for SendMessageBatch."""
@@ -17,12 +13,6 @@ DELAY_SECONDS_MAX = 900
 """SQS's own limit for DelaySeconds."""
 ANNOUNCE_SECONDS = 1.5
 """No batch is sent after so many seconds: a request must answer."""
-
-
-def make_queue_client() -> Any:
-    """Return an SQS client that gives up soon and never retries."""
-    config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
-    return make_session().create_client("sqs", config=config)
 
 
 class Queue:
@@ -88,7 +78,14 @@ class Queue:
                 for at, message in enumerate(now)
             ]
             try:
-                self._client = self._client or make_queue_client()
+                if self._client is None:
+                    from forklore.storage.clients import make_queue_client
+
+                    self._client = make_queue_client()
                 self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
-            except (BotoCoreError, ClientError):
+            except Exception as error:
+                from botocore.exceptions import BotoCoreError, ClientError
+
+                if not isinstance(error, (BotoCoreError, ClientError)):
+                    raise
                 return

@@ -166,6 +166,11 @@ class Reads:
             if of == client_id:
                 yield conversation_id, items.context(row)
 
+    def known_contexts(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of a tree's CTX items that have a digest."""
+        rows = self._source.query(keys.contexts_range(group_id), only=("digest",))
+        return (items.key(row) for row in rows if "digest" in row)
+
     def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CTX items of a conversation."""
         return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))

@@ -256,8 +256,25 @@ class Table:
     # Reading items
 
     def get(self, wanted: Iterable[Key]) -> Found:
-        """Return the items that exist among any number of wanted keys."""
-        return Found(self.items_at(wanted))
+        """Return the items that exist among any number of wanted keys.
+
+        What `untorn` looks at belongs together. Nothing else is sure to: a batch read is no
+        snapshot.
+        """
+        return self.untorn(Found(self.items_at(wanted)))
+
+    def untorn(self, found: Found) -> Found:
+        """Return what was found; items that do not belong together are read again (`Found.torn`).
+
+        Raises UnavailableError if they change at every look.
+        """
+        for attempt in range(LOOKS_MAX):
+            torn = found.torn()
+            if not torn:
+                return found
+            self.pause(attempt)
+            found = found.without(torn) | Found(self.items_at(torn))
+        raise UnavailableError("the conversation keeps changing; try again")
 
     def items_at(self, wanted: Iterable[Key], *, is_consistent: bool = True) -> dict[Key, Item]:
         """Return the items that exist among `wanted`, as DynamoDB returns them.

@@ -155,6 +155,7 @@ class _Appending:
         assert client is not None
         context = looked_up.found.context(loaded.group.group_id, self._id, client)
         if present is not None:
+            require_match(self._request.if_match, loaded.head.lasts)
             self._decision = decide(self._table, self._caller, loaded, context, present)
         else:
             self._cache_epoch(loaded, client, context.epoch if context else None)

@@ -15,7 +15,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, Entry, StartedBy
 from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.domain.tree import ChildRow, Group, Member
+from forklore.domain.tree import ChildRow, Group, Member, MemberChange
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.storage import parts
 from forklore.storage.parts import Part
@@ -167,13 +167,24 @@ def _read_parent(
         _check_shown(loaded, stored.entry if stored else None)
     members = list(table.read.members(loaded.group.group_id))
     # The reads are no snapshot. The write checks the version of the members. These are the members
-    # of that version only if GROUP counts as many, and its owner is the only owner among them.
+    # of that version only if GROUP counts as many, its owner is the only owner among them, and they
+    # show the last change that it notes.
     owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
     if owners != [loaded.group.owner] or len(members) != loaded.group.members:
+        return Obstacle.CHANGED
+    if _shows_what_was_changed(members, loaded.group.member_change):
         return Obstacle.CHANGED
     own = [member.level for member in members if member.user_id == caller.user_id]
     access.require(own[0] if own else None, AccessLevel.WRITER)
     return _Parent(loaded, members, begun)
+
+
+def _shows_what_was_changed(members: Sequence[Member], change: MemberChange | None) -> bool:
+    """Tell whether a membership is as it was before the last change."""
+    if change is None or change.was is change.level:
+        return False
+    levels = {member.user_id: member.level for member in members}
+    return levels.get(change.user_id) is change.was
 
 
 def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:

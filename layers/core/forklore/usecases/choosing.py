@@ -45,10 +45,10 @@ class Tree(NamedTuple):
     found: Found
 
     def details(self, found: Found, conversation_id: str) -> ConversationDetails | None:
-        """Return a conversation of the tree; None if it was not found whole."""
+        """Return a conversation of the tree; None if it was not found whole, or torn."""
         conversation = found.conversation(self.group.group_id, conversation_id)
         head = found.head(self.group.group_id, conversation_id)
-        if conversation is None or head is None:
+        if conversation is None or head is None or found.is_torn(self.group.group_id, conversation_id):
             return None
         return ConversationDetails.of(conversation, head, self.group, self.level)
 
@@ -187,7 +187,8 @@ def _small_tree(table: Table, tree: Tree) -> Found | None:
     group_id, conversations = tree.group.group_id, tree.group.conversations
     if conversations == 1 and keys.head(group_id, group_id) in tree.found:
         return tree.found
-    return table.read.small_tree(group_id, limit=SMALL_ITEMS) if conversations <= NEWEST else None
+    whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if conversations <= NEWEST else None
+    return table.untorn(whole) if whole else None
 
 
 def _passing(
@@ -208,7 +209,7 @@ def _read(table: Table, tree: Tree, conversation_ids: Sequence[str], wanted: Fil
     group_id, found = tree.group.group_id, tree.found
 
     def more(wanted_keys: Iterable[Key]) -> Found:
-        return found | table.get(key for key in wanted_keys if key not in found)
+        return table.untorn(found | table.get(key for key in wanted_keys if key not in found))
 
     conversations = [keys.conversation(group_id, one) for one in conversation_ids]
     if wanted.is_open:

@@ -123,6 +123,7 @@ def update_conversation(
                 last=None if change.if_match is None else head.last,
                 owner=caller.user_id if is_owner else None,
                 titled=change.has_title,
+                changed=bool(names),
             ),
             *([] if is_owner else [member]),
             *([parts.conversation.change(changed.conversation, names)] if names else []),

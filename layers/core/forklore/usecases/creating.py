@@ -168,9 +168,7 @@ class Creation(Generic[T]):
                 case PartKind.GROUP:
                     group = refused.group()
                     if group is not None and group.never_live:
-                        raise UnavailableError(
-                            "what was begun under this id is still being cleared; try again"
-                        )
+                        raise still_cleared()
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
                 case PartKind.PARENT_GROUP:
@@ -180,6 +178,11 @@ class Creation(Generic[T]):
                 case PartKind.NAME if self._name is not None:
                     self._name.require(refused.name())
         return Obstacle.CHANGED
+
+
+def still_cleared() -> UnavailableError:
+    """Return the error for the id of a tree that was given up before it was live."""
+    return UnavailableError("what was begun under this id is still being cleared; try again")
 
 
 def name_parts(

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from forklore.domain import access, content
 from forklore.domain.ancestry import Path, inherited
-from forklore.domain.epochs import NO_EPOCH, Epoch
+from forklore.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, escaped_size
 from forklore.domain.model import (
@@ -52,6 +53,7 @@ class Draft(NamedTuple):
     """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
 
     author None: the caller. key, merged_from, copied_from, indexed, is_erased: as of the entry.
+    based_on: of a present context, the last context entry that it goes on from, if its author says.
     """
 
     channel: Channel
@@ -67,6 +69,7 @@ class Draft(NamedTuple):
     copied_from: EntryRef | None = None
     indexed: str | None = None
     is_erased: bool = False
+    based_on: str | None = None
 
     @property
     def text(self) -> str | None:
@@ -294,9 +297,17 @@ def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
     own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
     if not own:
         return epoch
-    begins = next(entry.entry_id for entry in own if entry.epoch == own[-1].epoch)
     latest = own[-1].epoch or 0
-    return Epoch(latest, begins if latest > epoch.number else epoch.first or begins)
+    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
+    contents = [
+        draft.content.value
+        for draft, entry in zip(batch.drafts, batch.entries, strict=True)
+        if entry.channel is Channel.CONTEXT and entry.epoch == latest
+    ]
+    starts = latest > epoch.number
+    known = NO_ELEMENTS if starts else epoch.digest
+    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
+    return Epoch(latest, begins if starts else epoch.first or begins, digest)
 
 
 def context_move(
@@ -318,6 +329,8 @@ def context_move(
         last=own[-1].entry_id,
         added=epochs.count(then.number),
         starts_epoch=then.number > epoch.number,
+        digest=then.digest,
+        known_digest=epoch.digest,
     )
 
 

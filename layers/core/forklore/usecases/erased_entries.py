@@ -4,6 +4,7 @@ An erased entry keeps its place, so that no fork, cursor or epoch changes (`doma
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from forklore.domain import content, jsontext, keys
@@ -33,18 +34,20 @@ class _Texts(NamedTuple):
 def erase_entries(table: Table, erasure: Erasure, group_id: str, entries: Sequence[StoredEntry]) -> bool:
     """Erase entries of a live tree. Return False, and do nothing, if the tree is not live.
 
-    First the conversations lose the titles and previews that were made of these entries. A fork
-    takes both from its source, so every transaction checks that no branch has come or gone since
-    the conversations were read. Raises UnavailableError.
+    First the conversations lose the titles and previews that were made of these entries, and the
+    contexts their digests. A fork takes them from its source, so every transaction checks that no
+    branch has come or gone since the conversations were read. Raises UnavailableError.
     """
     texts = _texts_of(table, group_id, entries)
+    has_context = any(one.entry.channel is Channel.CONTEXT for one in entries)
     left = list(entries)
     for _ in attempts(table, CHANGE):
         group = table.get([keys.group(group_id)]).group(group_id)
         if group is None or not group.is_live:
             return False
         refused = None
-        for some in in_batches(_stale_texts(table, group_id, texts), WRITES_MAX):
+        digests = forgotten_digests(table, group_id) if has_context else ()
+        for some in in_batches(chain(_stale_texts(table, group_id, texts), digests), WRITES_MAX):
             refused, group = _commit(table, erasure, group, some)
             if refused is not None:
                 break
@@ -84,6 +87,11 @@ def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Part]:
     for conversation_id, title in table.read.titles(group_id):
         if title in texts.titles and title is not None:
             yield parts.conversation.remove_title(group_id, conversation_id, was=title)
+
+
+def forgotten_digests(table: Table, group_id: str) -> Iterator[Part]:
+    """Yield the parts that remove the digests of a tree's contexts."""
+    return map(parts.context.forget_digest, table.read.known_contexts(group_id))
 
 
 def _portion(entries: Sequence[StoredEntry]) -> Sequence[StoredEntry]:

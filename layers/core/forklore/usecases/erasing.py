@@ -7,6 +7,9 @@ is followed by one more. That one begins when no request runs any more that read
 So the last pass has found nothing, and nothing came after it. Only the record of the request for
 the erasure may go in the last pass: nobody writes it again.
 
+A sync beside an erasure may have stored a digest of what it had read before. So at the end the
+contexts of all changed trees lose their digests once more.
+
 Every step can be repeated. So a killed worker, or two workers at once, only repeat work.
 """
 
@@ -25,7 +28,7 @@ from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
 from forklore.usecases.closing import in_batches, time_now, tombstone
-from forklore.usecases.erased_entries import erase_entries
+from forklore.usecases.erased_entries import erase_entries, forgotten_digests
 from forklore.usecases.idempotency import NO_GROUP
 from forklore.usecases.optimistic import CHANGE, attempts
 from forklore.usecases.transfers import finish_rewriting
@@ -106,6 +109,9 @@ def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
         table.commit([parts.erasure.save(now.next_pass(not_before=later))])
         return False
     for some in in_batches(table.read.erased_trees(now.erasure_id), ERASED_AT_ONCE):
+        for group_id in map(keys.in_erased_tree, some):
+            for part in forgotten_digests(table, group_id):
+                table.try_commit([part])
         table.delete(some)
     table.commit(parts.erasure.end(now, at=ids.timestamp(at_ms)))
     return True

@@ -190,17 +190,7 @@ def _prepare(
     table.refuse_if_full(group_id)
     path = inherited.path
     fork_id, *equal_ids = _fork_ids(table, request)
-    decision = None
-    if request.context is not None:
-        decision = decide_on_inherited(table, caller, request.context, group_id=group_id, path=path)
-        if decision is None:
-            return Obstacle.CHANGED
-        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
-    else:
-        drafts = [*request.drafts]
-        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
-    floor = ancestry.floor_of(path)
-    lasts = _lasts(source, inherited.point)
+    floor, lasts = ancestry.floor_of(path), _lasts(source, inherited.point)
     # The fork holds the version of the tree, so it needs no checks of what the entries name.
     check_named(
         table,
@@ -215,6 +205,17 @@ def _prepare(
     require_match(request.if_match, loaded.head.lasts)
     if loaded.group.conversations + request.times > CONVERSATIONS_MAX:
         raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
+    decision = None
+    if request.context is not None:
+        decision = decide_on_inherited(
+            table, caller, request.context, group_id=group_id, path=path, shown_last=lasts.context
+        )
+        if decision is None:
+            return Obstacle.CHANGED
+        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
+    else:
+        drafts = [*request.drafts]
+        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     preview = _preview(table, source, request, inherited, lasts)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(

@@ -155,7 +155,7 @@ def look_up(
     cached = table.cache.get(conversation_id)
     found = Found()
     for attempt in range(LOOKS_MAX):
-        table.pause(attempt)
+        table.pause(max(attempt - 1, 0))
         if cached is not None:
             group_id = cached.group_id
             found = table.get([*_keys_of(group_id, conversation_id, caller, extras), *extra_keys])
@@ -171,7 +171,8 @@ def look_up(
             if pointer.group_id != group_id:
                 group_id = pointer.group_id
                 found |= table.get(_keys_of(group_id, conversation_id, caller, extras))
-        if not _is_torn(found, conversation_id, group_id, caller, extras.other):
+        is_doubted = attempt == 0 and _lacks_something(found, group_id, caller, extras)
+        if not is_doubted and not _is_torn(found, conversation_id, group_id, caller, extras.other):
             loaded = _loaded(found, conversation_id, group_id, caller)
             if loaded is not None:
                 _learn(table, loaded)
@@ -220,6 +221,23 @@ def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller, 
         if held is not None and held.floor != FIRST and keys.path(group_id, of) not in found:
             return True
     return group.owner == caller.user_id and keys.member(group_id, caller.user_id) not in found
+
+
+def _lacks_something(found: Found, group_id: str, caller: Caller, extras: TreeExtras) -> bool:
+    """Return whether something is missing in a live tree that a refusal would rest on.
+
+    It may have gone with the tree, or come with it, after the one was read and before the other.
+    So the refusal needs a second look.
+    """
+    group = found.group(group_id)
+    if group is None or not group.is_live:
+        return False
+    needed = [
+        *([] if caller.bypasses_membership else [keys.member(group_id, caller.user_id)]),
+        *([keys.head(group_id, extras.other)] if extras.other else []),
+        *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
+    ]
+    return any(key not in found for key in needed)
 
 
 def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -> LoadedConversation | None:

@@ -11,7 +11,7 @@ from forklore.domain import access, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.domain.remnants import Remnant
-from forklore.domain.tree import WAIT_SECONDS
+from forklore.domain.tree import WAIT_SECONDS, Group
 from forklore.errors import ForbiddenError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.parts import Part, PartKind
@@ -19,6 +19,7 @@ from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.closing import close_children, time_now, tombstone
 from forklore.usecases.deletion import deleting_group, finish_deletion
+from forklore.usecases.heads import all_child_keys
 from forklore.usecases.loading import LoadedConversation, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
@@ -39,8 +40,8 @@ def remove_branch(
     before the tree was closed, its owner goes on with it.
     Return True if the conversation and its direct children can no longer be read or written.
     Return False if a worker still has to close some children.
-    Raises NotFoundError. Raises ForbiddenError below manager, and for the last branch if the caller
-    is not the owner.
+    Raises NotFoundError. Raises ForbiddenError below manager; and for the last branch, and for one
+    that has started trees that are live, if the caller is not the owner.
     """
     nonce, group_id = table.nonce(), ""
     for attempt in attempts(table, CHANGE):
@@ -78,6 +79,10 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
     at = time_now(table)
     remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce)
     is_manager = caller.user_id != group.owner and not caller.bypasses_membership
+    if is_manager and _has_children(table, group, conversation.conversation_id):
+        raise ForbiddenError(
+            "this needs the access level 'owner': the branch has started other conversations"
+        )
     member = parts.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
     current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
     return [
@@ -88,6 +93,18 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
         parts.remnant.put(remnant),
         parts.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce),
     ]
+
+
+def _has_children(table: Table, group: Group, conversation_id: str) -> bool:
+    """Tell whether a conversation has started trees that are live.
+
+    Raises UnavailableError if a child that GROUP counts cannot be read yet.
+    """
+    own = keys.children_range(group.group_id, conversation_id)
+    child_keys = filter(own.holds, all_child_keys(table, group))
+    children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
+    found = table.get(map(keys.group, children))
+    return any(child.is_live for child in map(found.group, children) if child is not None)
 
 
 def _oldest_other(table: Table, loaded: LoadedConversation) -> str:

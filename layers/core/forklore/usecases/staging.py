@@ -15,7 +15,7 @@ from forklore.storage import parts
 from forklore.storage.found import Found
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
-from forklore.usecases.creating import Obstacle
+from forklore.usecases.creating import Obstacle, still_cleared
 from forklore.usecases.drafts import TRANSACTION_WRITES_MAX
 
 STEP_WRITES_MAX = TRANSACTION_WRITES_MAX - 1
@@ -46,10 +46,15 @@ def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Gro
 
     is_child: whether the tree to make is a child. A child and another tree are not made of one
     another, because their steps differ.
+    Raises UnavailableError for what was given up, whose id will be free.
     """
     pointer, group = found.pointer(tree_id, now_s=now_s), found.group(tree_id)
     if pointer is None:
         return None
+    if group is None and pointer.group_id == tree_id:
+        return Obstacle.CHANGED  # the read was torn: it was just begun, or just cleared
+    if group is not None and group.never_live:
+        raise still_cleared()
     is_begun = group is not None and group.state is State.CREATING and not group.is_import
     if group is None or not is_begun or group.is_child != is_child:
         return Obstacle.of(pointer)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from forklore.domain import jsontext
 from forklore.domain.ancestry import Path, inherited
-from forklore.domain.epochs import NO_EPOCH, Epoch, decide_sync
+from forklore.domain.epochs import NO_EPOCH, Epoch, decide_sync, digest_of
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import ClientContext
+from forklore.errors import ConflictError
 from forklore.storage import parts
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
@@ -76,14 +77,16 @@ def decide(
     """Decide what the present context writes to a conversation that exists.
 
     own: the client's CTX there. None: not all of the context can be read yet. Raises ConflictError
-    when a new epoch is needed and none is left.
+    when a new epoch is needed and none is left, or the present context is based on another one.
     """
     assert caller.client_id is not None
     group_id = loaded.group.group_id
     if own is not None:
         latest = LatestEpoch(own.epoch, loaded.view, own.last)
     else:
-        latest = views.latest_epoch(table, group_id, loaded.inherited, caller.client_id)
+        latest = views.latest_epoch(
+            table, group_id, loaded.inherited, caller.client_id, shown_last=loaded.head.lasts.context
+        )
     return _decide(table, caller, group_id, loaded.conversation.conversation_id, latest, own, present)
 
 
@@ -94,15 +97,15 @@ def decide_on_nothing(present: Draft) -> Decision:
 
 
 def decide_on_inherited(
-    table: Table, caller: Caller, present: Draft, *, group_id: str, path: Path
+    table: Table, caller: Caller, present: Draft, *, group_id: str, path: Path, shown_last: EntryId | None
 ) -> Decision | None:
     """Decide what the present context writes to a new fork.
 
-    path: the fork's. None: not all of the context can be read yet. Raises ConflictError when a new
-    epoch is needed and none is left.
+    path: the fork's. shown_last: the last context entry that it inherits. None: not all of the
+    context can be read yet. Raises ConflictError as `decide`.
     """
     assert caller.client_id is not None, "a plain user has no context"
-    latest = views.latest_epoch(table, group_id, inherited(path), caller.client_id)
+    latest = views.latest_epoch(table, group_id, inherited(path), caller.client_id, shown_last=shown_last)
     if latest.epoch == NO_EPOCH:
         return decide_on_nothing(present)
     return _decide(table, caller, group_id, None, latest, None, present)
@@ -117,23 +120,36 @@ def _decide(
     own: ClientContext | None,
     present: Draft,
 ) -> Decision | None:
-    """Decide on an epoch. conversation_id: whose own entries `own` counts; None: a new one."""
-    assert caller.client_id is not None
-    entries = views.entries_of_epoch(table, group_id, latest, caller.client_id)
-    known = _KnownEntries(conversation_id, entries)
-    try:
-        sync = decide_sync(known.elements(), present.content.value, epoch=latest.epoch.number)
-    except views.NotReadableYetError:
-        return None
-    # A transaction becomes visible item by item. A sync must decide on the whole context.
-    if known.were_all_read and not known.are_those_of(own):
-        return None
+    """Decide on an epoch. conversation_id: whose own entries `own` counts; None: a new one.
+
+    Nothing of the context is read if its digest is known.
+    """
+    epoch = latest.epoch
+    if epoch.digest is None:
+        assert caller.client_id is not None
+        entries = views.entries_of_epoch(table, group_id, latest, caller.client_id)
+        known = _KnownEntries(conversation_id, entries)
+        try:
+            epoch = epoch._replace(digest=digest_of(known.elements()))
+        except views.NotReadableYetError:
+            return None
+        # A transaction becomes visible item by item. A sync must decide on the whole context.
+        if not known.are_those_of(own):
+            return None
+    assert epoch.digest is not None
+    sync = decide_sync(epoch.digest, present.content.value, epoch=epoch.number)
     last = own.last if own else None
     if sync is None:
-        return Decision(latest.epoch, None, last=last)
+        return Decision(epoch, None, last=last)
+    if sync.increments and present.based_on not in (None, latest.last):
+        raise ConflictError(
+            "the stored context is not the one that this context goes on from: read it again",
+            reason="context_moved",
+            latestEpoch=epoch.number,
+        )
     rest = jsontext.elements_of(present.content, sync.start)
     draft = present._replace(epoch=sync.epoch, content=rest)
-    return Decision(latest.epoch, draft, sync.increments, last)
+    return Decision(epoch, draft, sync.increments, last)
 
 
 class _KnownEntries:
@@ -144,7 +160,6 @@ class _KnownEntries:
         self._entries = entries
         self._own = 0
         self._last: EntryId | None = None
-        self.were_all_read = False
 
     def elements(self) -> Iterator[Any]:
         """Yield the elements of all entries. One entry at a time is in memory."""
@@ -153,7 +168,6 @@ class _KnownEntries:
                 self._own += 1
                 self._last = entry.entry_id
             yield from jsontext.read_value(entry.content)
-        self.were_all_read = True
 
     def are_those_of(self, context: ClientContext | None) -> bool:
         """Tell whether all own entries were read that the client's CTX counts.

@@ -37,7 +37,7 @@ from forklore.usecases.idempotency import (
     raise_if_recorded,
     record_answer,
 )
-from forklore.usecases.loading import TreeExtras, look_up
+from forklore.usecases.loading import TreeExtras, load_conversation, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
 RETRY_SECONDS = 5
@@ -94,6 +94,8 @@ def request_transfer(
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
         if looked_up.found.member(group_id, new_owner) is None:
+            # The read may be torn: the membership goes with the tree, and then this is 404.
+            load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.OWNER)
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
         pending = looked_up.found.transfer_of_group(group_id)
         if pending is not None:

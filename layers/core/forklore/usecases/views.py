@@ -268,10 +268,12 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: E
     """
     removed = set(table.read.remnant_ids(group_id))
     showing = Showing(table, group_id)
-    contexts = sorted(table.read.contexts(group_id, client_id), key=lambda one: one[1].epoch, reverse=True)
+    contexts = sorted(
+        table.read.contexts(group_id, client_id), key=lambda one: one[1].epoch.number, reverse=True
+    )
     highest = 0
     for conversation_id, context in contexts:
-        number, first = context.epoch
+        number, first = context.epoch.number, context.epoch.first
         if number <= highest:
             break
         most = showing.most_of(conversation_id) if conversation_id in removed else None
@@ -380,8 +382,14 @@ def latest_epoch(
     view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
+    *,
+    shown_last: EntryId | None = None,
 ) -> LatestEpoch:
     """Return the client's latest epoch that `view` shows in `window`.
+
+    shown_last: the last context entry of any client that `view` shows, if known. Without it, or if
+    it is not the client's, the epoch comes without a digest. A transaction becomes visible item by
+    item, so a CTX may be older than the view.
 
     A client has context where it has a CTX and nowhere else, so no other segment is read. The
     nearest CTX whose context is shown names the epoch and its first entry: a view that shows an
@@ -392,11 +400,12 @@ def latest_epoch(
         nearest, before = view.segments[end - 1], view.segments[: end - 1]
         shown = View((*before, nearest))
         own = window.clipped(ancestry.floor_of(before), nearest.stop)
+        epoch = context.epoch._replace(digest=None)
         if context.last < own.stop:
-            return LatestEpoch(context.epoch, shown, context.last)
+            return LatestEpoch(context.epoch if context.last == shown_last else epoch, shown, context.last)
         last = _last(table, group_id, View((nearest,)), Filter((Channel.CONTEXT,), client_id), own)
-        if last is not None and last.entry.epoch == context.epoch.number:
-            return LatestEpoch(context.epoch, shown, last.entry_id)
+        if last is not None and last.entry.epoch == epoch.number:
+            return LatestEpoch(epoch, shown, last.entry_id)
         if last is not None:
             whole = latest_context(table, group_id, shown, client_id, window)
             return LatestEpoch(Epoch(whole[0].entry.epoch or 0, whole[0].entry_id), shown, last.entry_id)

@@ -82,6 +82,7 @@ def _present(fields: entry_requests.PresentContext) -> Draft:
         content_type=fields.content_type,
         content=fields.content,
         agent_id=fields.agent_id,
+        based_on=fields.based_on_entry_id,
     )
 
 
@@ -224,6 +225,7 @@ def sync_context(request: CheckedRequest) -> Fields:
             agent_id=body.agent_id,
             usage=entry_requests.usage_of(body.usage),
             usage_json=body.usage.text if body.usage else None,
+            based_on=body.based_on_entry_id,
         ),
         idempotency_key=request.idempotency_key(),
     )

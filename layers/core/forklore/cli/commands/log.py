@@ -66,7 +66,9 @@ def register(app: typer.Typer) -> None:
         is_whole = is_whole or shell.out.is_json or memory
         page = min(number or PAGE_MAX, PAGE_MAX)
         from_end = number is not None or not reverse
-        listed = shell.conversation(conversation).entries(
+        shown = shell.conversation(conversation)
+        shown.resolve()  # a name that does not exist would show nothing
+        listed = shown.entries(
             backward=from_end, channel="context" if memory else "history", page_entries=page
         )
         entries: Iterable[Entry] = (entry for entry in listed if is_whole or is_shown(entry))

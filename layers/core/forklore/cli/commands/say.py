@@ -1,7 +1,7 @@
 """`forklore say`: append a message."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from forklore.cli.shell import Shell
 from forklore.client.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from forklore.client.arguments import Role
     from forklore.client.synchronous.conversation import Conversation
 
 STDIN = "-"
@@ -51,7 +52,7 @@ def register(app: typer.Typer) -> None:
         said = _read() if text == STDIN else text
         if not said:
             raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
-        entry = _talk(shell, conversation, makes=new).say(role, said, key=key)
+        entry = _talk(shell, conversation, makes=new).say(cast("Role", role), said, key=key)
         if shell.out.is_json:
             shell.out.result(entry)
         else:

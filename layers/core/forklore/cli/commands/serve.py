@@ -36,6 +36,10 @@ def register(app: typer.Typer) -> None:
                 help="Answer by this name, too, and to its pages; may be repeated.",
             ),
         ] = None,
+        client: Annotated[
+            list[str] | None,
+            typer.Option("--client", metavar="NAME=KEY", help="The key of an agent; may be repeated."),
+        ] = None,
         port: Annotated[
             int | None, typer.Option("--port", metavar="N", help="0 takes a free one (PORT; 8080).")
         ] = None,
@@ -66,6 +70,7 @@ def register(app: typer.Typer) -> None:
         named |= {"--event-content": event_content}
         given = [f"{name}={value}" for name, value in named.items() if value is not None]
         given += [f"--allow-host={name}" for name in allow_host or ()]
+        given += [f"--client={pair}" for pair in client or ()]
         given += [f"--on-event={receiver}" for receiver in on_event or ()]
         code = main(arguments=[*given, *(["--verbose"] if verbose else [])], command="forklore serve")
         sys.stdout.flush()

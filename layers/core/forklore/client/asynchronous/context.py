@@ -1,65 +1,125 @@
 """An agent's memory in a conversation, for asyncio and trio."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Literal
 
 from forklore.client import results
 from forklore.client.asynchronous.pages import AsyncPages, Page
-from forklore.client.messages import CONTEXT, elements
+from forklore.client.memory import Base, Memory, base_of
+from forklore.client.messages import CONTEXT, elements, id_of
+from forklore.client.omitted import OMITTED
 from forklore.client.operations.asynchronous import AsyncOperations
 
 CONTENT_TYPE = "context"
 """What a memory is called if its author says nothing else."""
-PAGE_ENTRIES = 200
+PAGE_ENTRIES = 1000
 
 
 class AsyncContext:
     """The agent's own context of one conversation. The caller must be an agent, so with a client.
 
-    resolve: returns the conversation's id. resolve_made: does so once the conversation exists.
+    resolve: returns the conversation's id, and None for a name that does not exist.
+    resolve_made: returns the id of a conversation that exists.
     """
 
     def __init__(
         self,
         api: AsyncOperations,
-        resolve: Callable[[], Awaitable[str]],
+        resolve: Callable[[], Awaitable[str | None]],
         resolve_made: Callable[[], Awaitable[str]],
     ) -> None:
         self._api = api
         self._resolve = resolve
         self._resolve_made = resolve_made
+        self._seen: str | None = None
+        self._read: tuple[int | None, Memory] = (None, Memory())
 
     async def sync(
         self,
         memory: Sequence[Any],
         *,
         content_type: str = CONTENT_TYPE,
+        based_on: Base = OMITTED,
         usage: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> results.Synced:
         """Make the stored context equal to `memory`, the whole present one; return what was done.
 
         Only what is new is written. A memory that does not go on from the stored one begins an
-        epoch. Raises InputError for a child that has no entry yet: its first entry makes it.
+        epoch and replaces it. That is refused if the stored one is not the one that `memory` is
+        based on: a list from `latest` knows it, and any other list is based on what was last read
+        or written by this object. based_on: what it is based on instead, such as a list from
+        `latest`; None replaces whatever is stored.
+        Raises ConflictError with the reason `context_moved` if somebody was faster: read the latest
+        memory again. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
-        return await self._api.sync_context(
+        synced = await self._api.sync_context(
             await self._resolve_made(),
             content_type=content_type,
             content=elements(memory, "memory"),
+            based_on_entry_id=base_of(memory, based_on, self._seen),
             usage=usage,
             idempotency_key=idempotency_key,
         )
+        self.written(memory, synced)
+        return synced
 
-    async def latest(self) -> list[Any]:
-        """Return the memory of the latest epoch, as it was synced; empty if there is none."""
-        return [element async for entry in self.entries() for element in entry.content]
+    def present(self, memory: Sequence[Any], content_type: str, based_on: Base) -> dict[str, Any]:
+        """Return the field of an append that carries the whole present memory."""
+        base = base_of(memory, based_on, self._seen)
+        told = {} if base is None else {"basedOnEntryId": base}
+        return {"contentType": content_type, "content": elements(memory, "context"), **told}
 
-    def entries(self, *, epoch: int | Literal["latest", "all"] = "latest") -> AsyncPages[results.ListedEntry]:
-        """Return the context entries, the oldest first. epoch: `latest`, `all`, or a number."""
+    def written(self, memory: Sequence[Any], synced: results.Synced | None) -> None:
+        """Note what was written, so that what comes next is based on it."""
+        if synced is None or synced.entry is None:
+            return
+        self._seen = synced.entry.id
+        if isinstance(memory, Memory):
+            memory.based_on = synced.entry.id
+
+    async def latest(self) -> Memory:
+        """Return the memory of the latest epoch, as it was synced; empty if there is none.
+
+        Only what was not read before is asked for. Hand the list over to `sync` or `turn`: it knows
+        what it is based on.
+        """
+        epoch, read = self._read
+        after = read.based_on if epoch else None
+        memory = Memory(read, based_on=read.based_on)
+        async for entry in self.entries(after=after):
+            if entry.epoch != epoch:
+                epoch = entry.epoch
+                memory.clear()
+            memory += entry.content
+            memory.based_on = entry.id
+        self._read = epoch, memory
+        self._seen = memory.based_on
+        return Memory(deepcopy(memory), based_on=memory.based_on)
+
+    def entries(
+        self,
+        *,
+        epoch: int | Literal["latest", "all"] = "latest",
+        after: results.Entry | str | None = None,
+    ) -> AsyncPages[results.ListedEntry]:
+        """Return the context entries, the oldest first.
+
+        epoch: `latest`, `all`, or a number. after: only what follows this entry.
+        """
+        begin = None if after is None else id_of(after)
 
         async def fetch(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve()
+            if shown is None:
+                return Page((), None)
             page = await self._api.list_entries(
-                await self._resolve(), channel=CONTEXT, epoch=epoch, limit=PAGE_ENTRIES, after_cursor=cursor
+                shown,
+                channel=CONTEXT,
+                epoch=epoch,
+                limit=PAGE_ENTRIES,
+                after_cursor=begin if cursor is None else cursor,
             )
             return Page(page.data, page.after_cursor)
 

@@ -2,13 +2,21 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from forklore.client import results
+from forklore.client.arguments import Appended, AppendedTogether, Role, Said, Turned
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.calls import new_key
-from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.errors import (
+    BadRequestError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
+from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.asynchronous import AsyncOperations
@@ -47,7 +55,7 @@ class AsyncConversation:
         self._born = dict(born or {})
         self._is_made = born is None
         self._keys_by_name: set[str] = set()
-        self.context = AsyncContext(api, self.resolve, self._resolve_made)
+        self.context = AsyncContext(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._id or self._name!r})"
@@ -77,6 +85,21 @@ class AsyncConversation:
             self._id = (await self._api.look_up_name(name=self._name)).conversation_id
         return self._id
 
+    async def exists(self) -> bool:
+        """Tell whether there is such a conversation that the caller may see."""
+        try:
+            await self.details()
+        except (NotFoundError, ForbiddenError):
+            return False
+        return True
+
+    async def _resolve_shown(self) -> str | None:
+        """Return the id; None for a name that does not exist. It shows nothing."""
+        try:
+            return await self.resolve()
+        except NotFoundError:
+            return None
+
     async def _resolve_made(self) -> str:
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
@@ -86,14 +109,14 @@ class AsyncConversation:
 
     async def say(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
         idempotency_key: str | None = None,
-        **more: Any,
+        **more: Unpack[Said],
     ) -> results.AppendedEntry:
         """Append a message and return it. The conversation is made if it does not exist.
 
@@ -115,34 +138,37 @@ class AsyncConversation:
 
     async def turn(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
+        based_on: Base = OMITTED,
         usage: Mapping[str, Any] | None = None,
-        **more: Any,
+        **more: Unpack[Turned],
     ) -> results.AppendedEntry:
         """Append a message together with the agent's whole present memory, in one transaction.
 
         No fork ever shows one without the other. What became of the memory is in `context` of what
-        is returned. more: other arguments of `say`.
+        is returned. based_on: as of `context.sync`. more: other arguments of `say`.
+        Raises ConflictError with the reason `context_moved` if the memory would replace another one
+        than that which it is based on. Then the message is not appended either.
         """
-        memory = (
-            None
-            if context is None
-            else {"contentType": content_type, "content": elements(context, "context")}
-        )
-        return await self.say(role, text, usage=usage, context=memory, **more)
+        if context is None:
+            return await self.say(role, text, usage=usage, **more)
+        memory = self.context.present(context, content_type, based_on)
+        appended = await self.say(role, text, usage=usage, context=memory, **more)
+        self.context.written(context, appended.context)
+        return appended
 
     async def append(
-        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[Appended]
     ) -> results.AppendedEntry:
         """Append one entry with any content. more: other arguments of `append_entry`."""
         return await self._append_one({"content_type": content_type, "content": elements(content), **more})
 
     async def append_all(
-        self, entries: Sequence[Mapping[str, Any]], **more: Any
+        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendedTogether]
     ) -> tuple[results.Entry, ...]:
         """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
 
@@ -314,6 +340,7 @@ class AsyncConversation:
     ) -> AsyncPages[results.ListedEntry]:
         """Return what the conversation shows, the oldest first; with `backward` the newest first.
 
+        A name that does not exist yet shows nothing.
         channel: None shows users the history, and agents their own context as well. after: only
         what follows this entry; not with `backward`. more: other arguments of `list_entries`.
         """
@@ -326,8 +353,11 @@ class AsyncConversation:
         begin = None if after is None else id_of(after)
 
         async def forward(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = await self._api.list_entries(
-                await self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 after_cursor=begin if cursor is None else cursor,
@@ -336,8 +366,11 @@ class AsyncConversation:
             return Page(page.data, page.after_cursor)
 
         async def back(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = await self._api.list_entries(
-                await self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 tail=True if cursor is None else None,
@@ -347,6 +380,10 @@ class AsyncConversation:
             return Page(page.data[::-1], page.before_cursor)
 
         return AsyncPages(back if backward else forward)
+
+    async def last(self) -> results.ListedEntry | None:
+        """Return the last entry of the history; None without any."""
+        return await self.entries(channel="history", backward=True, page_entries=1).first()
 
     async def entry(self, entry_id: str) -> results.Entry:
         """Return one entry that the conversation shows."""

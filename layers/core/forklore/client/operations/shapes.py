@@ -108,7 +108,7 @@ SHAPES: Mapping[str, Shape] = {
         path="/v1/conversations/{conversationId}/entries/sync",
         has_body=True,
         takes_key=True,
-        lengths_max={"agentId": 255, "content": 1000, "contentType": 127},
+        lengths_max={"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127},
     ),
     "lookUpEntry": Shape(
         name="lookUpEntry",

@@ -319,6 +319,7 @@ class Operations(Calling):
         user_id: str | None = None,
         agent_id: str | None = None,
         usage: Mapping[str, Any] | None = None,
+        based_on_entry_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> results.Synced:
         """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch
@@ -338,6 +339,7 @@ class Operations(Calling):
                 "userId": user_id,
                 "agentId": agent_id,
                 "usage": usage,
+                "basedOnEntryId": based_on_entry_id,
             },
             results.Synced.of,
             idempotency_key=idempotency_key,

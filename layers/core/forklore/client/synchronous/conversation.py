@@ -3,11 +3,19 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from forklore.client import results
+from forklore.client.arguments import Appended, AppendedTogether, Role, Said, Turned
 from forklore.client.calls import new_key
-from forklore.client.errors import BadRequestError, InputError, NotFoundError, UnexpectedAnswerError
+from forklore.client.errors import (
+    BadRequestError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
+from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.synchronous import Operations
@@ -48,7 +56,7 @@ class Conversation:
         self._born = dict(born or {})
         self._is_made = born is None
         self._keys_by_name: set[str] = set()
-        self.context = Context(api, self.resolve, self._resolve_made)
+        self.context = Context(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._id or self._name!r})"
@@ -78,6 +86,21 @@ class Conversation:
             self._id = (self._api.look_up_name(name=self._name)).conversation_id
         return self._id
 
+    def exists(self) -> bool:
+        """Tell whether there is such a conversation that the caller may see."""
+        try:
+            self.details()
+        except (NotFoundError, ForbiddenError):
+            return False
+        return True
+
+    def _resolve_shown(self) -> str | None:
+        """Return the id; None for a name that does not exist. It shows nothing."""
+        try:
+            return self.resolve()
+        except NotFoundError:
+            return None
+
     def _resolve_made(self) -> str:
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
@@ -87,14 +110,14 @@ class Conversation:
 
     def say(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
         idempotency_key: str | None = None,
-        **more: Any,
+        **more: Unpack[Said],
     ) -> results.AppendedEntry:
         """Append a message and return it. The conversation is made if it does not exist.
 
@@ -116,33 +139,38 @@ class Conversation:
 
     def turn(
         self,
-        role: str,
+        role: Role,
         text: str,
         *,
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
+        based_on: Base = OMITTED,
         usage: Mapping[str, Any] | None = None,
-        **more: Any,
+        **more: Unpack[Turned],
     ) -> results.AppendedEntry:
         """Append a message together with the agent's whole present memory, in one transaction.
 
         No fork ever shows one without the other. What became of the memory is in `context` of what
-        is returned. more: other arguments of `say`.
+        is returned. based_on: as of `context.sync`. more: other arguments of `say`.
+        Raises ConflictError with the reason `context_moved` if the memory would replace another one
+        than that which it is based on. Then the message is not appended either.
         """
-        memory = (
-            None
-            if context is None
-            else {"contentType": content_type, "content": elements(context, "context")}
-        )
-        return self.say(role, text, usage=usage, context=memory, **more)
+        if context is None:
+            return self.say(role, text, usage=usage, **more)
+        memory = self.context.present(context, content_type, based_on)
+        appended = self.say(role, text, usage=usage, context=memory, **more)
+        self.context.written(context, appended.context)
+        return appended
 
     def append(
-        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Any
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[Appended]
     ) -> results.AppendedEntry:
         """Append one entry with any content. more: other arguments of `append_entry`."""
         return self._append_one({"content_type": content_type, "content": elements(content), **more})
 
-    def append_all(self, entries: Sequence[Mapping[str, Any]], **more: Any) -> tuple[results.Entry, ...]:
+    def append_all(
+        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendedTogether]
+    ) -> tuple[results.Entry, ...]:
         """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
 
         entries: their fields under the names of the API: `contentType`, `content`, `channel`, …
@@ -313,6 +341,7 @@ class Conversation:
     ) -> Pages[results.ListedEntry]:
         """Return what the conversation shows, the oldest first; with `backward` the newest first.
 
+        A name that does not exist yet shows nothing.
         channel: None shows users the history, and agents their own context as well. after: only
         what follows this entry; not with `backward`. more: other arguments of `list_entries`.
         """
@@ -325,8 +354,11 @@ class Conversation:
         begin = None if after is None else id_of(after)
 
         def forward(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = self._api.list_entries(
-                self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 after_cursor=begin if cursor is None else cursor,
@@ -335,8 +367,11 @@ class Conversation:
             return Page(page.data, page.after_cursor)
 
         def back(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = self._resolve_shown()
+            if shown is None:
+                return Page((), None)
             page = self._api.list_entries(
-                self.resolve(),
+                shown,
                 channel=channel,
                 limit=page_entries,
                 tail=True if cursor is None else None,
@@ -346,6 +381,10 @@ class Conversation:
             return Page(page.data[::-1], page.before_cursor)
 
         return Pages(back if backward else forward)
+
+    def last(self) -> results.ListedEntry | None:
+        """Return the last entry of the history; None without any."""
+        return self.entries(channel="history", backward=True, page_entries=1).first()
 
     def entry(self, entry_id: str) -> results.Entry:
         """Return one entry that the conversation shows."""

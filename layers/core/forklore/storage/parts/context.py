@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
-from forklore.storage.items import key_of, number, text
+from forklore.domain.keys import Key
+from forklore.storage.items import binary, key_of, number, text
 from forklore.storage.parts.part import Names, Part, PartKind, conditional
 
 
@@ -14,6 +15,7 @@ class ContextMove(NamedTuple):
     epoch: the highest of the new entries. first: the first new entry in that epoch. added: how
     many new entries are in it. lowest: the epoch of the first new entry. last: the last new entry.
     starts_epoch: whether `epoch` is higher than the one known.
+    digest: of the epoch's elements after this; None: not known. known_digest: the one before it.
     """
 
     group_id: str
@@ -25,6 +27,8 @@ class ContextMove(NamedTuple):
     last: EntryId
     added: int
     starts_epoch: bool
+    digest: bytes | None
+    known_digest: bytes | None
 
 
 def append(move: ContextMove) -> Part:
@@ -35,8 +39,8 @@ def append(move: ContextMove) -> Part:
         is_higher = f"{n.name('epoch')} < {epoch} AND #epoch <= {lowest}"
         return _move(move, n, condition=f"attribute_not_exists(PK) OR ({is_higher})")
     epoch = n.value("epoch", number(move.epoch))
-    condition = f"attribute_not_exists(PK) OR {n.name('epoch')} = {epoch}"
-    return _move(move, n, condition=condition)
+    is_known = f"{n.name('epoch')} = {epoch} AND {_has_digest(move.known_digest, n)}"
+    return _move(move, n, condition=f"attribute_not_exists(PK) OR ({is_known})")
 
 
 def sync(move: ContextMove, *, decided_on: EntryId | None) -> Part:
@@ -61,6 +65,27 @@ def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: En
     )
 
 
+def forget_digest(place: Key) -> Part:
+    """Remove the digest of a CTX that has one. The next sync reads the context instead."""
+    n = Names()
+    digest = n.name("digest")
+    return conditional(
+        PartKind.CONTEXT,
+        "Update",
+        of=place.sort,
+        Key=key_of(place),
+        UpdateExpression=f"REMOVE {digest}",
+        ConditionExpression=f"attribute_exists({digest})",
+        **n.attributes(),
+    )
+
+
+def _has_digest(digest: bytes | None, n: Names) -> str:
+    if digest is None:
+        return f"attribute_not_exists({n.name('digest')})"
+    return f"{n.name('digest')} = {n.value('known', binary(digest))}"
+
+
 def _still_ends_at(decided_on: EntryId | None, n: Names) -> str:
     if decided_on is None:
         return "attribute_not_exists(PK)"
@@ -74,6 +99,8 @@ def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
         first = f"if_not_exists({n.name('first')}, {first})"
         count = f"if_not_exists({n.name('count')}, {n.value('none', number(0))}) + {count}"
     sets = f"{n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
+    if move.digest is not None:
+        sets += f", {n.name('digest')} = {n.value('digest', binary(move.digest))}"
     return conditional(
         PartKind.CONTEXT,
         "Update",

@@ -61,21 +61,23 @@ def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> lis
 def set_title(group_id: str, conversation_id: str, title: str) -> Part:
     """Give an untitled conversation its title.
 
-    The same transaction moves HEAD, and checks there that the conversation is untitled.
+    The same transaction moves HEAD, counts the change there, too, and checks there that the
+    conversation is untitled.
     """
+    n = Names()
     return part.update(
         PartKind.CONVERSATION,
         keys.conversation(group_id, conversation_id),
-        UpdateExpression="SET #title = :title",
-        ExpressionAttributeNames={"#title": "title"},
-        ExpressionAttributeValues={":title": text(title)},
+        UpdateExpression=f"SET {n.name('title')} = {n.value('title', text(title))} ADD {_one_change(n)}",
+        **n.attributes(),
     )
 
 
 def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
     """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
 
-    The same transaction checks HEAD, and CONV is there as long as HEAD is.
+    The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
+    is.
     """
     n, item = Names(), items.conversation_item(conversation)
     sets = [f"{n.name(a)} = {n.value(a, item[a])}" for a in attributes if a in item]
@@ -83,6 +85,7 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
     clauses = [
         *([f"SET {', '.join(sets)}"] if sets else []),
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
+        f"ADD {_one_change(n)}",
     ]
     return part.update(
         PartKind.CONVERSATION,
@@ -90,6 +93,14 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
         UpdateExpression=" ".join(clauses),
         **n.attributes(),
     )
+
+
+def _one_change(n: Names) -> str:
+    """Return what is added to both CONV and HEAD where one transaction changes CONV.
+
+    So a reader of both sees whether they belong together (`Found.torn`).
+    """
+    return f"{n.name('changes')} {n.value('oneChange', number(1))}"
 
 
 def remove_title(group_id: str, conversation_id: str, *, was: str) -> Part:
@@ -164,7 +175,9 @@ def move_head(move: HeadMove) -> Part:
             *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
         ]
     )
-    add_part = ", ".join(f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v)
+    added = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
+    if move.titles:
+        added.append(_one_change(n))
     conditions = [f"{n.name('last')} = {n.value('after', text(move.after))}"]
     if move.owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
@@ -175,7 +188,7 @@ def move_head(move: HeadMove) -> Part:
         "Update",
         of=move.conversation_id,
         Key=key_of(keys.head(move.group_id, move.conversation_id)),
-        UpdateExpression=f"SET {set_part} ADD {add_part}"
+        UpdateExpression=f"SET {set_part} ADD {', '.join(added)}"
         + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
@@ -191,9 +204,11 @@ def touch_head(
     last: EntryId | None,
     owner: str | None,
     titled: bool,
+    changed: bool,
 ) -> Part:
-    """Move `changedAt` of HEAD on from what was read. titled: the title is changed, too.
+    """Move `changedAt` of HEAD on from what was read.
 
+    titled: the title is changed, too. changed: CONV is changed in the same transaction.
     last: if not None, what must still be the last own entry, or the floor.
     owner: if not None, the user who must still be the owner.
     """
@@ -209,7 +224,8 @@ def touch_head(
         of=conversation_id,
         Key=key_of(keys.head(group_id, conversation_id)),
         UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
-        + (f" REMOVE {n.name('untitled')}" if titled else ""),
+        + (f" REMOVE {n.name('untitled')}" if titled else "")
+        + (f" ADD {_one_change(n)}" if changed else ""),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )

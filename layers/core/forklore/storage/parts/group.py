@@ -315,14 +315,15 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
-    If the tree counted no child when it was read, it must still count none: the branch may have
-    started one since then. current: the new current branch, if the removed one was it. at: the time
-    now.
+    The tree must count as many children as when it was read: the branch may have started one since
+    then. current: the new current branch, if the removed one was it. at: the time now.
     """
     n = Names()
-    conditions = [_live_as_read(n, tree), _current_as_read(n, tree)]
-    if tree.children == 0:
-        conditions.append(f"{n.name('children')} = {n.value('none', number(0))}")
+    conditions = [
+        _live_as_read(n, tree),
+        _current_as_read(n, tree),
+        f"{n.name('children')} = {n.value('children', number(tree.children))}",
+    ]
     sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
     if current is not None:
         sets += f", {n.name('current')} = {n.value('next', text(current))}"
@@ -380,7 +381,10 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
 
 
 def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Part:
-    """Give a live tree another owner, and note that HEADs still name the one before."""
+    """Give a live tree another owner, and note that HEADs still name the one before.
+
+    What GROUP notes of the last change of a membership need not be true any more.
+    """
     n = Names()
     return conditional(
         PartKind.GROUP,
@@ -389,7 +393,7 @@ def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: st
         UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
         f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
         f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
-        f" ADD {n.name('version')} {n.value('one', number(1))}",
+        f" REMOVE {n.name('memberChange')} ADD {n.name('version')} {n.value('one', number(1))}",
         ConditionExpression=f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
         **n.attributes(),
     )

@@ -1,4 +1,4 @@
-"""`python -m forklore.local.guard COMMAND…`: run a command until the standard input closes.
+"""`python -m tools.harness.guard COMMAND…`: run a command until the standard input closes.
 
 The standard input is a pipe from the process that started this one. The pipe closes when that
 process ends, even by SIGKILL.

@@ -7,9 +7,8 @@ import re
 import subprocess  # nosec B404 # our own engines
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -17,8 +16,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from forklore.local.listening import ServerDidNotStartError, ServerEndedError
-from forklore.local.places import PACKAGES
+from forklore.local.places import CHECKOUT
+from tools.harness.ports import ServerDidNotStartError, ServerEndedError
 
 START_SECONDS_MAX = 180.0
 STOP_SECONDS_MAX = 15.0
@@ -29,29 +28,19 @@ class EngineMissingError(Exception):
 
 
 @contextmanager
-def served(
-    command: Sequence[str],
-    port: int,
-    *,
-    on_end: Callable[[], None] | None = None,
-    held: Sequence[int] = (),
-) -> Iterator[str]:
+def served(command: Sequence[str], port: int) -> Iterator[str]:
     """Start `command`, followed by the port; yield its address once it answers ListTables.
 
-    on_end: called, in a thread of its own, if the command ends before the context does.
-    held: file descriptors that stay open as long as the command runs.
     Raises ServerDidNotStartError with a line that the command printed.
     """
     endpoint = f"http://127.0.0.1:{port}"
-    is_left = threading.Event()
     with tempfile.TemporaryFile("w+") as output:
         guard = subprocess.Popen(  # nosec B603 # an engine
-            [sys.executable, "-m", "forklore.local.guard", *command, str(port)],
-            cwd=PACKAGES,  # where `-m` finds forklore
+            [sys.executable, "-m", "tools.harness.guard", *command, str(port)],
+            cwd=CHECKOUT,  # where `-m` finds tools
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
-            pass_fds=held,
             start_new_session=True,  # Ctrl+C must not end this: the server's last requests need it
         )
         try:
@@ -62,20 +51,11 @@ def served(
                 if time.monotonic() > deadline:
                     raise ServerDidNotStartError(gist(output))
                 time.sleep(0.1)
-            if on_end is not None:
-                threading.Thread(target=_watch, args=[guard, is_left, on_end], daemon=True).start()
             yield endpoint
         finally:
-            is_left.set()
             assert guard.stdin
             guard.stdin.close()
             guard.wait(STOP_SECONDS_MAX)
-
-
-def _watch(guard: subprocess.Popen[bytes], is_left: threading.Event, on_end: Callable[[], None]) -> None:
-    guard.wait()
-    if not is_left.is_set():
-        on_end()
 
 
 def _lists_tables(endpoint: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import which
 
 from forklore.local import places
-from forklore.local.engine import EngineMissingError, gist
+from tools.harness.processes import EngineMissingError, gist
 
 VERSION = "2.6.1"
 CACHE = places.cache() / "dynamodb-local"
@@ -35,20 +35,18 @@ POM = f"""\
 """
 
 
-def command(folder: Path | None) -> list[str]:
-    """Return the command that starts it, without the port.
+def command() -> list[str]:
+    """Return the command that starts it in memory, without the port.
 
-    folder: where it keeps its data; None: in memory.
     Raises EngineMissingError if there is no Java, or it cannot be fetched.
     """
     java = which("java")
     if java is None:
         raise EngineMissingError("DynamoDB Local needs java on the PATH, 17 or newer, and Maven")
     jars = fetch()
-    stored = ["-inMemory"] if folder is None else ["-dbPath", str(folder)]
     return [
         *(java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"),
-        *("com.amazonaws.services.dynamodbv2.local.main.ServerRunner", *stored),
+        *("com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory"),
         *("-sharedDb", "-disableTelemetry", "-port"),
     ]
 

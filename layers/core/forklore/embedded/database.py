@@ -1,0 +1,285 @@
+"""The SQLite file of a folder, or one in memory: its connections and its transactions.
+
+Any number of threads and processes may use a folder at the same time. Nothing that is stored is
+remembered here, so what another process has written is seen at once. The folder must be on a disk
+of this machine: file systems of a network do not lock as SQLite needs it.
+
+A transaction that was committed outlives a power failure (WAL and synchronous=FULL). One that was
+not has changed nothing, whenever the process is killed or a signal raises an exception.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from forklore.errors import UnavailableError
+
+WAIT_SECONDS = 10.0
+"""How long to wait for another process that writes."""
+AT_ONCE = 64
+"""How many transactions of waiting threads share one commit, and so one write to the disk."""
+FORK_SECONDS = 5.0
+CACHE_KILOBYTES = 4_000
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+
+class UnansweredError(Exception):
+    """A transaction may or may not have been written. The same call may be sent again."""
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that can be referred to weakly."""
+
+
+class _Transaction(Generic[T]):
+    """What a thread wants to do in a transaction, and what came of it."""
+
+    def __init__(self, work: Work[T]) -> None:
+        self.work = work
+        self.is_taken = self.is_done = False
+        self.answer: Any = None
+        self.error: Exception | None = None
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        answer: T = self.answer
+        return answer
+
+
+class Database:
+    """Connections to one file. path: None for memory, which ends with `close`.
+
+    The file must exist. A connection is opened when it is needed.
+    """
+
+    @classmethod
+    def in_memory(cls, layout: str) -> "Database":
+        """Return an empty database. layout: the statements that make its tables."""
+        database = cls(None)
+        assert database._own is not None
+        database._own.executescript(layout)
+        return database
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.committed: Callable[[], object] = lambda: None
+        """Is called after each commit of this process, in the thread that made it."""
+        self._writing = threading.Lock()
+        self._waiting: deque[_Transaction[Any]] = deque()
+        self._opening = threading.Lock()
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self._idle: list[_Connection] = []
+        self._refusal: str | None = None
+        self._own = self._connect() if path is None else None
+        _ALL.add(self)
+
+    # Reading
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection to read with. Each statement sees one moment.
+
+        Raises UnavailableError if the file cannot be read, or is closed.
+        """
+        with self._explained():
+            if self._own is not None:
+                with self._writing:
+                    self._require_open()
+                    yield self._own
+                return
+            connection = self._take()
+            try:
+                yield connection
+            finally:
+                self._idle.append(connection)
+
+    def _take(self) -> _Connection:
+        with self._opening:
+            self._require_open()
+            try:
+                return self._idle.pop()
+            except IndexError:
+                return self._connect()
+
+    @property
+    def refusal(self) -> str | None:
+        """Why every call is refused; None as long as calls are answered."""
+        return self._refusal
+
+    def _require_open(self) -> None:
+        if self._refusal is not None:
+            raise UnavailableError(self._refusal)
+
+    # Writing
+
+    def write(self, work: Work[T]) -> T:
+        """Return what `work` returns, which runs in a transaction that no other one overlaps.
+
+        An error of `work` is raised; then it must have written nothing. Transactions of threads
+        that wait at the same time are committed together.
+        Raises UnavailableError if the file cannot be written: then nothing was changed. Raises
+        UnansweredError if a signal ended the thread that made the commit.
+        """
+        transaction = _Transaction(work)
+        self._waiting.append(transaction)
+        try:
+            with self._writing:
+                if not transaction.is_taken:
+                    self._commit_waiting(transaction)
+        finally:
+            if not transaction.is_taken:  # a signal has ended the wait
+                with suppress(ValueError):
+                    self._waiting.remove(transaction)
+        if not transaction.is_done:
+            raise UnansweredError
+        return transaction.result()
+
+    def _commit_waiting(self, own: _Transaction[Any]) -> None:
+        """Commit what waits, until `own` is among it."""
+        while not own.is_taken:
+            together: list[_Transaction[Any]] = []
+            while self._waiting and len(together) < AT_ONCE:
+                together.append(self._waiting.popleft())
+            for transaction in together:
+                transaction.is_taken = True
+            try:
+                with self._explained():
+                    self._commit(together)
+                self.committed()
+            except UnavailableError as error:
+                for transaction in together:
+                    transaction.error = error
+            for transaction in together:
+                transaction.is_done = True
+
+    def _commit(self, together: list[_Transaction[Any]]) -> None:
+        self._require_open()
+        connection = self._own or self._take()
+        try:
+            if connection.in_transaction:  # of one that a signal has ended
+                connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
+            for transaction in together:
+                try:
+                    transaction.answer = transaction.work(connection)
+                except sqlite3.Error:
+                    raise
+                except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
+                    transaction.error = error
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.rollback()
+            raise
+        finally:
+            if connection is not self._own:
+                self._idle.append(connection)
+
+    # Connections
+
+    def _connect(self) -> _Connection:
+        place = ":memory:" if self._path is None else f"{self._path.absolute().as_uri()}?mode=rw"
+        connection: _Connection = sqlite3.connect(
+            place,
+            uri=self._path is not None,
+            timeout=WAIT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+            factory=_Connection,
+        )
+        self._open.add(connection)
+        run = connection.execute
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA fullfsync = ON")  # macOS: what was written is on the disk and not in its cache
+        run("PRAGMA checkpoint_fullfsync = ON")
+        run("PRAGMA secure_delete = ON")  # nothing is left of what was deleted
+        run(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        return connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raise SQLite's errors as errors for callers."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise UnavailableError(explanation(error)) from error
+
+    def close(self) -> None:
+        """Refuse every further call, and close the connections when nothing uses them any more."""
+        with self._writing, self._opening:
+            self._refusal = "the store is closed"
+            for connection in self._idle if self._own is None else [self._own]:
+                connection.close()
+            self._idle.clear()
+
+    # A process that forks
+
+    def before_fork(self) -> None:
+        """Close all connections: copies in the child would break SQLite's locks.
+
+        Wait for those in use.
+        """
+        self._writing.acquire()
+        self._opening.acquire()
+        give_up_at = time.monotonic() + FORK_SECONDS
+        while self._own is None and len(self._idle) < len(self._open) and time.monotonic() < give_up_at:
+            time.sleep(0.001)
+        while self._idle:
+            self._idle.pop().close()
+
+    def after_fork(self, *, is_child: bool) -> None:
+        """Go on, but not in the child: what it inherits may be in use by a thread of the parent."""
+        if is_child:
+            self._refusal = "the store was opened by another process"
+            _LOST.extend(self._open)  # never closed
+        self._opening.release()
+        self._writing.release()
+
+
+_ALL: weakref.WeakSet[Database] = weakref.WeakSet()
+_FORKING: list[Database] = []
+_LOST: list[_Connection] = []
+
+
+def _before_fork() -> None:
+    _FORKING[:] = _ALL
+    for database in _FORKING:
+        database.before_fork()
+
+
+def _after_fork(*, is_child: bool) -> None:
+    while _FORKING:
+        _FORKING.pop().after_fork(is_child=is_child)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, is_child=False),
+        after_in_child=partial(_after_fork, is_child=True),
+    )
+
+
+def explanation(error: sqlite3.Error) -> str:
+    """Return an error of SQLite as a sentence that says what to do. It quotes no content."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_FULL"):
+        return "the disk is full, so nothing was written; free some space"
+    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
+        return f"what is stored cannot be opened or written ({error}); check who may write the folder"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return f"what is stored is damaged ({error}); put a copy of the folder in its place"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "another process has been writing for long; try again"
+    return f"what is stored could not be read or written: {error}"
