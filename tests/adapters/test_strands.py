@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Barrier, Thread
 from typing import Any
 
@@ -15,6 +17,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from forklore import TooLargeError, role_of, text_of
 from forklore.adapters.strands import ForkloreSessionRepository
+from forklore.client.calls import Call
 from tests.adapters.published import source_of
 from tests.adapters.services import Service
 from tests.adapters.strands_plugin import SERVICE
@@ -251,16 +254,27 @@ def test_a_session_whose_deletion_was_interrupted_does_not_exist(service: Servic
         assert texts(repository) == ["c"]
 
 
-def test_a_session_is_made_anew_in_one_request_and_only_once(service: Service, user: str) -> None:
+@dataclass
+class Meanwhile(Wire):
+    """Calls `work` before the first request."""
+
+    work: Callable[[], object] = lambda: None
+
+    def note(self, call: Call) -> None:
+        super().note(call)
+        if len(self.sent) == 1:
+            self.work()
+
+
+def test_of_two_that_make_a_session_anew_one_is_refused(service: Service, user: str) -> None:
     with service.client(user) as client:
         repository = ForkloreSessionRepository(client)
         repository.create_session(session())
         client.named("strands/s").delete()
-        wire = Wire()
-        ForkloreSessionRepository(wire.wrapped(client)).create_session(session())
-        assert wire.sent == ["appendEntryByName"]
+        wire = Meanwhile(work=lambda: begun(repository, "a"))
         with pytest.raises(SessionException, match="Session s already exists"):
-            ForkloreSessionRepository(client).create_session(session())
+            ForkloreSessionRepository(wire.wrapped(client)).create_session(session())
+        assert texts(repository) == ["a"]
 
 
 @pytest.mark.parametrize("messages", [10, 3000])

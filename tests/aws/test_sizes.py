@@ -19,7 +19,7 @@ from tests.aws.world import (
 )
 
 TOO_LARGE = (413, "payload_too_large")
-SMALL_VALUES, CPU_SECONDS_MAX = 200_000, 10
+SMALL_VALUES, CPU_SECONDS_MAX = 190_000, 10
 
 
 def text_of(size: int) -> list[str]:

@@ -249,7 +249,6 @@ def test_the_help_needs_nothing_heavy_and_little_time() -> None:
     ("missing", "extra", "line"),
     [
         ("typer", "cli", "ls"),
-        ("pydantic", "local", "--data :memory: ls"),
         ("boto3", "lambda", "--function F ls"),
     ],
 )

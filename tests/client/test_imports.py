@@ -88,7 +88,7 @@ def test_a_missing_extra_is_named(opening: str, extra: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "missing", "extra"),
-    [("--data :memory:", "pydantic", "local"), ("--function F", "boto3", "lambda")],
+    [("--function F", "boto3", "lambda")],
 )
 def test_a_command_says_which_extra_its_client_lacks(options: str, missing: str, extra: str) -> None:
     script = (

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.emulator import EMULATOR, SAM, Emulator, emulator
+from tests.support.others import moto
+
+__all__ = ["moto"]
 
 BUILD = "FORKLORE_BUILD"
 

@@ -49,7 +49,7 @@ class Trimmed:
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
+def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
     with table_in_memory():
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)

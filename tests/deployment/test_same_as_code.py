@@ -1,7 +1,7 @@
 """What the code defines once, compared with what template.yaml says about it.
 
-The table's definition is in `forklore.storage.schema`. The functions, the queue and the schedule
-that the local server runs are in `forklore.local.functions`.
+The table's definition is in `forklore.storage.schema`. The functions that the local server runs are
+in `forklore.local.functions`: those that requests call.
 """
 
 from dataclasses import replace
@@ -15,11 +15,8 @@ from tests.deployment.document import PROJECT
 from tools.deployment.template import read_template
 
 TEMPLATE, CODE = read_template(PROJECT / "template.yaml"), deployment()
-CALLED = [one for one in TEMPLATE.functions if one.routes or one.polls or one.every_seconds]
-FOLDERS = {name: folder for folder, name in HTTP.items()} | {
-    "DeleteGroupFunction": "delete_group",
-    "SweepFunction": "sweep",
-}
+CALLED = [one for one in TEMPLATE.functions if one.routes]
+FOLDERS = {name: folder for folder, name in HTTP.items()}
 
 
 def without_order(function: Function) -> Function:
@@ -32,7 +29,7 @@ def test_the_table_of_the_template_is_the_one_that_the_code_defines() -> None:
     assert TEMPLATE.table == schema.TABLE
 
 
-def test_the_local_server_runs_each_function_that_something_calls() -> None:
+def test_the_local_server_runs_each_function_that_requests_call() -> None:
     assert {one.name for one in CODE.functions} == {one.name for one in CALLED}
 
 
@@ -49,11 +46,3 @@ def test_the_folder_of_a_function_is_named_as_its_handler(function: Function) ->
 
     assert function.module == f"functions.{here.attribute}.app"
     assert here.attribute == FOLDERS[function.name]
-
-
-def test_the_queues_that_are_polled_are_the_template_s_and_so_is_their_variable() -> None:
-    polled = {polls.queue for one in TEMPLATE.functions for polls in one.polls}
-    dead = {queue.dead_letters for queue in TEMPLATE.queues if queue.name in polled}
-
-    assert set(CODE.queues) == {queue for queue in TEMPLATE.queues if queue.name in polled | dead}
-    assert CODE.environment == TEMPLATE.environment

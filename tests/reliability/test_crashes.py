@@ -15,8 +15,8 @@ from tests.reliability.crashes import Crashes
 from tests.reliability.figures import Measure
 from tests.reliability.world import OPERATIONS, built
 
-POINTS_CI_MAX = 10
-KILLS_CI_MAX = 4
+POINTS_CI_MAX = 6
+KILLS_CI_MAX = 2
 CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
 
 
@@ -42,9 +42,9 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
 ) -> None:
     """The answer and the table are the same as without the fault.
 
-    The gate tries all points. CI tries some of an operation that has many, others each time. With
-    throttling, this also shows how many attempts are made before a 503. With cancelled
-    transactions, it shows that a conflict is tried again.
+    The gate tries all points. CI tries some of an operation that has many. With throttling, this
+    also shows how many attempts are made before a 503. With cancelled transactions, it shows that a
+    conflict is tried again.
     """
     crashes = crashes_of(name, endpoint)
 

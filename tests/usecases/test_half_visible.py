@@ -300,7 +300,7 @@ def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: 
     mailbox = Mailbox()
     assert deletion.delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
     for tree in (ROOT, CHILD):
-        assert cascade.run_deletion(store.process(), mailbox.queue, tree, wait_s=0)
+        assert cascade.run_deletion(table, mailbox.queue, tree, wait_s=0)
 
     left = {key: item for key, item in store.contents().items() if "retired" not in item}
     assert left == before

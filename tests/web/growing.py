@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 from forklore import Conversation, Forklore
@@ -12,7 +13,7 @@ BATCH = 50
 """Entries of one append."""
 
 
-def grow(chat: Conversation, texts: Sequence[str], **more: object) -> list[Entry]:
+def grow(chat: Conversation, texts: Sequence[str], **more: Any) -> list[Entry]:
     """Append messages in turn, of a user and of an AI, and return their entries."""
     roles = ["USER", "AI"] * len(texts)
     entries = [

@@ -102,7 +102,7 @@ class TappedClient:
         try:
             return _dated(getattr(self._client, name)(**parameters))
         except CallRefused as error:
-            raise ClientError(dict(error.response), operation) from error  # type: ignore[arg-type]
+            raise ClientError(_dated(error.response), operation) from error  # type: ignore[arg-type]
 
 
 def _dated(answer: Mapping[str, Any]) -> dict[str, Any]:

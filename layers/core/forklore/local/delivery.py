@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from forklore.api.failures import log_failure
@@ -125,6 +126,10 @@ class Delivery:
         """Send nothing more, and wait STOP_SECONDS for what is being sent; return how many wait."""
         self._is_stopped = True
         self._is_due.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        with suppress(UnavailableError):
+            self._add_fresh()  # what was written since the last look waits, too
         for line in self._lines.values():
             line.end()
         give_up_at = time.monotonic() + STOP_SECONDS
