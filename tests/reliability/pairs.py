@@ -38,6 +38,7 @@ from tests.reliability.world import (
     by_name,
     change,
     crowded,
+    dead_family,
     delete,
     family,
     full,
@@ -452,6 +453,13 @@ PAIRS: dict[str, Pair] = {
     ),
     "append by a name with data, move it without": pair(
         OPERATIONS["append by a name, cold"], OPERATIONS["move a name"]
+    ),
+    "append by a name whose conversation is deleted, append by it": pair(
+        "append by a name whose conversation is deleted", by_name(**said("other"), of=dead_family)
+    ),
+    "append by a name whose conversation is deleted, delete it": pair(
+        "append by a name whose conversation is deleted",
+        delete("deleteName", BOB, name="trip", of=dead_family),
     ),
     "append by a bare name with data, move it without": pair(
         by_name(name="bare", data={"n": 2}), OPERATIONS["move a name without data"]

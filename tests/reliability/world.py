@@ -778,6 +778,7 @@ OPERATIONS: dict[str, Operation] = {
     "append by a name, cold": by_name(data={"n": 2}),
     "append context by a name": by_name(BOBS_PLANNER, name="notes", **thought("a")),
     "append by a new name": by_name(name="new"),
+    "append by a name whose conversation is deleted": by_name(of=dead_family),
     "append by a new name and fork": by_name(
         name="new", forkedAtConversationId=ROOT, forkedAtEntryId="<second>"
     ),
