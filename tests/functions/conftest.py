@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 
-import moto
 import pytest
+from moto import mock_aws
 
 from tests.aws.direct import Direct
 from tests.functions.story import tell
+from tests.support.others import moto
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway, table_in_memory
+
+__all__ = ["moto"]
 
 
 @pytest.fixture(scope="package")
 def gateway() -> Iterator[Gateway]:
     """A gateway that sends events to the functions. Their table is empty at the start."""
-    with table_in_memory() as template, moto.mock_aws():
+    with table_in_memory() as template, mock_aws():
         yield Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
 
 

@@ -21,7 +21,7 @@ from tools.harness.gateway import PROJECT, table_in_memory
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
+def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
     """The bus and the queue that the function's settings name, beside an empty table."""
     with table_in_memory():
         heard = Heard()
