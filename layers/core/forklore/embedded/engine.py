@@ -591,7 +591,7 @@ class _Index(NamedTuple):
         follows = f" AND ({', '.join(order)}) {sign} ({', '.join('?' * len(order))})" if after else ""
         columns = ", ".join(TREE_KEYS) if self.holds_keys_only else "size, attributes"
         rows = connection.execute(
-            f"SELECT {columns} FROM item WHERE {self.partition} = ?"  # names of ours
+            f"SELECT {columns} FROM item WHERE {self.partition} = ?"  # nosec B608 # names of ours
             f" AND {self.sort} >= ? AND {self.sort} <= ?{follows}"
             f" ORDER BY {', '.join(f'{name} {way}' for name in order)} LIMIT ?",
             (partition, first, last, *(after or ()), -1 if limit is None else limit),
