@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from moto import mock_aws
 
 from forklore.api import operations
 from forklore.aws.wiring import open_table
@@ -286,7 +287,7 @@ def done() -> Mapping[str, Actions]:
     """The DynamoDB actions of each function."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
-        with table_in_memory() as template, pytest.MonkeyPatch.context() as patch:
+        with table_in_memory() as template, mock_aws(), pytest.MonkeyPatch.context() as patch:
             os.environ["FORKLORE_DIRECT_ROLES"] = "allowed"
             os.environ["FORKLORE_DELETE_WAIT_SECONDS"] = "0"
             os.environ["FORKLORE_USER_REQUESTS_PER_MINUTE"] = "1000000"
