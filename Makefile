@@ -83,7 +83,7 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
 
-test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
+test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few need DynamoDB Local, with Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
 

@@ -83,6 +83,11 @@ class Measure:
         return f"{self.name}: {SEED}={self.whole_seed} {FIGURES}={self.size}{part}: {done}"
 
 
+def is_gate() -> bool:
+    """Tell whether this run does the full work."""
+    return Measure.of("").size == "gate"
+
+
 def skip_unless_tried(measure: Measure, *, ci: float = TRIED_IN_CI) -> None:
     """Skip a test that another run of CI does. The gate does all. ci: as of `is_tried`."""
     if not measure.is_tried(ci=ci):

@@ -10,7 +10,7 @@ import pytest
 
 from forklore.storage.clients import make_client
 from forklore.storage.connection import Item
-from tests.reliability.service import new_store
+from tests.reliability.service import Endpoint, new_store
 from tools.bench import units
 from tools.bench.cost import CASCADE, Row, rows_of
 from tools.bench.growth import growth_of
@@ -21,11 +21,11 @@ FULL = Shape(entries=200, forks=1)
 """A conversation that is long enough for a full page of every kind."""
 
 
-def rows(endpoint: str, shape: Shape) -> Sequence[Row]:
+def rows(endpoint: Endpoint, shape: Shape) -> Sequence[Row]:
     return list(rows_of(endpoint, shape, runs=0))
 
 
-def test_every_operation_that_costs_more_than_its_limit_is_explained(endpoint: str) -> None:
+def test_every_operation_that_costs_more_than_its_limit_is_explained(endpoint: Endpoint) -> None:
     """For appends and pages, some limits are multiples of the minimum."""
     said = {row.name: text for row, _, text in limits_of(rows(endpoint, BASE)) if text}
 
@@ -69,7 +69,7 @@ MEASURED = {
 @pytest.mark.failure("deep-or-wide-tree", "no-time-left")
 @pytest.mark.parametrize(("axis", "few", "many"), list(MEASURED))
 def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_was_measured(
-    endpoint: str, axis: str, few: int, many: int
+    endpoint: Endpoint, axis: str, few: int, many: int
 ) -> None:
     """No request does unbounded work. What grows costs no more than was measured."""
     small_rows, large_rows = (rows(endpoint, replace(FULL, **{axis: at})) for at in (few, many))
@@ -81,14 +81,16 @@ def test_costs_do_not_grow_with_siblings_length_or_depth_but_where_it_was_measur
     assert {name: text for name, text in said.items() if text} == dict.fromkeys(grows, "**missed**: measured")
 
 
-def test_dynamodb_local_counts_reads_and_single_writes_as_the_benchmark_does(endpoint: str) -> None:
+def test_dynamodb_local_counts_reads_and_single_writes_as_the_benchmark_does(
+    dynamodb_local_endpoint: str,
+) -> None:
     """Checks the rules of bench.units where the emulator counts as AWS does: outside transactions.
 
     The emulator adds 100 bytes to each item in an index, as AWS does only for storage. No size here
     is so close to a limit that this matters.
     """
-    with new_store(endpoint) as store:
-        client = make_client(endpoint)
+    with new_store(dynamodb_local_endpoint) as store:
+        client = make_client(dynamodb_local_endpoint)
         sizes = (200, 1_000, 1_030, 4_800)
         entries: list[Item] = [
             {

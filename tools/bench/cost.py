@@ -190,7 +190,7 @@ def _done(case: Case, answer: Answer) -> Answer:
     return answer
 
 
-def rows_of(endpoint: str, shape: Shape, runs: int) -> Iterator[Row]:
+def rows_of(endpoint: str | None, shape: Shape, runs: int) -> Iterator[Row]:
     """Yield what every case costs on a shape.
 
     Cases that change nothing come first, and the tree's deletion last. Times are measured on

@@ -133,7 +133,7 @@ class World:
 
 
 @contextmanager
-def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
+def world(endpoint: str | None, shape: Shape, *, seed: int = 6) -> Iterator[World]:
     """Yield a table that holds a tree of the shape."""
     random = Random(seed)
     with fresh_store(endpoint=endpoint) as store:
