@@ -89,6 +89,14 @@ Told = Callable[[sqlite3.Connection, Sequence[Change]], object]
 """Is called in the transaction of a write, after its changes."""
 
 
+class _ConditionError(Exception):
+    """The condition of a write does not hold. shown: what is told of the item as it stands."""
+
+    def __init__(self, shown: Answer) -> None:
+        super().__init__("The conditional request failed")
+        self.shown = shown
+
+
 class _Action(NamedTuple):
     """One write or check of one item.
 
@@ -105,19 +113,24 @@ class _Action(NamedTuple):
     values: Values = MappingProxyType({})
     shows_item: bool = False
 
-    def holds(self, before: Found | None) -> bool:
-        if self.condition is None:
-            return True
-        return self.condition.holds(before.item if before else {}, self.names, self.values)
-
     def after(self, before: Found | None) -> Found | None:
-        """Return the item after the write. Raises InvalidError."""
+        """Return the item after the write.
+
+        Raises InvalidError, and _ConditionError if the condition does not hold.
+        """
         if self.item is not None:
-            return _indexed(self.item)
+            _require_indexed(self.item)
+        if self.condition is not None:
+            was = before.item if before else {}
+            if not self.condition.holds(was, self.names, self.values):
+                shown = {"Item": was} if before and self.shows_item else {}
+                raise _ConditionError(shown)
         if self.update is None:
-            return before if self.is_check else None
+            return before if self.is_check else self.item
         old = before.item if before else {"PK": {"S": self.place[0]}, "SK": {"S": self.place[1]}}
-        return _indexed(_checked(self.update.changed(old, self.names, self.values)))
+        changed = _checked(self.update.changed(old, self.names, self.values))
+        _require_indexed(changed)
+        return changed
 
 
 class Engine:
@@ -326,12 +339,10 @@ class Engine:
 
             def work(connection: sqlite3.Connection) -> Change:
                 before = _find(connection, action.place)
-                if not action.holds(before):
-                    shown: Any = {"Item": before.item} if before and action.shows_item else {}
-                    raise _refusal(
-                        "ConditionalCheckFailedException", "The conditional request failed", **shown
-                    )
-                change = Change(action.place, before, action.after(before))
+                try:
+                    change = Change(action.place, before, action.after(before))
+                except _ConditionError as error:
+                    raise _refusal("ConditionalCheckFailedException", str(error), **error.shown) from None
                 self._store(connection, [change])
                 return change
 
@@ -410,14 +421,9 @@ class Engine:
             before = _find(connection, action.place)
             reason: Answer = {"Code": "None"}
             try:
-                if action.holds(before):
-                    changes.append(Change(action.place, before, action.after(before)))
-                else:
-                    reason = {
-                        "Code": "ConditionalCheckFailed",
-                        "Message": "The conditional request failed",
-                        **({"Item": before.item} if before and action.shows_item else {}),
-                    }
+                changes.append(Change(action.place, before, action.after(before)))
+            except _ConditionError as error:
+                reason = {"Code": "ConditionalCheckFailed", "Message": str(error), **error.shown}
             except InvalidError as error:
                 reason = {"Code": "ValidationError", "Message": str(error)}
             is_refused |= reason["Code"] != "None"
@@ -672,17 +678,16 @@ def _checked(item: Item) -> Found:
     """Return an item as it is kept. Raises InvalidError."""
     found = Found(*checked_item(item))
     _place_of(found.item)
-    if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
-        raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
     return found
 
 
-def _indexed(found: Found) -> Found:
-    """Return the item. Raises InvalidError if an index cannot hold it."""
+def _require_indexed(found: Found) -> None:
+    """Raise InvalidError if an index cannot hold the item."""
+    if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
+        raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
     for name in _INDEX_KEYS & found.item.keys():
         bytes_max = PARTITION_KEY_BYTES_MAX if name == schema.TREE_PARTITION_KEY else SORT_KEY_BYTES_MAX
         _require_key(name, found.item[name], bytes_max)
-    return found
 
 
 _INDEX_KEYS = {schema.ENTRY_SORT_KEY, schema.TREE_PARTITION_KEY, schema.TREE_SORT_KEY}
