@@ -467,6 +467,26 @@ def test_calls_that_once_differed_are_answered_alike(theirs: Store) -> None:
         transaction({"Put": put()}, token=once),
         transaction({"Put": put(n={"N": "1"})}, token=once),
     ]
+    # An item that no key can name is no place to go on from.
+    everything = {":p": {"S": "a"}, ":first": {"S": FIRST}, ":last": {"S": LAST}}
+    asked = {
+        "TableName": table,
+        "KeyConditionExpression": "PK = :p AND SK BETWEEN :first AND :last",
+        "ExpressionAttributeValues": everything,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    calls += [
+        ("query", asked | {"ExclusiveStartKey": {"PK": {"S": "a"}, "SK": {"S": ""}}}),
+        (
+            "query",
+            asked
+            | {
+                "KeyConditionExpression": "G1 = :p AND G1S BETWEEN :first AND :last",
+                "IndexName": "allTrees",
+                "ExclusiveStartKey": {"PK": {"S": ""}, "SK": {"S": "1"}, "G1": {"S": "a"}, "G1S": {"S": "1"}},
+            },
+        ),
+    ]
     ours = Engine.in_memory(name=table)
     for number, call in enumerate(calls):
         compare(theirs, ours, call, f"case {number}")
