@@ -1,11 +1,13 @@
-"""Fixtures: a table of DynamoDB Local, and the amount of work and the seed of a run."""
+"""Fixtures: a table of DynamoDB Local or of an engine, and the work and the seed of a run."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.reliability.figures import Measure
 from tests.reliability.service import new_store
+from tests.support.dynamodb_local import CHOSEN
 from tests.support.tables import Store
 
 ENVIRONMENT = {
@@ -18,14 +20,29 @@ ENVIRONMENT = {
 
 
 @pytest.fixture(scope="session")
-def endpoint(dynamodb_local_endpoint: str) -> Iterator[str]:
-    """The address of a DynamoDB Local. The environment has credentials for it."""
-    with pytest.MonkeyPatch.context() as environment:
+def environment() -> Iterator[None]:
+    """Credentials for a DynamoDB Local, and no other setting."""
+    with pytest.MonkeyPatch.context() as patched:
         for name, value in ENVIRONMENT.items():
-            environment.setenv(name, value)
+            patched.setenv(name, value)
         for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "FORKLORE_QUEUE"):
-            environment.delenv(name, raising=False)
-        yield dynamodb_local_endpoint
+            patched.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def endpoint(environment: None, dynamodb_local_endpoint: str) -> str:
+    """The address of a DynamoDB Local."""
+    return dynamodb_local_endpoint
+
+
+@pytest.fixture(scope="session")
+def anywhere(environment: None, request: pytest.FixtureRequest) -> str | None:
+    """None in CI, for an engine in this process. The gate also uses a DynamoDB Local."""
+    if Measure.of("").size == "ci" or os.environ.get(CHOSEN) == "embedded":
+        return None
+    address: str = request.getfixturevalue("dynamodb_local_endpoint")
+    return address
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class Crashes:
 
     operation: Operation
     world: World
-    endpoint: str
+    endpoint: str | None
 
     @cached_property
     def faultless(self) -> Outcome:

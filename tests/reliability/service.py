@@ -1,4 +1,4 @@
-"""Processes of the service on a table of DynamoDB Local, with faults between the two."""
+"""Processes of the service on a table, with faults between the two."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -60,6 +60,6 @@ class Process(service.Process):
 
 @contextmanager
 def new_store(endpoint: str | None) -> Iterator[Store]:
-    """Yield a new, empty table at an endpoint. None: on the moto of this process."""
+    """Yield a new, empty table at an endpoint. None: on an engine in this process."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store
