@@ -4,12 +4,14 @@ In CI the checks run on the engine of this process, and at the gate on DynamoDB 
 several times as long. What needs several processes or a stream always runs on DynamoDB Local.
 """
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.reliability.figures import Measure, is_gate
 from tests.reliability.service import Endpoint, new_store
+from tests.support.dynamodb_local import CHOSEN
 from tests.support.tables import Store
 
 ENVIRONMENT = {
@@ -35,7 +37,9 @@ def environment() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest) -> str | None:
     """Where the tables of this run are."""
-    return request.getfixturevalue("dynamodb_local_endpoint") if is_gate() else None
+    if not is_gate() or os.environ.get(CHOSEN) == "embedded":
+        return None
+    return str(request.getfixturevalue("dynamodb_local_endpoint"))
 
 
 @pytest.fixture

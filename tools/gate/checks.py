@@ -65,8 +65,11 @@ CHECKS = (
     Check("engine", "the engine answers as DynamoDB Local, and is whole under faults", ["tests/embedded"]),
     Check(
         "own-engine",
-        "histories over HTTP, and each condition, on forklore's own engine",
-        ["tests/http/test_model.py", f"{R}/test_conditions.py"],
+        "histories over HTTP, faults, races and each condition on forklore's own engine",
+        [
+            "tests/http/test_model.py",
+            *(f"{R}/test_{name}.py" for name in ("conditions", "crashes", "races", "torn_reads", "same_key")),
+        ],
         How.WIDE,
         engine="embedded",
     ),
