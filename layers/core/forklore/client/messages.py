@@ -1,12 +1,14 @@
 """Messages of the history, as their authors say them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from forklore.client.errors import InputError
 from forklore.client.results import Entry
 
 HISTORY, CONTEXT = "history", "context"
+Role = Literal["user", "human", "ai", "assistant", "system"]
+"""Who says a message. The service knows three: `user`, `ai` and `system`."""
 ROLES: Mapping[str, str] = {
     "user": "USER",
     "human": "USER",
