@@ -39,7 +39,8 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ann(folder: Path, home: Path) -> Forklore:
     """Ann, whom no other test uses."""
-    return Forklore(("--data", str(folder), "--user", "ann"), {"XDG_CONFIG_HOME": str(home)})
+    variables = {"FORKLORE_DATA": str(folder), "FORKLORE_USER": "ann", "XDG_CONFIG_HOME": str(home)}
+    return Forklore(variables=variables)
 
 
 def test_each_example_of_the_page_prints_what_the_page_shows(ann: Forklore) -> None:
