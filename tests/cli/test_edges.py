@@ -1,6 +1,7 @@
 """Command lines at the edge: what is closed, empty, wrong or interrupted, as a process meets it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -138,13 +139,18 @@ def test_serve_keeps_the_folder_wherever_it_is_named(tmp_path: Path, place: str)
     before = ["--data", folder] if place == "before" else []
     after = ["--data", folder] if place == "after" else []
     more = {"FORKLORE_DATA": folder} if place == "environment" else {}
+    after += ["--client", "planner=secret"]
     with started(*before, "serve", "--port", "0", *after, PYTHONUNBUFFERED="1", **more) as server:
         assert server.stdout is not None
-        banner = [next(iter(server.stdout)) for _ in range(8)]
+        banner = "".join(next(iter(server.stdout)) for _ in range(8))
+        [address] = re.findall(r"listens on (\S+)", banner)
+        with forklore.Forklore(address, token="ann", client_key="secret") as planner:
+            said = planner.named("trip").say("user", "Hello")
         os.kill(server.pid, signal.SIGINT)
         server.wait(timeout=RUN_S)
 
-    assert f"keeps the data in {folder}." in "".join(banner)
+    assert said.client_id == "planner"
+    assert f"keeps the data in {folder}." in banner
     assert any((tmp_path / "d").iterdir())
 
 

@@ -85,6 +85,13 @@ def test_the_page_has_every_exit_code() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_of_a_command_hides_another_one(name: str) -> None:
+    flags = [flag for one in COMMANDS[name].params for flag in (*one.opts, *one.secondary_opts)]
+
+    assert sorted(flags) == sorted(set(flags))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_has_json_and_an_example_that_works(run: Forklore, name: str) -> None:
     shown = run(f"{name} --help", COLUMNS="200")
     [example] = EXAMPLE.findall(shown.out)
