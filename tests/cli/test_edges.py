@@ -73,6 +73,13 @@ def test_a_mistake_of_forklores_is_one_line_and_70(run: Forklore) -> None:
     assert debugged.err.endswith(said)
 
 
+def test_without_a_command_the_help_is_all_that_is_said(run: Forklore) -> None:
+    shown = Forklore()("")
+
+    assert (shown.code, shown.err) == (2, "")
+    assert shown.out.strip() == run("--help").out.strip()
+
+
 @pytest.mark.parametrize("line", ["--token '' ls", "ls --url ''", "ls --data ''", "--client-key '' ls"])
 def test_an_empty_option_is_refused(line: str, home: Path) -> None:
     found = Forklore((), {"XDG_CONFIG_HOME": str(home)})(line)

@@ -11,6 +11,7 @@ from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
 from forklore.client.retrying import Options
+from forklore.client.values import Value
 
 ID = "00000000-0000-4000-8000-000000000001"
 
@@ -123,8 +124,17 @@ def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
         assert caught.value.field == field
 
 
-@pytest.mark.parametrize("mistake", [{"before": None}, {"after": None}, {"before": "x", "after": "y"}])
-def test_a_fork_at_nothing_is_refused(ann: Forklore, mistake: Any) -> None:
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"before": None},
+        {"after": None},
+        {"before": "x", "after": "y"},
+        {"before": Strange()},
+        {"after": Value()},
+    ],
+)
+def test_a_fork_at_no_entry_is_refused(ann: Forklore, mistake: Any) -> None:
     with pytest.raises(InputError):
         ann.conversation(ID).fork(**mistake)
 
@@ -143,7 +153,14 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"timeout": -1}, {"timeout": float("nan")}, {"timeout": "3"}, {"deadline": float("inf")}),
+        *(
+            {"timeout": -1},
+            {"timeout": 0},
+            {"deadline": 0},
+            {"timeout": float("nan")},
+            {"timeout": "3"},
+            {"deadline": float("inf")},
+        ),
         *({"deadline": True}, {"retries": -1}, {"retries": 1.5}),
     ],
 )
