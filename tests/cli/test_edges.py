@@ -130,6 +130,15 @@ def test_an_address_with_a_wrong_path_is_2(url: str) -> None:
     assert "the address may be wrong" in done.stderr
 
 
+@pytest.mark.parametrize("more", ["", "--token ann --client-key wr0ng"])
+def test_who_is_not_known_is_told_the_options_that_say_it(url: str, home: Path, more: str) -> None:
+    found = Forklore((), {"XDG_CONFIG_HOME": str(home)})(f"ls --url {url} {more}")
+
+    assert (found.code, len(found.err.splitlines())) == (4, 1)
+    assert found.err.endswith(" (here --token, --client-key)\n")
+    assert "wr0ng" not in found.err
+
+
 def test_reading_does_not_make_a_folder(tmp_path: Path, home: Path) -> None:
     here = Forklore(("--data", str(tmp_path / "d")), {"XDG_CONFIG_HOME": str(home)})
 
