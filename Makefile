@@ -87,8 +87,9 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on Dyna
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
 
-bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write .cache/bench.md: ten minutes, for which nothing else should run
-	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
+bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
+	$(python) -m tools.bench.costs
+	$(python) -m tools.bench.times
 
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
 	$(python) -m tools.gate --size gate $(ARGUMENTS)
