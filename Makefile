@@ -51,6 +51,11 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
+checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
+	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded
+# These use all cores or measure time.
+alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
+on_engine := tests/http/test_model.py $(reliability)/test_conditions.py
 long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
@@ -65,7 +70,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -91,11 +96,11 @@ bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes
 	$(python) -m tools.bench.costs
 	$(python) -m tools.bench.times
 
+gate: export FORKLORE_FIGURES := gate
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
-	$(python) -m tools.gate --size gate $(ARGUMENTS)
-
-gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, in parts; started again, it goes on where it stopped
-	$(python) -m tools.gate --size long $(ARGUMENTS)
+	$(python) -m pytest --numprocesses=auto --dist=worksteal $(addprefix --ignore=,$(alone)) $(checks)
+	$(python) -m pytest $(alone)
+	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine)
 
 demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
 	$(run) -m tools.demo "$(FILE)"
@@ -221,7 +226,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
