@@ -1,7 +1,7 @@
 # Everything runs in environments of its own. Each is made with pip alone from a lock in requirements/,
 # and is made again when the lock changes:
 #   .venv      forklore and its tests                   Python 3.11 or newer
-#   .run       the local server and the demo            Python 3.11 or newer
+#   .run       the local server and the command line    Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
@@ -102,8 +102,9 @@ gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figur
 	$(python) -m pytest $(alone)
 	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine)
 
-demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
-	$(run) -m tools.demo "$(FILE)"
+demo: $(RUN)/ready ## import the trees of FILE=… into the running local server, and draw the first one
+	@export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
+		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini
@@ -218,7 +219,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
 	$(compile) pyproject.toml $(addprefix --extra ,$(extras)) --group dev -c layers/core/requirements.txt \
 		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
-	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
+	$(compile) pyproject.toml --extra local --extra cli --group run -c $(locks)/dev.txt -o $(locks)/run.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
