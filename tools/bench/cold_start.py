@@ -27,8 +27,8 @@ from tools.bench import timed_runtime
 from tools.harness.deployed import Deployed, deployed
 from tools.harness.dynamodb import engine_server
 from tools.harness.runtime import BUILD, Built, RuntimeMissing, runtime
+from tools.harness.sample_events import sample_event
 
-EVENTS = Path(__file__).parents[2] / "events"
 BARE = "bare function"
 FIRST = {
     BARE: "getConversation",
@@ -66,7 +66,7 @@ def start(service: Deployed, function: str) -> tuple[float, float]:
     built = service.functions.built
     if function == BARE:
         built = bare(built)
-    event = json.loads((EVENTS / f"{FIRST[function]}.json").read_text())
+    event = sample_event(FIRST[function])
     with runtime(built, function, client=[timed_runtime.__file__], **service.functions.variables) as one:
         answer = one.invoke(event).answer
         assert not (isinstance(answer, dict) and "errorType" in answer), (function, answer, one.log())
