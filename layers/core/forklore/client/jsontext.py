@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NoReturn
 
 from forklore.client.errors import InputError
 
@@ -24,7 +24,7 @@ def read(text: str) -> Any:
     >>> read("[1.5, 12345678901234567890, 0.1234567890123456789, 1e400]")
     [1.5, 12345678901234567890, Decimal('0.1234567890123456789'), Decimal('1E+400')]
     """
-    return json.loads(text, parse_float=number, parse_int=integer)
+    return json.loads(text, parse_float=number, parse_int=integer, parse_constant=_no_number)
 
 
 def write(value: Any) -> str:
@@ -170,6 +170,10 @@ def number(digits: str) -> float | Decimal:
 def integer(digits: str) -> int | Decimal:
     """Return the value of a JSON number without a point and an exponent."""
     return int(digits) if len(digits) <= INTEGER_DIGITS_MAX else _decimal(digits)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"not JSON: {name} is no number")
 
 
 def _decimal(digits: str) -> Decimal:

@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
             typer.Option("--event-content", metavar="none|history", help="What events show of entries."),
         ] = None,
         verbose: Annotated[
-            bool, typer.Option("--verbose", help="Lines per request, without content.")
+            bool, typer.Option("--verbose", help="Lines per request: what it costs on AWS, and no content.")
         ] = False,
     ) -> None:
         """Serve the API on this machine until Ctrl+C. It needs the extra `local`.
