@@ -155,8 +155,6 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
     [
         *(
             {"timeout": -1},
-            {"timeout": 0},
-            {"deadline": 0},
             {"timeout": float("nan")},
             {"timeout": "3"},
             {"deadline": float("inf")},
