@@ -13,6 +13,9 @@ from tests.reliability.faults import Choose, Faults, Rewrite
 from tests.support.tables import Store, fresh_store
 from tools.harness import service
 
+Endpoint = str | None
+"""The address of a DynamoDB Local. None: the tables are on the engine of this process."""
+
 
 class InOrder(ThreadPoolExecutor):
     """An executor that runs each task immediately, in the calling thread, so the order is fixed."""
@@ -59,7 +62,7 @@ class Process(service.Process):
 
 
 @contextmanager
-def new_store(endpoint: str | None) -> Iterator[Store]:
-    """Yield a new, empty table at an endpoint. None: on an engine in this process."""
+def new_store(endpoint: Endpoint) -> Iterator[Store]:
+    """Yield a new, empty table."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store

@@ -13,6 +13,7 @@ import pytest
 
 from tests.reliability.crashes import Crashes
 from tests.reliability.figures import Measure
+from tests.reliability.service import Endpoint
 from tests.reliability.world import OPERATIONS, built
 
 POINTS_CI_MAX = 6
@@ -20,9 +21,9 @@ KILLS_CI_MAX = 2
 CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
 
 
-def crashes_of(name: str, anywhere: str | None) -> Crashes:
+def crashes_of(name: str, endpoint: Endpoint) -> Crashes:
     operation = OPERATIONS[name]
-    return Crashes(operation, built(operation.of, anywhere), anywhere)
+    return Crashes(operation, built(operation.of, endpoint), endpoint)
 
 
 @pytest.mark.failure(
@@ -38,7 +39,7 @@ def crashes_of(name: str, anywhere: str | None) -> Crashes:
 )
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_recovers_from_every_fault_at_every_call(
-    anywhere: str | None, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     """The answer and the table are the same as without the fault.
 
@@ -46,7 +47,7 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
     also shows how many attempts are made before a 503. With cancelled transactions, it shows that a
     conflict is tried again.
     """
-    crashes = crashes_of(name, anywhere)
+    crashes = crashes_of(name, endpoint)
 
     for point in measure.some(list(crashes.points()), ci=POINTS_CI_MAX):
         measure.count(points=crashes.recovers(*point))
@@ -55,16 +56,16 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
 @pytest.mark.failure("killed-between-calls", "killed-erasure", "killed-retention")
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
-    anywhere: str | None, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     """The request is not repeated. The gate tries all places to be killed, CI some of many."""
-    crashes = crashes_of(name, anywhere)
+    crashes = crashes_of(name, endpoint)
     calls = measure.some(crashes.faultless.calls, ci=KILLS_CI_MAX)
     measure.count(places_to_be_killed=crashes.abandoned(calls))
 
 
-def test_there_are_as_many_points_as_are_promised(anywhere: str | None) -> None:
+def test_there_are_as_many_points_as_are_promised(endpoint: Endpoint) -> None:
     """There are at least 500 points. A point is one fault at one call of one operation."""
-    points = (point for name in OPERATIONS for point in crashes_of(name, anywhere).points())
+    points = (point for name in OPERATIONS for point in crashes_of(name, endpoint).points())
 
     assert len(list(islice(points, 500))) == 500
