@@ -317,7 +317,6 @@ def _key_of(part: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def answered(client: Any, name: str, asked: dict[str, Any]) -> Any:
     """Return what is compared of an answer, or of an error."""
-    pages = 0
     if name == "scan":  # DynamoDB's order is by a hash, so pages differ
         found: dict[str, Any] = {}
         while True:
@@ -326,7 +325,6 @@ def answered(client: Any, name: str, asked: dict[str, Any]) -> Any:
             except Exception as error:  # noqa: BLE001
                 return told(error)
             found |= {repr((item["PK"], item["SK"])): item for item in page["Items"]}
-            pages += 1
             if "LastEvaluatedKey" not in page:
                 return plain(found)
             asked = asked | {"ExclusiveStartKey": page["LastEvaluatedKey"]}
@@ -335,10 +333,9 @@ def answered(client: Any, name: str, asked: dict[str, Any]) -> Any:
     except Exception as error:  # noqa: BLE001
         return told(error)
     del answer["ResponseMetadata"]
-    for members in ("Responses",):
-        if members in answer:
-            [(table, items)] = answer[members].items()
-            answer[members] = {table: sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))}
+    if "Responses" in answer:
+        [(table, items)] = answer["Responses"].items()
+        answer["Responses"] = {table: sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))}
     if "ItemCollectionMetrics" in answer:
         [(table, held)] = answer["ItemCollectionMetrics"].items() or [("", [])]
         answer["ItemCollectionMetrics"] = {table: sorted(held, key=repr)}

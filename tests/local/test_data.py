@@ -1,8 +1,6 @@
 """The local server with `--data`."""
 
-import contextlib
 import json
-import signal
 import sqlite3
 import subprocess
 import time
@@ -72,14 +70,6 @@ def test_the_lines_say_what_a_request_costs_on_aws(keep: Callable[..., Running])
     assert told == {"operation": "createConversation", "DynamoDBCalls": 2, "ReadUnits": 1, "WriteUnits": 16}
 
 
-def test_data_outlives_a_server_that_is_killed(keep: Callable[..., Running]) -> None:
-    first = keep()
-    create(first)
-    assert first.stop(signal.SIGKILL)[0] == -signal.SIGKILL
-
-    assert title(keep()) == "kept"
-
-
 def test_a_folder_is_open_in_the_server_and_in_a_process_at_the_same_time(
     keep: Callable[..., Running], tmp_path: Path
 ) -> None:
@@ -118,63 +108,11 @@ def test_a_deletion_that_a_server_has_left_is_done_in_a_process(
     assert stored() == {f"PTR#{MADE}": 1}
 
 
-def test_git_ignores_a_folder_that_the_server_has_created(
-    keep: Callable[..., Running], tmp_path: Path
-) -> None:
-    keep()
-
-    assert (tmp_path / "da ta" / ".gitignore").read_text() == "*\n"
-
-
-def test_an_existing_folder_gets_no_gitignore(keep: Callable[..., Running], tmp_path: Path) -> None:
-    (tmp_path / "da ta").mkdir()
-    keep()
-
-    assert not (tmp_path / "da ta" / ".gitignore").exists()
-
-
 def refused(*arguments: str, **environ: str) -> str:
     process = start("--port", "0", *arguments, **environ)
     output, errors = process.communicate(timeout=STARTS_WITHIN_SECONDS)
     assert (process.returncode, output, errors.count("\n")) == (2, "", 1), errors
     return errors
-
-
-@pytest.mark.long
-def test_a_server_whose_disk_is_full_says_so_and_loses_nothing(
-    keep: Callable[..., Running], tmp_path: Path
-) -> None:
-    small = ("prlimit", "--fsize=400000")
-    local = keep()
-    limited = subprocess.run(
-        [*small[:1], "--pid", str(local.process.pid), small[1]], capture_output=True, text=True, check=False
-    )
-    if limited.returncode:
-        pytest.skip(f"NOT TESTED: {limited.stderr}")
-    statuses = []
-    with contextlib.suppress(httpx.HTTPError):
-        for _ in range(1000):
-            sent = {"metadata": {"note": "x" * 10_000}}
-            statuses.append(
-                httpx.post(f"{local.url}/v1/conversations", json=sent, headers=ANN, timeout=30).status_code
-            )
-            if statuses[-1] != 201:
-                break
-    assert statuses[-1] == 503
-    assert httpx.get(f"{local.url}/v1/conversations/{MADE}", headers=ANN).status_code == 404, (
-        "it still answers"
-    )
-    local.stop(signal.SIGKILL)
-    again = keep()
-    listed = 0
-    cursor = ""
-    while True:
-        page = httpx.get(f"{again.url}/v1/conversations?limit=100{cursor}", headers=ANN).json()
-        listed += len(page["data"])
-        if not page["afterCursor"]:
-            break
-        cursor = f"&afterCursor={page['afterCursor']}"
-    assert listed == statuses.count(201) > 0
 
 
 def test_a_data_folder_and_an_endpoint_together_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from forklore.embedded import expressions
 from forklore.embedded.expressions import Condition, Names, Update, Values
 from forklore.embedded.items import Found, Place, checked, place_named, place_of, require_indexed
-from forklore.embedded.values import InvalidError, Value, checked_value, item_bytes, text_bytes
+from forklore.embedded.values import InvalidError, checked_values, text_bytes
 from forklore.storage.connection import Item
 
 _CONDITIONAL = {
@@ -72,7 +72,7 @@ def action_of(verb: str, request: Mapping[str, Any]) -> Action:
     if members is None or not members >= request.keys():
         raise InvalidError(f"this store knows no such request: {verb} with {sorted(request)}")
     names = request.get("ExpressionAttributeNames", {})
-    values = checked_values(request.get("ExpressionAttributeValues", {}))
+    values, size = checked_values(request.get("ExpressionAttributeValues", {}))
     text, change = request.get("ConditionExpression"), request.get("UpdateExpression")
     condition = expressions.condition(text) if text is not None else None
     update = expressions.update(change) if change is not None else None
@@ -88,7 +88,7 @@ def action_of(verb: str, request: Mapping[str, Any]) -> Action:
     place = place_named(request["Key"]) if item is None else place_of(item.item)
     return Action(
         place,
-        item.size if item else sum(map(text_bytes, place)) + item_bytes(values),
+        item.size if item else sum(map(text_bytes, place)) + size,
         item,
         update,
         is_check=verb == "ConditionCheck",
@@ -97,11 +97,6 @@ def action_of(verb: str, request: Mapping[str, Any]) -> Action:
         values=values,
         shows_item=request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
     )
-
-
-def checked_values(values: Values) -> dict[str, Value]:
-    """Return the values of placeholders as they are compared. Raises InvalidError."""
-    return {name: checked_value(value) for name, value in values.items()}
 
 
 def require_used(used: frozenset[str], names: Names, values: Values) -> None:

@@ -24,7 +24,6 @@ from forklore.embedded.actions import (
     Action,
     ConditionError,
     action_of,
-    checked_values,
     require_different,
     require_limit,
     require_number,
@@ -34,7 +33,7 @@ from forklore.embedded.capacity import IN_TRANSACTION, units_to_read, units_to_w
 from forklore.embedded.database import Database, UnansweredError
 from forklore.embedded.expressions import Names, Values
 from forklore.embedded.items import Change, place_named, text_of
-from forklore.embedded.values import InvalidError
+from forklore.embedded.values import InvalidError, checked_values
 from forklore.storage import schema
 from forklore.storage.connection import CallRefused, Item
 
@@ -190,8 +189,9 @@ class Engine:
     ) -> Answer:
         """Return a page of all items. The first segment has all of them."""
         self._require(TableName)
-        names, values = ExpressionAttributeNames or {}, checked_values(ExpressionAttributeValues or {})
+        names = ExpressionAttributeNames or {}
         with _validated():
+            values, _ = checked_values(ExpressionAttributeValues or {})
             if not 0 <= Segment < TotalSegments:
                 raise InvalidError("The Segment parameter is zero-based and less than TotalSegments")
             require_limit(Limit)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from forklore.embedded.capacity import TREE_KEYS
 from forklore.embedded.items import Change, Found, Place, checked, key_of, place_of
-from forklore.embedded.values import InvalidError, Value, item_bytes
+from forklore.embedded.values import InvalidError, Value, checked_values
 from forklore.storage import schema
 from forklore.storage.connection import Item
 
@@ -155,7 +155,7 @@ def _whole(row: tuple[int, str]) -> Found:
 
 def _keys_only(row: Iterable[str]) -> Found:
     copy = {name: {"S": text} for name, text in zip(TREE_KEYS, row, strict=True)}
-    return Found(copy, item_bytes(copy))
+    return Found(*checked_values(copy))
 
 
 # Rows

@@ -35,23 +35,19 @@ def checked_item(item: Mapping[str, Value]) -> tuple[Item, int]:
     >>> checked_item({"PK": {"S": "é"}, "n": {"N": "1.0240e3"}})
     ({'PK': {'S': 'é'}, 'n': {'N': '1024'}}, 8)
     """
-    kept, size = {}, 0
-    for name, given in item.items():
-        kept[name], taken = _checked(given, 0)
-        size += text_bytes(name) + taken
+    kept, size = checked_values(item)
     if size > ITEM_BYTES_MAX:
         raise InvalidError("Item size has exceeded the maximum allowed size")
     return kept, size
 
 
-def item_bytes(item: Mapping[str, Value]) -> int:
-    """Return the size of an item that `checked_item` has returned."""
-    return sum(text_bytes(name) + _checked(value, 0)[1] for name, value in item.items())
-
-
-def checked_value(value: Value) -> Value:
-    """Return a value as `checked_item` does."""
-    return _checked(value, 0)[0]
+def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
+    """Return values by name, of any size together, as `checked_item` does."""
+    kept, size = {}, 0
+    for name, value in given.items():
+        kept[name], taken = _checked(value, 0)
+        size += text_bytes(name) + taken
+    return kept, size
 
 
 def text_bytes(text: str) -> int:

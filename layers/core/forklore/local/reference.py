@@ -17,6 +17,8 @@ FILES = {  # of the package flask-swagger-ui; only its files are used
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
     "favicon-32x32.png": "image/png",
 }
+PATHS = ("/docs", "/openapi.json")
+"""How the paths of the reference begin. No other request waits for a thread here."""
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -59,7 +61,7 @@ def with_reference(app: App, document: Document) -> App:
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["method"] in ("GET", "HEAD")
+        asked = scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PATHS)
         response = await asyncio.to_thread(_find, scope["path"], document) if asked else None
         if response is None:
             await app(scope, receive, send)
