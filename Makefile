@@ -55,7 +55,7 @@ checks := $(reliability) tests/authorization tests/credentials/test_bad_credenti
 	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded
 # These use all cores or measure time.
 alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
-on_engine := tests/http/test_model.py $(reliability)/test_conditions.py
+on_engine := tests/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
 long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.

@@ -17,11 +17,12 @@ import pytest
 from moto import mock_aws
 
 from forklore import Forklore
+from forklore.aws.wiring import Given
 from forklore.storage import schema
 from tests.aws.direct import Direct
 from tools.deployment.template import read_template
 from tools.harness.functions import TEMPLATE
-from tools.harness.gateway import opened_anew, table_in_memory
+from tools.harness.gateway import given, table_in_memory
 from tools.harness.local_server import ROOT, environment, local_server
 
 FOLDER = ROOT / "examples"
@@ -155,7 +156,7 @@ def test_the_functions_on_moto_answer_as_the_store_in_process(
     template = read_template(TEMPLATE)
     for variable, value in {"FORKLORE_TABLE": "forklore", "AWS_DEFAULT_REGION": "us-east-1"}.items():
         monkeypatch.setenv(variable, value)
-    with mock_aws(), opened_anew():
+    with mock_aws(), given(Given()):
         boto3.client("dynamodb").create_table(TableName="forklore", **schema.TABLE)
         client = InvokedHere(Direct(template))
         invoked = partial(Forklore.on_lambda, "AgentFunction", boto_client=client)
