@@ -169,7 +169,6 @@ def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> Non
     ("command", "extra"),
     [
         (["forklore", "fsck", "--table", "x"], "cli"),
-        (["python", "-m", "forklore.fsck", "--table", "x"], "cli"),
         (["python", "-m", "forklore.local"], "local"),
     ],
 )

@@ -28,7 +28,7 @@ READS = {"DescribeTable", "Scan", "Query", "BatchGetItem"}
 def fsck(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command without a terminal."""
     return subprocess.run(
-        [sys.executable, "-m", "forklore.fsck", *arguments],
+        [sys.executable, "-m", "forklore.cli", "fsck", *arguments],
         cwd=PROJECT,
         env=os.environ | {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers/core'}"} | environment,
         capture_output=True,
@@ -143,8 +143,8 @@ def test_the_reason_for_a_failed_check_is_one_line(served_store: Store, tmp_path
             "fsck: [Errno 2]",
             "fsck: Unable to locate credentials",
             "fsck: Could not connect to the endpoint URL",
-            "fsck: argument --endpoint: 'nowhere' is not an http:// or https:// address",
-            "fsck: argument --segments: '0' is not a whole number from 1 to 32",
+            "fsck: Invalid endpoint: nowhere",
+            "fsck: --segments 0 is not from 1 to 32",
         ],
         strict=True,
     ):

@@ -247,36 +247,6 @@ def clear_up_what_lives_again(endpoint: Endpoint, rewrite: Rewrite | None = None
         assert_intact(store)
 
 
-def give_a_child_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
-    """Assert that nothing is left of a child that was given up while a process continued it.
-
-    The process is about to copy the last members. Then the sweep gives the child up and the worker
-    clears it up. Just before the worker deletes the child's GROUP, the process writes.
-    """
-    with built(crowded, endpoint).copy(endpoint) as store:
-
-        @contextmanager
-        def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
-            one = Process(store, in_order=True, rewrite=rewrite)
-            worker = Process(store, in_order=True, rewrite=rewrite, clock=later(ABANDONED_SECONDS))
-
-            def go_on(choose: Choose) -> None:
-                one.faults.choose = choose
-                assert one.ask("appendEntry", ANN, **GO_ON).status in (201, 503)
-
-            def give_up(choose: Choose) -> None:
-                worker.faults.choose = choose
-                give_up_and_clear(HALF)(worker)
-
-            yield {"one": go_on, "worker": give_up}
-
-        # one: claims. worker: the tombstone, the rows of users, the members.
-        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
-
-        settle(store, in_seconds=ABANDONED_SECONDS)
-        assert_intact(store, settled=True)
-
-
 COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
 
 
@@ -304,13 +274,37 @@ def go_on_with_a_copy(endpoint: Endpoint, rewrite: Rewrite | None = None) -> Non
         assert_intact(store)
 
 
+def give_a_child_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that nothing is left of a child that was given up while a process continued it.
+
+    The process is about to copy the last members; the worker takes the tombstone, the rows of
+    users and the members.
+    """
+    _give_up_what_goes_on(crowded, endpoint, rewrite, HALF, ("appendEntry", ANN, GO_ON))
+
+
 def give_a_copy_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nothing is left of a copy that was given up while a process continued it.
 
-    The process is about to write the last entries. Then the sweep gives the copy up and the worker
-    clears it up. Just before the worker deletes the copy's GROUP, the process writes.
+    The process is about to write the last entries; the worker takes the tombstone, and all entries
+    in two transactions.
     """
-    with built(lengthy, endpoint).copy(endpoint) as store:
+    _give_up_what_goes_on(lengthy, endpoint, rewrite, HALF_COPY, ("copyConversation", RITA, COPY_ON))
+
+
+def _give_up_what_goes_on(
+    world: Callable[[Endpoint], World],
+    endpoint: Endpoint,
+    rewrite: Rewrite | None,
+    half: str,
+    request: tuple[str, Caller, Mapping[str, Any]],
+) -> None:
+    """Let a process go on with what is half made, and the sweep and the worker clear it up.
+
+    Just before the worker deletes its GROUP, the process writes.
+    """
+    operation, caller, given = request
+    with built(world, endpoint).copy(endpoint) as store:
 
         @contextmanager
         def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
@@ -319,15 +313,15 @@ def give_a_copy_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
 
             def go_on(choose: Choose) -> None:
                 one.faults.choose = choose
-                assert one.ask("copyConversation", RITA, **COPY_ON).status in (201, 503)
+                assert one.ask(operation, caller, **given).status in (201, 503)
 
             def give_up(choose: Choose) -> None:
                 worker.faults.choose = choose
-                give_up_and_clear(HALF_COPY)(worker)
+                give_up_and_clear(half)(worker)
 
             yield {"one": go_on, "worker": give_up}
 
-        # one: claims. worker: the tombstone, and all entries in two transactions.
+        # one: claims.
         follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
 
         settle(store, in_seconds=ABANDONED_SECONDS)

@@ -20,21 +20,19 @@ CHOSEN = "FORKLORE_TEST_ENGINE"
 @contextmanager
 def dynamodb_local_or_skip() -> Iterator[str]:
     """Yield the address of a DynamoDB Local. Without one, skip the test or fail it (REQUIRED)."""
-    with ExitStack() as stack:
-        if os.environ.get(CHOSEN) == "embedded":
-            yield stack.enter_context(engine_server())
-            return
-        try:
-            endpoint = stack.enter_context(dynamodb_local())
-        except EngineMissingError as missing:
-            _fail_if_required(missing)
-            pytest.skip(f"NOT TESTED on DynamoDB Local: {missing}")
+    with _dynamodb(or_engine=False) as endpoint:
         yield endpoint
 
 
 @contextmanager
 def any_dynamodb() -> Iterator[str]:
     """Yield the address of a DynamoDB Local. Without one, use the engine, or fail (REQUIRED)."""
+    with _dynamodb(or_engine=True) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def _dynamodb(*, or_engine: bool) -> Iterator[str]:
     with ExitStack() as stack:
         if os.environ.get(CHOSEN) == "embedded":
             yield stack.enter_context(engine_server())
@@ -43,6 +41,8 @@ def any_dynamodb() -> Iterator[str]:
             endpoint = stack.enter_context(dynamodb_local())
         except EngineMissingError as missing:
             _fail_if_required(missing)
+            if not or_engine:
+                pytest.skip(f"NOT TESTED on DynamoDB Local: {missing}")
             endpoint = stack.enter_context(engine_server())
         yield endpoint
 

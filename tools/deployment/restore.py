@@ -131,7 +131,7 @@ def intact(table: str, account: Account, environ: Mapping[str, str]) -> bool:
     if environ.get("CHECK") == "no":
         return True
     python = environ.get("FSCK_PYTHON") or sys.executable
-    command = [python, "-m", "forklore.fsck", "--table", table, "--region", account.region]
+    command = [python, "-m", "forklore.cli", "fsck", "--table", table, "--region", account.region]
     return subprocess.run(command, check=False, env=account.environment(environ)).returncode == 0  # nosec B603 # no shell
 
 

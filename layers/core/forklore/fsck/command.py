@@ -1,14 +1,11 @@
-"""The command line: read a table, report what is wrong, and return it as the exit code."""
+"""Read a table, report what is wrong, and return it as the exit code."""
 
-import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
-from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
@@ -30,31 +27,30 @@ INTACT, DAMAGED, UNKNOWN, INTERRUPTED = 0, 1, 2, 130
 _EXIT = {Verdict.INTACT: INTACT, Verdict.DAMAGED: DAMAGED, Verdict.UNKNOWN: UNKNOWN}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def check_table(
+    table: str, *, endpoint: str | None, region: str | None, report: str | None, segments: int, is_quiet: bool
+) -> int:
     """Return the exit code: 0 intact, 1 findings, 2 could not check, 130 interrupted.
 
-    Raises SystemExit with 2 for bad arguments, and with 0 after --help.
+    endpoint, region: of DynamoDB; None: AWS's defaults. report: the file of the report as JSON; `-`
+    prints it, without the summary. segments: how many parts to read at the same time.
     """
-    options = _parser().parse_args(argv)
+    if not 1 <= segments <= OPEN_MAX:
+        return _give_up(f"--segments {segments} is not from 1 to {OPEN_MAX}")
     try:
-        if options.report not in (None, "-"):
-            Path(options.report).touch()  # A bad path fails now, not after an hour of reading.
-        client = make_client(options.endpoint, region=options.region)
-        report = run(
-            Source(Connection(client, options.table, Clock())),
-            options.table,
-            segments=options.segments,
-            is_quiet=options.quiet,
-        )
-        _write(report, options.report)
+        if report is not None and report != "-":
+            Path(report).touch()  # A bad path fails now, not after an hour of reading.
+        client = make_client(endpoint, region=region)
+        found = run(Source(Connection(client, table, Clock())), table, segments=segments, is_quiet=is_quiet)
+        _write(found, report)
     except ClientError as error:
-        return _give_up(_said(error, options.table))
+        return _give_up(_said(error, table))
     except (BotoCoreError, ForkloreError, NotForkloreError, OSError, ValueError) as error:
         return _give_up(str(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    return _EXIT[report.verdict]
+    return _EXIT[found.verdict]
 
 
 def run(
@@ -133,50 +129,3 @@ def _said(error: ClientError, table: str) -> str:
 def _give_up(reason: str) -> int:
     print(f"fsck: {reason}", file=sys.stderr)
     return UNKNOWN
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong with the arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(UNKNOWN, f"fsck: {message}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="forklore", description="Tools to operate forklore.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    fsck = commands.add_parser(
-        "fsck",
-        help="check what is stored; this writes nothing to the table",
-        description="Read a whole table and check that its items agree with each other. "
-        "This writes nothing to the table.",
-        epilog="Exit code: 0 the table is intact, 1 there are findings, 2 the check was not possible.",
-    )
-    fsck.add_argument("--table", required=True, metavar="NAME", help="the table to read")
-    fsck.add_argument("--endpoint", type=_url, metavar="URL", help="the address of DynamoDB; AWS if absent")
-    fsck.add_argument("--region", metavar="NAME", help="the region; the default of AWS's tools if absent")
-    fsck.add_argument(
-        "--report", metavar="FILE", help="write the report as JSON; - prints it, without the summary"
-    )
-    fsck.add_argument(
-        "--segments",
-        type=_segments,
-        default=4,
-        metavar="N",
-        help=f"how many parts to read at the same time, up to {OPEN_MAX} (default: %(default)s)",
-    )
-    fsck.add_argument("--quiet", action="store_true", help="show no progress")
-    return parser
-
-
-def _url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise argparse.ArgumentTypeError(f"{value!r} is not an http:// or https:// address")
-    return value
-
-
-def _segments(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) < 4) or not 1 <= int(value) <= OPEN_MAX:
-        raise argparse.ArgumentTypeError(f"{value!r} is not a whole number from 1 to {OPEN_MAX}")
-    return int(value)

@@ -132,7 +132,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=command,
         description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
-        epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB.",
+        epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB. "
+        f"Example: {command} --data ./data --port 8080",
     )
     host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
     parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")

@@ -10,7 +10,6 @@ from forklore.cli.registering import SHARED, command
 from forklore.cli.shell import Shell
 
 OF_THE_API = tuple(one.name for one in SHARED if one.panel == "Service")
-SEGMENTS = 4
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +27,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         segments: Annotated[
             int, typer.Option("--segments", metavar="N", help="How many parts to read at the same time.")
-        ] = SEGMENTS,
+        ] = 4,
         quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     ) -> int:
         """Read a whole table and check that its items agree. This writes nothing to the table.
@@ -36,11 +35,11 @@ def register(app: typer.Typer) -> None:
         With --json the report is printed, as by --report -. Exit code: 0 the table is intact, 1
         there are findings, 2 the check was not possible.
         """
-        from forklore.fsck.command import main
+        from forklore.fsck.command import check_table
 
         if shell.out.is_json and report not in (None, "-"):
             raise CommandError("--json and --report FILE exclude each other")
-        named = {"endpoint": endpoint, "region": region, "report": "-" if shell.out.is_json else report}
-        given = [f"--{name}={value}" for name, value in named.items() if value is not None]
-        quietly = ["--quiet"] if quiet else []
-        return main(["fsck", f"--table={table}", f"--segments={segments}", *given, *quietly])
+        to = "-" if shell.out.is_json else report
+        return check_table(
+            table, endpoint=endpoint, region=region, report=to, segments=segments, is_quiet=quiet
+        )
