@@ -9,7 +9,7 @@ from forklore.domain import access, content
 from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
 from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import JsonText, escaped_size
+from forklore.domain.jsontext import JsonText
 from forklore.domain.model import (
     Caller,
     Channel,
@@ -21,9 +21,9 @@ from forklore.domain.model import (
     Tip,
     TokenUsage,
 )
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
+from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.parts.context import ContextMove
@@ -31,8 +31,6 @@ from forklore.storage.parts.conversation import HeadMove
 from forklore.storage.table import Table
 from forklore.usecases import views
 
-ENTRY_BYTES_MAX = 2_500_000
-"""One entry's content, as escaped inside Lambda's answer."""
 ENVELOPE_BYTES = 400
 """About how many bytes an entry's other members take: ids, time, names."""
 TRANSACTION_BYTES_MAX = 3_900_000
