@@ -10,7 +10,6 @@ from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
 from forklore.limits import BODY_CHARACTERS_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 
-"""What the service reads of a body. A test compares this with the service's own figure."""
 MORE = "[]."
 """In the name of a limit: the member of each element, such as `entries[].content`."""
 

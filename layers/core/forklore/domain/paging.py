@@ -14,7 +14,6 @@ from forklore.domain.ancestry import View
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.model import Channel, StoredEntry
 
-"""Bytes of content in one page, as escaped inside Lambda's answer of at most 6 MB."""
 SEGMENTS_SIDE_BY_SIDE = 8
 """More segments than this are tried with one read of the tree first."""
 SEGMENTS_MANY = 32

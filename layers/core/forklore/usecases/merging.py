@@ -28,8 +28,6 @@ from forklore.usecases.idempotency import (
 from forklore.usecases.loading import LoadedConversation, LookUp, OtherConversation, TreeExtras, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
 
-"""Entries that one merge copies at most."""
-
 
 class Merge(NamedTuple):
     """What to copy to a conversation, and from where.
