@@ -8,9 +8,9 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, Metrics, Tip
 from forklore.storage import items
-from forklore.storage.items import key_of, number, text
+from forklore.storage.items import number, text
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.parts.part import Names, Part, PartKind
 
 RETIRED_SECONDS = 30 * 24 * 3600
 """How long the ids of a deleted tree may not be used again."""
@@ -115,11 +115,10 @@ def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Part:
 
 def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
     n = Names()
-    return conditional(
+    return part.update(
         kind,
-        "Update",
+        key,
         of=key.sort,
-        Key=key_of(key),
         UpdateExpression=f"REMOVE {n.name(attribute)}",
         ConditionExpression=f"{n.name(attribute)} = {n.value('was', text(was))}",
         **n.attributes(),
@@ -183,11 +182,10 @@ def move_head(move: HeadMove) -> Part:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
     if move.titles:
         conditions.append(f"attribute_exists({n.name('untitled')})")
-    return conditional(
+    return part.update(
         PartKind.HEAD,
-        "Update",
+        keys.head(move.group_id, move.conversation_id),
         of=move.conversation_id,
-        Key=key_of(keys.head(move.group_id, move.conversation_id)),
         UpdateExpression=f"SET {set_part} ADD {', '.join(added)}"
         + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
         ConditionExpression=" AND ".join(conditions),
@@ -218,11 +216,10 @@ def touch_head(
         conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-    return conditional(
+    return part.update(
         PartKind.HEAD,
-        "Update",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
         + (f" REMOVE {n.name('untitled')}" if titled else "")
         + (f" ADD {_one_change(n)}" if changed else ""),
@@ -234,11 +231,10 @@ def touch_head(
 def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
     """Give HEADs another owner, where each still names the one before."""
     return [
-        conditional(
+        part.update(
             PartKind.HEAD,
-            "Update",
+            keys.head(group_id, conversation_id),
             of=conversation_id,
-            Key=key_of(keys.head(group_id, conversation_id)),
             UpdateExpression="SET #owner = :owner",
             ConditionExpression="#owner = :was",
             ExpressionAttributeNames={"#owner": "owner"},
@@ -266,11 +262,10 @@ def check_not_removed(conversation: Conversation) -> Part:
 
     TREE is there as long as HEAD is, and no append writes to it.
     """
-    return conditional(
+    return part.check(
         PartKind.TREE,
-        "ConditionCheck",
+        keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
         of=conversation.conversation_id,
-        Key=key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)),
         ConditionExpression="attribute_exists(PK)",
     )
 
@@ -282,11 +277,10 @@ def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
         f"{n.name('last')} = {n.value('last', text(head.last))}",
         f"{n.name('changedAt')} = {n.value('changedAt', text(head.changed_at))}",
     ]
-    return conditional(
+    return part.check(
         PartKind.NAMED_HEAD,
-        "ConditionCheck",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
@@ -295,11 +289,10 @@ def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
 def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: EntryId | None) -> Part:
     n = Names()
     is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
-    return conditional(
+    return part.check(
         kind,
-        "ConditionCheck",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         ConditionExpression=is_as_read,
         **n.attributes(),
     )
@@ -314,11 +307,10 @@ def remove(conversation: Conversation) -> list[Part]:
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
         rest_id(conversation_id, group_id),
-        conditional(
+        part.delete(
             PartKind.HEAD,
-            "Delete",
+            keys.head(group_id, conversation_id),
             of=conversation_id,
-            Key=key_of(keys.head(group_id, conversation_id)),
             ConditionExpression="attribute_exists(PK)",
         ),
         part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
