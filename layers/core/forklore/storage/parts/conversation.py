@@ -1,7 +1,6 @@
 """The parts about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
@@ -128,66 +127,61 @@ def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
 # HEAD
 
 
-class HeadMove(NamedTuple):
-    """What an append does to HEAD.
+def move_head(
+    group_id: str,
+    conversation_id: str,
+    *,
+    after: EntryId,
+    first: EntryId,
+    tip: Tip,
+    history: int,
+    context: int,
+    added: Metrics,
+    preview: str | None,
+    owner: str | None,
+    titles: bool,
+) -> Part:
+    """Move HEAD over new entries, if its last entry is still the one that they follow.
 
+    This one condition orders all appends to a conversation.
     after: the last entry before the new ones. first: the first new one. tip: where the next one
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
     because they are the owner. titles: whether the append sets the title.
     """
-
-    group_id: str
-    conversation_id: str
-    after: EntryId
-    first: EntryId
-    tip: Tip
-    history: int
-    context: int
-    added: Metrics
-    preview: str | None = None
-    owner: str | None = None
-    titles: bool = False
-
-
-def move_head(move: HeadMove) -> Part:
-    """Move HEAD over new entries, if its last entry is still the one that they follow.
-
-    This one condition orders all appends to a conversation.
-    """
     n = Names()
-    shown = move.tip.lasts
+    shown = tip.lasts
     sets = {
-        "last": text(move.tip.last),
-        "lastHistory": text(shown.history) if move.history and shown.history else None,
-        "lastContext": text(shown.context) if move.context and shown.context else None,
-        "preview": text(move.preview) if move.preview is not None else None,
+        "last": text(tip.last),
+        "lastHistory": text(shown.history) if history and shown.history else None,
+        "lastContext": text(shown.context) if context and shown.context else None,
+        "preview": text(preview) if preview is not None else None,
     }
-    first = n.value("first", text(move.first))
+    new = n.value("first", text(first))
     adds = {
-        "history": move.history,
-        "context": move.context,
-        **items.counters(move.added),
+        "history": history,
+        "context": context,
+        **items.counters(added),
     }
     set_part = ", ".join(
         [
-            f"{n.name('first')} = if_not_exists(#first, {first})",
+            f"{n.name('first')} = if_not_exists(#first, {new})",
             *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
         ]
     )
-    added = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
-    if move.titles:
-        added.append(_one_change(n))
-    conditions = [f"{n.name('last')} = {n.value('after', text(move.after))}"]
-    if move.owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
-    if move.titles:
+    changes = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
+    if titles:
+        changes.append(_one_change(n))
+    conditions = [f"{n.name('last')} = {n.value('after', text(after))}"]
+    if owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if titles:
         conditions.append(f"attribute_exists({n.name('untitled')})")
     return part.update(
         PartKind.HEAD,
-        keys.head(move.group_id, move.conversation_id),
-        of=move.conversation_id,
-        UpdateExpression=f"SET {set_part} ADD {', '.join(added)}"
-        + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
+        keys.head(group_id, conversation_id),
+        of=conversation_id,
+        UpdateExpression=f"SET {set_part} ADD {', '.join(changes)}"
+        + (f" REMOVE {n.name('untitled')}" if titles else ""),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
