@@ -22,6 +22,7 @@ from forklore.usecases.append_request import Append, Fork, Start
 from forklore.usecases.creating import Description
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.names import ShownName
+from forklore.usecases.removal import remove_branch
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
@@ -51,6 +52,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.wire import Wire
 
 TRIP = "trip"
 
@@ -272,6 +274,35 @@ def test_a_name_whose_conversation_cannot_be_seen_stays_and_is_deleted(table: Ta
     assert [shown.is_deleted for shown in page.names] == [True, True]
     create(table, TWIG)
     assert not point(table, TWIG).is_deleted
+
+
+def test_a_list_of_names_asks_for_no_pointer_of_a_known_conversation(store: Store) -> None:
+    table = store.process()
+    create(table)
+    fork(table)
+    point(table)
+    point(table, FORK, "fork")
+
+    def asked(of: Table) -> list[str]:
+        wire = Wire.of(of)
+        assert listed(of) == ["fork", TRIP]
+        reads = [one.body["RequestItems"] for one in wire.requests if one.operation == "BatchGetItem"]
+        return [key["SK"]["S"] for read in reads for table in read.values() for key in table["Keys"]]
+
+    assert asked(store.process()).count("PTR") == 2
+    assert asked(table).count("PTR") == 0
+
+
+def test_a_list_of_names_tells_that_another_process_removed_a_known_branch(store: Store) -> None:
+    table = store.process()
+    create(table)
+    fork(table)
+    point(table, FORK)
+
+    remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK)
+
+    page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
+    assert [shown.is_deleted for shown in page.names] == [True]
 
 
 def test_names_are_listed_in_the_order_of_their_bytes(table: Table) -> None:

@@ -7,8 +7,9 @@ sent is refused.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple, NoReturn
 
 from forklore.errors import ValidationError
@@ -117,13 +118,14 @@ def check_value(text: str) -> JsonText:
 
 
 def to_json(value: Any) -> str:
-    """Return `value` as JSON text. A JsonText in it is copied as it is."""
+    """Return `value` as JSON text. A JsonText in it is copied as it is. Objects are dicts."""
     if isinstance(value, str):
-        return _encode(value)
+        return encode_basestring(value)
     if isinstance(value, JsonText):
         return value.text
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_encode(name)}:{to_json(held)}" for name, held in value.items()) + "}"
+    if isinstance(value, dict):
+        members = [f"{encode_basestring(name)}:{to_json(held)}" for name, held in value.items()]
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(to_json, value)) + "]"
     return _encode(value)

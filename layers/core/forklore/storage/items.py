@@ -46,6 +46,7 @@ from forklore.domain.tree import (
 from forklore.storage import bodies, schema
 from forklore.storage.connection import Item
 
+_NO_ID = uuid.UUID(ids.FIRST).bytes
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -93,11 +94,11 @@ def key(item: Item) -> Key:
 
 def plain(item: Item) -> dict[str, Any]:
     """Return an item's attributes as Python values; absent ones are simply absent."""
-    return {name: _plain(value) for name, value in item.items()}
+    return {name: held["S"] if "S" in held else _plain(held) for name, held in item.items()}
 
 
 def _plain(value: Mapping[str, Any]) -> Any:
-    kind, held = next(iter(value.items()))
+    [(kind, held)] = value.items()
     match kind:
         case "N":
             return int(held)
@@ -549,8 +550,14 @@ def _packed_ids(named: Sequence[EntryId | None]) -> bytes:
 
 
 def _unpacked_ids(packed: bytes) -> list[EntryId | None]:
-    held = (str(uuid.UUID(bytes=packed[at : at + 16])) for at in range(0, len(packed), 16))
-    return [None if one == ids.FIRST else EntryId(one) for one in held]
+    return [_unpacked_id(packed[at : at + 16]) for at in range(0, len(packed), 16)]
+
+
+def _unpacked_id(packed: bytes) -> EntryId | None:
+    if packed == _NO_ID:
+        return None
+    digits = packed.hex()  # uuid.UUID takes three times as long, and a page has thousands of ids
+    return EntryId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
 
 
 def lasts(item: Item) -> LastEntries:

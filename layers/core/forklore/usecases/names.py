@@ -114,7 +114,9 @@ def conversation_named(table: Table, *, caller: Caller, name: str) -> str:
 def _required(table: Table, ref: NameRef) -> Name:
     name = table.get([keys.name(ref)]).name(ref)
     if name is None:
-        raise NotFoundError(f"no name {brief(ref.name)}")
+        client = ref.owner.client_id
+        whose = "without a client" if client is None else f"of client {brief(client)}"
+        raise NotFoundError(f"no name {brief(ref.name)} among the names {whose}")
     return name
 
 
@@ -166,6 +168,8 @@ def _shown(table: Table, caller: Caller, names: Sequence[Name]) -> list[ShownNam
     visible = _visible(table, caller, [name.conversation_id for name in names])
     unclear = [conversation_id for conversation_id, is_visible in visible.items() if is_visible is None]
     if unclear:
+        for conversation_id in unclear:
+            table.cache.forget(conversation_id)
         table.pause(1)
         visible |= _visible(table, caller, unclear)
     return [ShownName(name, is_deleted=not visible[name.conversation_id]) for name in names]
@@ -175,11 +179,15 @@ def _visible(table: Table, caller: Caller, conversation_ids: Sequence[str]) -> d
     """Return for each conversation whether the caller can see it.
 
     None: it looks neither live nor deleted. It may be in the middle of its creation, as
-    BatchGetItem is not a snapshot.
+    BatchGetItem is not a snapshot; or it is deleted, and its tree is known from the cache.
     """
-    pointed = table.get(map(keys.pointer, conversation_ids))
-    pointers = {one: pointed.pointer(one, now_s=table.now_s()) for one in conversation_ids}
-    trees = {one: pointer.group_id for one, pointer in pointers.items() if pointer and pointer.group_id}
+    known = {one: cached.group_id for one in conversation_ids if (cached := table.cache.get(one))}
+    unknown = [one for one in conversation_ids if one not in known]
+    pointed = table.get(map(keys.pointer, unknown))
+    pointers = {one: pointed.pointer(one, now_s=table.now_s()) for one in unknown}
+    trees = known | {
+        one: pointer.group_id for one, pointer in pointers.items() if pointer and pointer.group_id
+    }
     found = table.get(
         key
         for one, group_id in trees.items()
