@@ -1,6 +1,6 @@
 """Imports point inward, and importing a module does nothing but define names.
 
-    functions → aws → api → usecases → storage → domain → errors, standard library
+    functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) embedded
     embedded → api
     local → embedded, aws, api
@@ -28,6 +28,7 @@ LAYER = Path("layers/core")
 # longest name that is a prefix of its own.
 ROOMS = {
     "forklore": set[str](),  # its names of the client are imported when they are used
+    "forklore.limits": set[str](),
     "forklore.errors": set[str](),
     "forklore.domain": {"forklore.domain", "forklore.errors"},
     "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
@@ -111,11 +112,14 @@ ROOMS["forklore.cli.exploring"] = {
     *("forklore.local.asgi", "forklore.local.callers", "forklore.local.page"),
 }
 
+# What every room may import.
+SHARED = {"forklore.limits"}
+
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
 
 CORE = {
-    *("forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
+    *("forklore.limits", "forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
     *("forklore.api", "forklore.aws", "forklore.credentials", "forklore.events"),
 }
 """What Lambda runs."""
@@ -162,7 +166,7 @@ def outward(project: Path) -> list[str]:
             impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
             if within(module, {"forklore.credentials"}) and module != FETCHES:
                 impure |= within(use.name, NETWORK)
-            allowed = ROOMS[room] | (FOR_TYPES.get(room, set()) if use.for_types else set())
+            allowed = ROOMS[room] | SHARED | (FOR_TYPES.get(room, set()) if use.for_types else set())
             inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, allowed)
             if impure or (use.imported and not inward):
                 found.append(f"{place}:{use.line}: {module} may not use {use.name}")
@@ -243,6 +247,7 @@ def test_every_import_points_inward() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "used"),
     [
+        ("forklore.limits", "import forklore.errors", "forklore.errors"),
         ("forklore.errors", "import boto3", "boto3"),
         ("forklore.domain.keys", "from forklore.storage import items", "forklore.storage.items"),
         ("forklore.domain.keys", "from ..api import requests", "forklore.api.requests"),
@@ -309,6 +314,7 @@ def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> N
 
 def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     for module, source in {
+        "forklore.errors": "import json\nfrom forklore import limits",
         "forklore.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
         "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
         "forklore.aws.wiring": "import os\nfrom forklore.storage.table import Table",
@@ -381,7 +387,7 @@ def test_importing_a_module_only_defines_names() -> None:
 
 
 def test_the_pure_modules_need_only_the_standard_library() -> None:
-    pure = {"forklore.errors", "forklore.domain"}
+    pure = {"forklore.limits", "forklore.errors", "forklore.domain"}
     pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 

@@ -19,7 +19,8 @@ from forklore import TooLargeError, role_of, text_of
 from forklore.adapters.claude_agent import heads
 from forklore.adapters.claude_agent.messages import BYTES_MAX, TEXT_MAX
 from forklore.adapters.claude_agent.places import name_of
-from forklore.adapters.storable import APPEND_ENTRIES_MAX, size_of
+from forklore.adapters.storable import size_of
+from forklore.limits import APPEND_ENTRIES_MAX
 from tests.adapters.claude_agent_lines import new_key, other, said, store_of, turn
 from tests.adapters.services import Service
 

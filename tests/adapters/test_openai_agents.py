@@ -13,8 +13,8 @@ import pytest
 from forklore import Forklore, TooLargeError, role_of, text_of
 from forklore.adapters.openai_agents import ForkloreSession, kept
 from forklore.adapters.openai_agents.items import drafts_of, packs_of
-from forklore.adapters.storable import APPEND_ENTRIES_MAX
 from forklore.client.calls import Call
+from forklore.limits import APPEND_ENTRIES_MAX
 from tests.adapters.services import Service
 from tests.adapters.wires import Killed, Wire
 from tools.harness.local_server import ROOT

@@ -10,7 +10,7 @@ from forklore.api import operations
 from forklore.api.operation import Operation
 from forklore.aws.direct import AgainError
 from forklore.aws.wiring import open_table
-from forklore.domain.jsontext import DEPTH_MAX
+from forklore.limits import DEPTH_MAX
 from tests.aws.direct import Direct
 from tests.aws.world import CONVERSATIONS, FRESH, ROOT, SAID, World, conversation_id
 from tests.support.lines import Lines

@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from forklore.domain.paging import PAGE_BYTES_MAX
-from forklore.usecases.drafts import ENTRY_BYTES_MAX
+from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX
 from tests.aws.errors import VALIDATION, assert_refused
 from tests.aws.world import (
     World,

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from forklore.api import entry_requests, operation, requests
-from forklore.client import calls
+from forklore import limits
 from forklore.client.calls import Call
 from forklore.client.errors import InputError, TooLargeError
 from forklore.client.operations.shapes import SHAPES
@@ -22,9 +21,7 @@ def refused(name: str, given: dict[str, Any], **more: Any) -> InputError:
 
 
 def test_the_figures_are_those_of_the_service() -> None:
-    assert calls.BODY_CHARACTERS_MAX == requests.BODY_CHARACTERS_MAX
-    assert calls.IDEMPOTENCY_KEY_CHARACTERS_MAX == operation.IDEMPOTENCY_KEY_CHARACTERS_MAX
-    assert APPEND.lengths_max["entries"] == entry_requests.BATCH_ENTRIES_MAX == 50
+    assert APPEND.lengths_max["entries"] == limits.APPEND_ENTRIES_MAX == 50
 
 
 def test_every_post_that_writes_gets_a_key_of_its_own_and_nothing_else_gets_one() -> None:
@@ -98,7 +95,7 @@ def test_what_just_fits_is_not_refused() -> None:
 
 
 def test_a_body_that_is_too_long_is_refused_with_its_length() -> None:
-    fits = "x" * (calls.BODY_CHARACTERS_MAX - len('{"content":[""]}'))
+    fits = "x" * (limits.BODY_CHARACTERS_MAX - len('{"content":[""]}'))
     assert Call.of(APPEND, {"conversationId": ID, "content": [fits]}).body_text()
 
     with pytest.raises(TooLargeError, match=r"at most 5,500,000 characters, not 5,500,001"):

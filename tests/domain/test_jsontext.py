@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore import limits
 from forklore.domain import jsontext
-from forklore.domain.jsontext import CONTAINERS_MAX, DEPTH_MAX, JsonText
+from forklore.domain.jsontext import CONTAINERS_MAX, JsonText
 from forklore.errors import ValidationError
+from forklore.limits import DEPTH_MAX
 from tests.domain.builders import examples
 
 KEPT = frozenset({"content", "metadata", "usage"})
@@ -570,8 +572,8 @@ def test_a_python_value_may_nest_as_deep_as_a_body_and_no_deeper(inner: Any) -> 
             value = {"a": value} if level % 2 else [value, 1]
         return value
 
-    assert jsontext.text_of(nested(jsontext.DEPTH_MAX)).value == nested(jsontext.DEPTH_MAX)
-    for levels in (jsontext.DEPTH_MAX + 1, 100_000):
+    assert jsontext.text_of(nested(limits.DEPTH_MAX)).value == nested(limits.DEPTH_MAX)
+    for levels in (limits.DEPTH_MAX + 1, 100_000):
         with pytest.raises(ValidationError):
             jsontext.text_of(nested(levels))
 
@@ -607,5 +609,5 @@ def test_text_that_is_not_a_single_value_is_refused(text: str) -> None:
     ids=ascii,
 )
 def test_the_escaped_size_of_text_is_its_size_in_an_ascii_answer(text: str, size: int) -> None:
-    assert jsontext.escaped_size(text) == size
+    assert limits.escaped_size(text) == size
     assert re.fullmatch(rf'"[\x20-\x7e]{{{size}}}"', json.dumps(text))

@@ -10,7 +10,8 @@ from forklore.domain import ids, paging
 from forklore.domain.ancestry import Segment, View, view_of
 from forklore.domain.ids import FIRST, LAST
 from forklore.domain.model import StoredEntry
-from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
+from forklore.domain.paging import RangeAnswer, RangeRead, Span, Window
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.table import Table
 from forklore.usecases import views
 from forklore.usecases.views import READ_MAX, Filter, Page

@@ -10,9 +10,8 @@ from botocore.exceptions import ReadTimeoutError
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import escaped_size, text_of
+from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Entry, Metrics, TokenUsage
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -22,6 +21,7 @@ from forklore.errors import (
     PayloadTooLargeError,
     UnavailableError,
 )
+from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import cache, items
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.connection import Item
@@ -29,7 +29,7 @@ from forklore.storage.items import number, text
 from forklore.storage.table import Table
 from forklore.usecases import conversations
 from forklore.usecases.conversations import Change
-from forklore.usecases.drafts import ENTRY_BYTES_MAX, Draft
+from forklore.usecases.drafts import Draft
 from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     ANN,

@@ -10,7 +10,6 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller, Entry, StartedBy
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Member, State
 from forklore.errors import (
     ConflictError,
@@ -21,6 +20,7 @@ from forklore.errors import (
     UnavailableError,
     ValidationError,
 )
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import items
 from forklore.storage.items import number
 from forklore.storage.table import Table

@@ -7,8 +7,8 @@ import pytest
 
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ForbiddenError, NotFoundError, ValidationError
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.table import Table
 from forklore.usecases import comparing
 from forklore.usecases.comparing import Comparison

@@ -10,8 +10,8 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.errors import ForbiddenError, InvalidCursorError, NotFoundError
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.items import text
 from forklore.storage.table import Table
 from forklore.usecases.entries import EntryPage, get_entry

@@ -11,8 +11,8 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Ancestry, Filter, Mode, Place, Tag
 from forklore.domain.model import Caller, Conversation, Head, StartedBy
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Member
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table

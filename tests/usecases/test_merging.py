@@ -16,13 +16,14 @@ from forklore.errors import (
     PayloadTooLargeError,
     ValidationError,
 )
+from forklore.limits import APPEND_ENTRIES_MAX
 from forklore.storage.table import Table
 from forklore.usecases import deletion, views
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Start
 from forklore.usecases.drafts import Draft
 from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.merging import MERGED_MAX, Merge, merge_branch
+from forklore.usecases.merging import Merge, merge_branch
 from forklore.usecases.removal import remove_branch
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
@@ -263,13 +264,13 @@ def test_if_match_is_the_last_entry_of_the_conversation(tree: Table) -> None:
         merge(tree, ROOT, ROOT, if_match=c)
 
 
-@pytest.mark.parametrize("count", [MERGED_MAX, MERGED_MAX + 1])
+@pytest.mark.parametrize("count", [APPEND_ENTRIES_MAX, APPEND_ENTRIES_MAX + 1])
 def test_a_merge_copies_at_most_fifty_entries(store: Store, count: int) -> None:
     table = store.process()
     create(table, ROOT)
     fork(table, ROOT, FORK)
     say(table, FORK, *(f"{at}" for at in range(50)))
-    if count > MERGED_MAX:
+    if count > APPEND_ENTRIES_MAX:
         say(table, FORK, "one more")
         before = store.contents()
         with pytest.raises(PayloadTooLargeError, match="merge in parts"):
@@ -284,7 +285,7 @@ def test_a_merge_copies_at_most_fifty_entries(store: Store, count: int) -> None:
     assert read(table, ROOT) == read(table, FORK)
 
 
-@pytest.mark.parametrize("count", [MERGED_MAX, MERGED_MAX + 1])
+@pytest.mark.parametrize("count", [APPEND_ENTRIES_MAX, APPEND_ENTRIES_MAX + 1])
 def test_context_between_the_entries_does_not_count(
     store: Store, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
@@ -297,7 +298,7 @@ def test_context_between_the_entries_does_not_count(
     for at in range(count):
         append(table, FORK, f"{at}", *(thought("t") for _ in range(at % 5 * 6)), by=PLANNER)
 
-    if count > MERGED_MAX:
+    if count > APPEND_ENTRIES_MAX:
         with store.unchanged(), pytest.raises(PayloadTooLargeError, match="merge in parts"):
             merge(table)
     else:

@@ -18,6 +18,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from forklore.limits import packs
+
 HIDDEN_SECONDS = 300
 """For how long a message is hidden from others, if the command is killed meanwhile."""
 WAIT_SECONDS = 1
@@ -109,9 +111,9 @@ def _replay_one(
         if dry_run:
             return told, False
         # What of a batch still cannot be told is parked by itself. A parked record just stays.
-        is_done = all(
-            _publish(clients, function, some, is_replay=not is_place) for some in _portions(records)
-        )
+        most = CALL_RECORDS_MAX, CALL_BYTES_MAX
+        calls = packs(records, most, lambda one: (1, len(json.dumps(one)) + 2))
+        is_done = all(_publish(clients, function, some, is_replay=not is_place) for some in calls)
     except (UnreadableError, BotoCoreError, ClientError) as error:
         return f"failed: {error}", False
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -125,21 +127,6 @@ def _publish(clients: Clients, function: str, records: Sequence[Any], *, is_repl
     answer = clients.functions.invoke(FunctionName=function, Payload=json.dumps(event))
     result = json.load(answer["Payload"])
     return "FunctionError" not in answer and result == {"batchItemFailures": []}
-
-
-def _portions(records: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield the records in groups that one call of the function can have, in order."""
-    portion: list[Any] = []
-    size = 0
-    for record in records:
-        more = len(json.dumps(record)) + 2
-        if portion and (len(portion) == CALL_RECORDS_MAX or size + more > CALL_BYTES_MAX):
-            yield portion
-            portion, size = [], 0
-        portion.append(record)
-        size += more
-    if portion:
-        yield portion
 
 
 def records_at(streams: Any, place: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from forklore.api import entry_requests, fields
+from forklore import limits
+from forklore.api import fields
 from forklore.cli.importing import checks, plan
 from forklore.cli.importing.plan import Place, plan_tree
 from forklore.cli.importing.values import Reason, Report
 from forklore.client import jsontext
-from forklore.domain import content
-from forklore.domain import jsontext as service_jsontext
 from tests.cli.importing.builders import tree_with_parents
 from tests.cli.importing.service import Service
 
@@ -24,17 +23,15 @@ def takes(kind: Any, value: str) -> bool:
     return True
 
 
-def test_the_figures_are_the_services() -> None:
-    assert checks.ELEMENTS_MAX == content.ELEMENTS_MAX
-    assert checks.METADATA_BYTES_MAX == fields.METADATA_BYTES_MAX
-    assert plan.BATCH_ENTRIES_MAX <= entry_requests.BATCH_ENTRIES_MAX
+def test_what_an_import_sends_at_once_is_within_the_services_limits() -> None:
+    assert plan.BATCH_ENTRIES_MAX <= limits.APPEND_ENTRIES_MAX
     # The content stands in the body, in its `entries`, in an entry.
-    assert checks.CONTENT_DEPTH_MAX + 3 <= service_jsontext.DEPTH_MAX
+    assert checks.CONTENT_DEPTH_MAX + 3 <= limits.DEPTH_MAX
 
 
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [(fields.Title, checks.TITLE_CHARACTERS_MAX), (fields.EntryKey, checks.KEY_CHARACTERS_MAX)],
+    [(fields.Title, limits.TITLE_CHARACTERS_MAX), (fields.EntryKey, limits.KEY_CHARACTERS_MAX)],
 )
 def test_the_longest_title_and_key_are_taken_and_no_longer_ones(kind: Any, most: int) -> None:
     assert takes(kind, "x" * most)
@@ -45,21 +42,21 @@ def test_what_is_as_large_as_an_import_sends_is_taken(service: Service) -> None:
     nested: Any = "x"
     for _ in range(checks.CONTENT_DEPTH_MAX - 2):
         nested = [nested]
-    for made in ([{"text": "x"}] * checks.ELEMENTS_MAX, [{"n": nested}], largest()):
+    for made in ([{"text": "x"}] * limits.ELEMENTS_MAX, [{"n": nested}], largest()):
         assert checks.problem_of(made) is None
         row = service.ask("createConversation")
-        entries = [{"contentType": "x/any", "content": made, "key": "x" * checks.KEY_CHARACTERS_MAX}]
+        entries = [{"contentType": "x/any", "content": made, "key": "x" * limits.KEY_CHARACTERS_MAX}]
         assert service.ask("appendEntry", conversationId=row["id"], entries=entries)["data"]
 
 
 def test_what_is_larger_is_a_problem_before_it_is_sent() -> None:
-    assert checks.problem_of([{"text": "x"}] * (checks.ELEMENTS_MAX + 1)) is Reason.TOO_LARGE
+    assert checks.problem_of([{"text": "x"}] * (limits.ELEMENTS_MAX + 1)) is Reason.TOO_LARGE
     assert checks.problem_of([*largest(), {"text": ""}]) is Reason.TOO_LARGE
 
 
 def largest() -> list[Any]:
     """Return content that is as large as an import takes, to the byte."""
-    left = checks.CONTENT_BYTES_MAX - checks.escaped_size(jsontext.write([{"text": ""}]))
+    left = limits.ENTRY_BYTES_MAX - limits.escaped_size(jsontext.write([{"text": ""}]))
     return [{"text": "x" * left}]
 
 

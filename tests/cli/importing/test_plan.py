@@ -6,16 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.plan import (
-    BATCH_BYTES_MAX,
-    BATCH_ENTRIES_MAX,
-    Place,
-    Plan,
-    PlannedFork,
-    lines_of,
-    plan_tree,
-)
+from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Place, Plan, PlannedFork, lines_of, plan_tree
 from forklore.cli.importing.values import Format, Message, Report, Tree
+from forklore.limits import ENTRY_BYTES_MAX
 from tests.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.domain.builders import examples
 
@@ -129,7 +122,7 @@ def test_a_batch_holds_no_more_than_the_service_takes() -> None:
         for batch in plan.batches
     ]
     assert [batch.end - batch.start for batch in plan.batches] == [2, 1, 3]
-    assert max(sizes) <= BATCH_BYTES_MAX
+    assert max(sizes) <= ENTRY_BYTES_MAX
 
 
 def test_ids_follow_from_the_source_and_nothing_else() -> None:

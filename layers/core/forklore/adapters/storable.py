@@ -7,10 +7,8 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
+from forklore.limits import ENTRY_BYTES_MAX, NAME_BYTES_MAX, escaped_size
 
-ENTRY_BYTES_MAX = 2_500_000
-"""Of the content of an entry, as `size_of` counts."""
-APPEND_ENTRIES_MAX = 50
 LEVELS_MAX = 40
 """Of a value; the service takes 64 of a whole request."""
 CROWD, CROWD_CHARACTERS = 3_900, 30
@@ -18,7 +16,6 @@ CROWD, CROWD_CHARACTERS = 3_900, 30
 body: 50 entries of 3,900, or 5 MB of which each has 30 characters, are fewer."""
 TEXT_CHARACTERS_MAX = 8_000
 """Of a text for people. The whole value is beside it."""
-NAME_BYTES_MAX = 255
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 HALVES = re.compile("[\ud800-\udfff]")
 """Of surrogate pairs: JavaScript writes them alone, UTF-8 cannot."""
@@ -66,7 +63,7 @@ def levels_of(value: Any) -> int:
 
 def size_of(content: Any) -> int:
     """Return the bytes of a content as the service counts them: as JSON text inside JSON text."""
-    return len(json.dumps(jsontext.write(content))) - 2
+    return escaped_size(jsontext.write(content))
 
 
 def checked_size(what: str, content: Any, bytes_max: int = ENTRY_BYTES_MAX) -> int:

@@ -15,6 +15,7 @@ from forklore.adapters.storable import checked_name, restored, shortened, storab
 from forklore.client.kinds import as_sync
 from forklore.client.results import Entry
 from forklore.extras import needing
+from forklore.limits import PAGE_ENTRIES_MAX
 
 with needing("strands"):
     from strands.session.repository_session_manager import RepositorySessionManager
@@ -31,7 +32,6 @@ __all__ = ["ForkloreSessionManager", "ForkloreSessionRepository"]
 SESSION, AGENT, MULTI_AGENT, MESSAGE = "session", "agent", "multi-agent", "message"
 TAKEN = frozenset({"key_in_use", "not_the_fork"})
 HISTORY, OPAQUE = "history", "application/vnd.strands+json"
-PAGE_ENTRIES_MAX = 1000
 NEWEST_ENTRIES = 50
 
 

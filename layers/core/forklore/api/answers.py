@@ -17,6 +17,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.alternatives import ALTERNATIVES_MAX
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, ForkPosition
+from forklore.limits import KEY_CHARACTERS_MAX
 
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore.domain import model
@@ -149,7 +150,7 @@ class Entry(TypedDict):
     agentId: Maybe[str]
     channel: Channel
     epoch: Maybe[Annotated[int, Field(default=1, ge=1)]]
-    key: Maybe[Annotated[str, Field(max_length=128)]]
+    key: Maybe[Annotated[str, Field(max_length=KEY_CHARACTERS_MAX)]]
     contentType: str
     content: Array
     erased: Maybe[

@@ -18,8 +18,7 @@ from forklore.api import fields, wording
 from forklore.api.requests import MoveName, OneOf, Request
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, TokenUsage
-
-BATCH_ENTRIES_MAX = 50
+from forklore.limits import APPEND_ENTRIES_MAX
 
 
 class UsageFields(Request):
@@ -188,7 +187,7 @@ class AppendEntry(EntryFields, _MovesName):
         return [self]
 
 
-EntriesField = Annotated[list[EntryFields], Field(min_length=1, max_length=BATCH_ENTRIES_MAX)]
+EntriesField = Annotated[list[EntryFields], Field(min_length=1, max_length=APPEND_ENTRIES_MAX)]
 
 
 class AppendEntries(_MovesName):

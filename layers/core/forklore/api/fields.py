@@ -12,14 +12,20 @@ from forklore.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore.domain.jsontext import JsonText
 from forklore.domain.matching import words_of
 from forklore.domain.model import Channel
-from forklore.domain.names import NAME_BYTES_MAX, is_name
+from forklore.domain.names import is_name
 from forklore.domain.users import is_user_id
+from forklore.limits import (
+    ELEMENTS_MAX,
+    KEY_CHARACTERS_MAX,
+    METADATA_BYTES_MAX,
+    NAME_BYTES_MAX,
+    TITLE_CHARACTERS_MAX,
+)
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$"
 INTEGER_MAX = 2**53
 FORKS_AT_ONCE = 10
-METADATA_BYTES_MAX = 16 * 1024
 NAME_DATA_BYTES_MAX = 4 * 1024
 USAGE_BYTES_MAX = 1024
 _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
@@ -121,7 +127,7 @@ USER_ID_SCHEMA = WithJsonSchema(
     }
 )
 UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
-Title = Annotated[str, Field(max_length=500)]
+Title = Annotated[str, Field(max_length=TITLE_CHARACTERS_MAX)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 ContentType = Annotated[str, Field(min_length=1, max_length=127)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
@@ -148,7 +154,7 @@ Content = Annotated[
     JsonText,
     BeforeValidator(_json_array),
     WithJsonSchema(
-        {"type": "array", "items": {}, "maxItems": 1000, "description": "Comes back as it was sent."}
+        {"type": "array", "items": {}, "maxItems": ELEMENTS_MAX, "description": "Comes back as it was sent."}
     ),
 ]
 Truth = Annotated[bool, BeforeValidator(_truth)]
@@ -272,7 +278,7 @@ EpochChoice = Annotated[
 ]
 """The epochs of the context to list: the latest, all of them, or the one with a number."""
 
-EntryKey = Annotated[str, Field(min_length=1, max_length=128, pattern="^[ -~]*$")]
+EntryKey = Annotated[str, Field(min_length=1, max_length=KEY_CHARACTERS_MAX, pattern="^[ -~]*$")]
 """A key of an entry: printable ASCII characters."""
 
 

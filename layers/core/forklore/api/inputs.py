@@ -8,10 +8,11 @@ from typing import Any
 
 from forklore.api.operation import Operation, RawRequest
 from forklore.api.operations import ALL
-from forklore.api.requests import BODY_CHARACTERS_MAX, KEPT_AS_TEXT
+from forklore.api.requests import KEPT_AS_TEXT
 from forklore.domain.jsontext import JsonText, check_value, read_object, text_of, to_json
 from forklore.domain.model import Caller
 from forklore.errors import PayloadTooLargeError, ValidationError
+from forklore.limits import BODY_CHARACTERS_MAX
 
 IDEMPOTENCY_KEY, IF_MATCH = "idempotencyKey", "ifMatch"
 """Fields that are headers in HTTP."""

@@ -23,11 +23,11 @@ from forklore.domain.model import Caller
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.domain.users import ADMIN
 from forklore.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
+from forklore.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
 
-IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 MESSAGE_MAX, FIELD_MAX = 600, 100
 """Characters of an error's message and field name. Both may hold text that the caller sent."""
 NOBODY = Caller("")

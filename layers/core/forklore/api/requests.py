@@ -17,8 +17,6 @@ from forklore.domain.names import NameMove, NameRef
 
 KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
 """Body fields that are kept as the text that was sent, because answers repeat them exactly."""
-BODY_CHARACTERS_MAX = 5_500_000
-"""A longer body is refused before it is read. An answer holds at most 5 MB of content."""
 
 
 class Request(BaseModel):

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from forklore.api.requests import BODY_CHARACTERS_MAX, KEPT_AS_TEXT
+from forklore.api.requests import KEPT_AS_TEXT
 from forklore.domain.jsontext import read_object
 from forklore.errors import PayloadTooLargeError, UnsupportedMediaTypeError, ValidationError
+from forklore.limits import BODY_CHARACTERS_MAX
 
 JSON_BLANKS = " \t\r\n"
 PARAMETERS_MAX = 100

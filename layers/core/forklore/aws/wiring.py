@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from forklore.domain.tree import WAIT_SECONDS
+from forklore.limits import RETENTION_DAYS_MAX
 from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection
@@ -29,7 +30,6 @@ __all__ = [
 WHOLE_DIGITS_MAX = 9
 
 
-RETENTION_DAYS_MAX = 36_500
 """A hundred years. The parameter of the template has the same bound."""
 
 

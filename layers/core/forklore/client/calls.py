@@ -8,10 +8,8 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
+from forklore.limits import BODY_CHARACTERS_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 
-IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
-BODY_CHARACTERS_MAX = 5_500_000
-"""What the service reads of a body. A test compares this with the service's own figure."""
 MORE = "[]."
 """In the name of a limit: the member of each element, such as `entries[].content`."""
 
@@ -100,14 +98,22 @@ class Call:
         is_guarded = self.idempotency_key is not None or self.if_match is not None
         return self.shape.is_read or self.shape.method == "DELETE" or is_guarded
 
-    def body_text(self) -> str:
-        """Return the body as JSON text.
+    def texts(self) -> dict[str, str]:
+        """Return each argument as JSON text. Raises InputError for one that cannot be written."""
+        return {name: jsontext.write(held) for name, held in self.given.items()}
+
+    def body_text(self, texts: Mapping[str, str] | None = None) -> str:
+        """Return the body as JSON text. texts: the arguments, where they were written before.
 
         Raises TooLargeError if it is longer than the service reads, InputError if it cannot be
         written.
         """
         elsewhere = {*self.shape.path_names, *self.shape.query}
-        text = jsontext.write({name: held for name, held in self.given.items() if name not in elsewhere})
+        written = self.texts() if texts is None else texts
+        members = [
+            f"{jsontext.write(name)}:{held}" for name, held in written.items() if name not in elsewhere
+        ]
+        text = "{" + ",".join(members) + "}"
         if len(text) > BODY_CHARACTERS_MAX:
             raise TooLargeError(f"a body is at most {BODY_CHARACTERS_MAX:,} characters, not {len(text):,}")
         return text

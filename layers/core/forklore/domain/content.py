@@ -3,8 +3,8 @@
 from typing import Any
 
 from forklore.errors import ValidationError, brief
+from forklore.limits import ELEMENTS_MAX
 
-ELEMENTS_MAX = 1_000
 ROLES = ("USER", "AI", "SYSTEM")
 TITLE_CHARACTERS = 40
 PREVIEW_CHARACTERS = 100

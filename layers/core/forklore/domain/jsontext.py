@@ -13,8 +13,8 @@ from json.encoder import encode_basestring
 from typing import Any, NamedTuple, NoReturn
 
 from forklore.errors import ValidationError
+from forklore.limits import DEPTH_MAX
 
-DEPTH_MAX = 64
 CONTAINERS_MAX = 200_000
 """Arrays and objects in one text: to read 5 MB of nothing else takes many seconds."""
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
@@ -129,11 +129,6 @@ def to_json(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(to_json, value)) + "]"
     return _encode(value)
-
-
-def escaped_size(text: str) -> int:
-    """Return the bytes of `text` inside a JSON string in ASCII, as Lambda's answer carries it."""
-    return len(json.dumps(text)) - 2
 
 
 def _check_containers(text: str) -> None:

@@ -6,8 +6,8 @@ from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import has_controls
 from forklore.errors import NameMovedError, brief
+from forklore.limits import NAME_BYTES_MAX
 
-NAME_BYTES_MAX = 255
 REVISION_BITS = 52
 """Of a new name's revision, which is random.
 

@@ -14,9 +14,6 @@ from forklore.domain.ancestry import View
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.model import Channel, StoredEntry
 
-PAGE_ENTRIES_MAX = 1_000
-PAGE_BYTES_MAX = 5_000_000
-"""Bytes of content in one page, as escaped inside Lambda's answer of at most 6 MB."""
 SEGMENTS_SIDE_BY_SIDE = 8
 """More segments than this are tried with one read of the tree first."""
 SEGMENTS_MANY = 32

@@ -16,8 +16,9 @@ from pydantic.json_schema import models_json_schema
 
 from forklore.api import operations, results
 from forklore.api.fields import UUID_PATTERN
-from forklore.api.operation import IDEMPOTENCY_KEY_CHARACTERS_MAX, Operation
+from forklore.api.operation import Operation
 from forklore.errors import PHRASES
+from forklore.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore.local import examples, guide, refusals
 
 _REF = "#/components/schemas/{model}"

@@ -6,6 +6,8 @@ zlib, all others are text.
 
 import zlib
 
+from forklore.domain.model import StoredEntry
+
 INLINE_BYTES_MAX = 32 * 1024
 CHUNK_BYTES = 350 * 1024
 _ZLIB_FIRST_BYTE = b"x"
@@ -21,6 +23,12 @@ def encode(text: str) -> bytes:
 def decode(body: bytes) -> str:
     """Return the text that `encode` was given."""
     return (zlib.decompress(body) if body[:1] == _ZLIB_FIRST_BYTE else body).decode()
+
+
+def stored_bytes(stored: StoredEntry) -> int:
+    """Return about how many bytes the content of an entry takes where it is stored."""
+    body = stored.chunks * CHUNK_BYTES or len(stored.body)
+    return body + len((stored.entry.indexed or "").encode())
 
 
 def chunks(body: bytes) -> list[bytes]:

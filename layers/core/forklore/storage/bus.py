@@ -5,7 +5,7 @@ No error of botocore leaves this module.
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import count
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from forklore.errors import UnavailableError
+from forklore.limits import packs
 from forklore.storage.clients import make_session
 from forklore.storage.connection import Deadline
 
@@ -78,7 +79,8 @@ class Bus:
         What failed of a batch is sent again, without the rest of it, as long as there is time.
         """
         refused: list[int] = []
-        for batch in _batches(events):
+        most = BATCH_EVENTS_MAX, BATCH_BYTES_MAX
+        for batch in packs(range(len(events)), most, lambda at: (1, events[at].size)):
             left = batch
             for attempt in count():
                 if not left or not _pause(attempt, until):
@@ -113,20 +115,6 @@ class Bus:
             return ["unreachable"] * len(events)
         results = answer.get("Entries", [])
         return [one.get("ErrorCode", "") for one in results] + ["cut"] * (len(events) - len(results))
-
-
-def _batches(events: Sequence[BusEvent]) -> Iterator[list[int]]:
-    """Yield the positions of events that fit into one call, in order."""
-    batch: list[int] = []
-    size = 0
-    for at, event in enumerate(events):
-        if batch and (len(batch) == BATCH_EVENTS_MAX or size + event.size > BATCH_BYTES_MAX):
-            yield batch
-            batch, size = [], 0
-        batch.append(at)
-        size += event.size
-    if batch:
-        yield batch
 
 
 def _pause(attempt: int, until: Deadline) -> bool:

@@ -24,7 +24,6 @@ from forklore.usecases.drafts import (
     context_parts,
     epoch_after,
     has_context,
-    head_move,
     is_own_first_attempt,
     matches,
     mint_batch,
@@ -250,17 +249,22 @@ class _Appending:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
         member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
-        move = head_move(
-            batch,
-            owner=caller.user_id if is_owner else None,
-            titled=cached.titled,
-            **where,
-        )
-        title = batch.title if move.titles else None
+        title = None if cached.titled else batch.title
         writes = [
             *around,
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
-            parts.conversation.move_head(move),
+            parts.conversation.move_head(
+                after=batch.after.last,
+                first=batch.first,
+                tip=batch.tip,
+                history=batch.history,
+                context=batch.context,
+                added=batch.metrics,
+                preview=batch.preview,
+                owner=caller.user_id if is_owner else None,
+                titles=title is not None,
+                **where,
+            ),
             *([] if is_owner else [member]),
             *self._checks_of_named(cached),
             *(

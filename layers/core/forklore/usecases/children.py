@@ -14,9 +14,9 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, Entry, StartedBy
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import ChildRow, Group, Member, MemberChange
 from forklore.errors import InvalidCursorError, ValidationError
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import parts
 from forklore.storage.parts import Part
 from forklore.storage.table import Table

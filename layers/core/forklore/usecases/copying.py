@@ -17,8 +17,8 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head, Metrics, StoredEntry, Tip
 from forklore.domain.tree import Group, Member
 from forklore.errors import PayloadTooLargeError
-from forklore.storage import parts
-from forklore.storage.bodies import CHUNK_BYTES
+from forklore.limits import packs
+from forklore.storage import bodies, parts
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases import views
@@ -282,19 +282,6 @@ def _copied(there: Sequence[StoredEntry], originals: Sequence[StoredEntry]) -> i
 
 
 def portions(originals: Sequence[StoredEntry]) -> Iterator[list[StoredEntry]]:
-    """Yield the entries in groups that one transaction can copy, each as large as possible."""
-    portion: list[StoredEntry] = []
-    writes = size = 0
-    for stored in originals:
-        more = stored.chunks * CHUNK_BYTES or len(stored.body)
-        more += len((stored.entry.indexed or "").encode())
-        if portion and (
-            writes + 1 + stored.chunks > PORTION_WRITES_MAX or size + more > TRANSACTION_BYTES_MAX
-        ):
-            yield portion
-            portion, writes, size = [], 0, 0
-        portion.append(stored)
-        writes += 1 + stored.chunks
-        size += more
-    if portion:
-        yield portion
+    """Return the entries in groups that one transaction can copy, each as large as possible."""
+    most = PORTION_WRITES_MAX, TRANSACTION_BYTES_MAX
+    return packs(originals, most, lambda one: (1 + one.chunks, bodies.stored_bytes(one)))

@@ -9,7 +9,7 @@ from forklore.domain import access, content
 from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
 from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import JsonText, escaped_size
+from forklore.domain.jsontext import JsonText
 from forklore.domain.model import (
     Caller,
     Channel,
@@ -21,18 +21,15 @@ from forklore.domain.model import (
     Tip,
     TokenUsage,
 )
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
+from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.parts.context import ContextMove
-from forklore.storage.parts.conversation import HeadMove
 from forklore.storage.table import Table
 from forklore.usecases import views
 
-ENTRY_BYTES_MAX = 2_500_000
-"""One entry's content, as escaped inside Lambda's answer."""
 ENVELOPE_BYTES = 400
 """About how many bytes an entry's other members take: ids, time, names."""
 TRANSACTION_BYTES_MAX = 3_900_000
@@ -226,30 +223,6 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
         return NO_EPOCH
     assert caller.client_id is not None, "a plain user has no context"
     return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
-
-
-def head_move(
-    batch: Batch,
-    *,
-    group_id: str,
-    conversation_id: str,
-    owner: str | None,
-    titled: bool,
-) -> HeadMove:
-    """Return what the batch does to the HEAD of a conversation that exists."""
-    return HeadMove(
-        group_id=group_id,
-        conversation_id=conversation_id,
-        after=batch.after.last,
-        first=batch.first,
-        tip=batch.tip,
-        history=batch.history,
-        context=batch.context,
-        added=batch.metrics,
-        preview=batch.preview,
-        owner=owner,
-        titles=batch.title is not None and not titled,
-    )
 
 
 def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:

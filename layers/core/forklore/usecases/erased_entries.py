@@ -12,8 +12,8 @@ from forklore.domain.erasures import Erasure, erased
 from forklore.domain.model import Channel, StoredEntry
 from forklore.domain.tree import Group
 from forklore.errors import UnavailableError
-from forklore.storage import parts
-from forklore.storage.bodies import CHUNK_BYTES
+from forklore.limits import packs
+from forklore.storage import bodies, parts
 from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases.closing import in_batches
@@ -40,7 +40,7 @@ def erase_entries(table: Table, erasure: Erasure, group_id: str, entries: Sequen
     """
     texts = _texts_of(table, group_id, entries)
     has_context = any(one.entry.channel is Channel.CONTEXT for one in entries)
-    left = list(entries)
+    left, most = list(entries), (WRITES_MAX, TRANSACTION_BYTES_MAX)
     for _ in attempts(table, CHANGE):
         group = table.get([keys.group(group_id)]).group(group_id)
         if group is None or not group.is_live:
@@ -52,7 +52,7 @@ def erase_entries(table: Table, erasure: Erasure, group_id: str, entries: Sequen
             if refused is not None:
                 break
         while left and refused is None:
-            portion = _portion(left)
+            portion = next(packs(left, most, lambda one: (2 + one.chunks, bodies.stored_bytes(one))))
             writes = [part for one in portion for part in _erasing(erasure, group_id, one)]
             refused, group = _commit(table, erasure, group, writes, entries=len(portion))
             if refused is None:
@@ -92,17 +92,6 @@ def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Part]:
 def forgotten_digests(table: Table, group_id: str) -> Iterator[Part]:
     """Yield the parts that remove the digests of a tree's contexts."""
     return map(parts.context.forget_digest, table.read.known_contexts(group_id))
-
-
-def _portion(entries: Sequence[StoredEntry]) -> Sequence[StoredEntry]:
-    """Return the first of these entries, as many as one transaction can erase, and at least one."""
-    writes = size = 0
-    for at, stored in enumerate(entries):
-        writes += 2 + stored.chunks
-        size += stored.chunks * CHUNK_BYTES or len(stored.body) + len((stored.entry.indexed or "").encode())
-        if at and (writes > WRITES_MAX or size > TRANSACTION_BYTES_MAX):
-            return entries[:at]
-    return entries
 
 
 def _erasing(erasure: Erasure, group_id: str, stored: StoredEntry) -> list[Part]:

@@ -13,9 +13,9 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Mode, Place
 from forklore.domain.model import Caller
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.tree import Group, TreeRow
 from forklore.errors import InvalidCursorError
+from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.found import Found
 from forklore.storage.table import Table
 from forklore.usecases import choosing, cursors, tree_rows

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.domain.tree import Group
 from forklore.errors import NotFoundError, brief
+from forklore.limits import escaped_size
 from forklore.storage.cache import CachedConversation
 from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table

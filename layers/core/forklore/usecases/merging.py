@@ -8,9 +8,9 @@ from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry, StoredEntry
-from forklore.domain.paging import PAGE_BYTES_MAX
 from forklore.domain.parting import parting
 from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
+from forklore.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX
 from forklore.storage.table import Table
 from forklore.usecases.append import append_entries
 from forklore.usecases.append_request import Append, Original, OriginalMoved
@@ -27,9 +27,6 @@ from forklore.usecases.idempotency import (
 )
 from forklore.usecases.loading import LoadedConversation, LookUp, OtherConversation, TreeExtras, look_up
 from forklore.usecases.optimistic import CHANGE, attempts
-
-MERGED_MAX = 50
-"""Entries that one merge copies at most."""
 
 
 class Merge(NamedTuple):
@@ -55,8 +52,8 @@ def merge_branch(
     Nothing is copied if that branch shows nothing more.
     Raises NotFoundError, ForbiddenError below writer, ValidationError if the other branch is no
     conversation of the same tree or does not show a named entry, ConflictError if `if_match` is not
-    a last entry, PayloadTooLargeError for more than MERGED_MAX entries or more than a transaction
-    holds.
+    a last entry, PayloadTooLargeError for more than APPEND_ENTRIES_MAX entries or more than a
+    transaction holds.
     """
     try:
         for _ in attempts(table, CHANGE):
@@ -66,7 +63,7 @@ def merge_branch(
         return entries_again(table, before.record)
     except PayloadTooLargeError as error:
         raise PayloadTooLargeError(
-            f"one merge copies at most {MERGED_MAX} entries, and what one request can append;"
+            f"one merge copies at most {APPEND_ENTRIES_MAX} entries, and what one request can append;"
             " merge in parts, with upToEntryId and then afterEntryId"
         ) from error
     raise UnavailableError("the other branch is busy; try again, or name upToEntryId")
@@ -120,9 +117,9 @@ def _read(
     require_match(request.if_match, into.head.lasts)
     group_id = into.group.group_id
     found: list[StoredEntry] = []
-    for page in pages(table, group_id, originals, limit=MERGED_MAX + 1):
+    for page in pages(table, group_id, originals, limit=APPEND_ENTRIES_MAX + 1):
         found += page
-        if len(found) > MERGED_MAX or sum(stored.escaped_bytes for stored in found) > PAGE_BYTES_MAX:
+        if len(found) > APPEND_ENTRIES_MAX or sum(stored.escaped_bytes for stored in found) > PAGE_BYTES_MAX:
             raise PayloadTooLargeError("too much for one merge")
     copies = [copy_of(entry) for entry in table.with_bodies(group_id, found)]
     return into, copies, other.head.last

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from forklore.domain import content, jsontext, keys, matching
 from forklore.domain.ids import LAST, EntryId
-from forklore.domain.jsontext import escaped_size
 from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
-from forklore.domain.paging import PAGE_BYTES_MAX
+from forklore.limits import PAGE_BYTES_MAX, escaped_size
 from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.found import Found
 from forklore.storage.table import QUERY_BYTES_MAX, Table

@@ -9,9 +9,10 @@ from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.model import Channel, Entry, StoredEntry
-from forklore.domain.paging import PAGE_BYTES_MAX, RangeAnswer, RangeRead, Span, Window
+from forklore.domain.paging import RangeAnswer, RangeRead, Span, Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
+from forklore.limits import PAGE_BYTES_MAX, PAGE_ENTRIES_MAX
 from forklore.storage.table import BATCH_KEYS_MAX, Table
 from forklore.usecases.showing import Reachable, Showing
 
@@ -340,7 +341,7 @@ def latest_context(
         if page.resume is None:
             return found[::-1]
         window = window._replace(stop=page.resume)
-        limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
+        limit = min(2 * limit, PAGE_ENTRIES_MAX)
 
 
 def entries_of_epoch(
@@ -365,7 +366,7 @@ def entries_of_epoch(
         if page.resume is None:
             return
         window = window.beyond(page.resume, backward=False)
-        limit = min(2 * limit, paging.PAGE_ENTRIES_MAX)
+        limit = min(2 * limit, PAGE_ENTRIES_MAX)
 
 
 class LatestEpoch(NamedTuple):

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forklore.adapters.storable import APPEND_ENTRIES_MAX, checked_size, shortened, storable
+from forklore.adapters.storable import checked_size, shortened, storable
+from forklore.limits import APPEND_ENTRIES_MAX, packs
 
 Line = Mapping[str, Any]
 
@@ -49,15 +50,8 @@ def appends_of(lines: Sequence[Line]) -> list[list[Message]]:
     A message is what a user says, or what follows until a user speaks again.
     Raises TooLargeError for a line that is too long for an entry.
     """
-    appends: list[list[Message]] = []
-    size = 0
-    for message in messages_of(lines):
-        if not appends or len(appends[-1]) == APPEND_ENTRIES_MAX or size + message.size > BYTES_MAX:
-            appends.append([])
-            size = 0
-        appends[-1].append(message)
-        size += message.size
-    return appends
+    most = APPEND_ENTRIES_MAX, BYTES_MAX
+    return list(packs(messages_of(lines), most, lambda message: (1, message.size)))
 
 
 def messages_of(lines: Sequence[Line]) -> Iterator[Message]:

@@ -5,9 +5,11 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from forklore.extras import needing
+from forklore.limits import ELEMENTS_MAX, packs
 
 with needing("langgraph"):
     from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
@@ -17,6 +19,8 @@ HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
 PART_CHARACTERS = 2_000_000
+HEAD_CHARACTERS = 2000
+"""A head has fewer."""
 APPEND_PARTS = 2
 """Of a record in one append. With three it may be larger than the service takes."""
 BACK_MAX = 15
@@ -97,17 +101,10 @@ def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> li
 
 def packed(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Return entries that hold many records, for one append. Each is filled as far as possible."""
-    entries: list[dict[str, Any]] = []
-    free = elements = 0
-    for record in records:
-        for element in record.elements():
-            size = len(element["data"]) + 2000  # the head's size is below this
-            if size > free or elements == 1000:
-                entries.append({"contentType": CONTENT_TYPE, "content": []})
-                free, elements = PART_CHARACTERS + 2000, 0
-            entries[-1]["content"].append(element)
-            free, elements = free - size, elements + 1
-    return entries
+    elements = chain.from_iterable(record.elements() for record in records)
+    most = ELEMENTS_MAX, PART_CHARACTERS + HEAD_CHARACTERS
+    contents = packs(elements, most, lambda element: (1, len(element["data"]) + HEAD_CHARACTERS))
+    return [{"contentType": CONTENT_TYPE, "content": content} for content in contents]
 
 
 @dataclass

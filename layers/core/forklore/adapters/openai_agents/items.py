@@ -11,7 +11,6 @@ from math import ceil
 from typing import Any
 
 from forklore.adapters.storable import (
-    APPEND_ENTRIES_MAX,
     checked_size,
     restored,
     shortened,
@@ -20,13 +19,13 @@ from forklore.adapters.storable import (
 from forklore.client.errors import TooLargeError
 from forklore.client.messages import role_of, text_of
 from forklore.client.results import Entry
+from forklore.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX, packs
 
 Item = dict[str, Any]
 CONTENT_TYPE = "history/openai-agents"
 ROLES = {"user": "USER", "assistant": "AI", "system": "SYSTEM", "developer": "SYSTEM"}
 AUTHORS = {"user": "user", "ai": "assistant", "system": "system"}
 """Who says a message that another program has appended."""
-APPEND_BYTES_MAX = 5_000_000
 PACKS, PACK_BYTES_MAX = 25, 420_000
 """Items of a pack: so many that all items are in 25 packs, unless their bytes end a pack earlier.
 
@@ -44,8 +43,8 @@ def drafts_of(items: Sequence[Any]) -> list[dict[str, Any]]:
     plain: list[Item] = [json.loads(json.dumps(item)) for item in items]
     contents = [_content([item]) for item in plain]
     sizes = [checked_size("an item", content) for content in contents]
-    if sum(sizes) > APPEND_BYTES_MAX:
-        told = f"items added at once have at most {APPEND_BYTES_MAX} bytes as escaped JSON, not {sum(sizes)}"
+    if sum(sizes) > PAGE_BYTES_MAX:
+        told = f"items added at once have at most {PAGE_BYTES_MAX} bytes as escaped JSON, not {sum(sizes)}"
         raise TooLargeError(told)
     if len(contents) > APPEND_ENTRIES_MAX:
         contents = [_content(plain[start:stop]) for start, stop in packs_of(sizes)]
@@ -60,15 +59,9 @@ def packs_of(sizes: Sequence[int]) -> list[tuple[int, int]]:
     >>> len(packs_of([1] * 1000)), len(packs_of([99_000] * 50))
     (25, 25)
     """
-    items_max = ceil(len(sizes) / PACKS)
-    packs: list[tuple[int, int]] = []
-    start = held = 0
-    for at, size in enumerate(sizes):
-        if at > start and (at - start == items_max or held + size > PACK_BYTES_MAX):
-            packs.append((start, at))
-            start, held = at, 0
-        held += size
-    return [*packs, (start, len(sizes))]
+    most = ceil(len(sizes) / PACKS), PACK_BYTES_MAX
+    some = packs(range(len(sizes)), most, lambda at: (1, sizes[at]))
+    return [(pack[0], pack[-1] + 1) for pack in some]
 
 
 def items_of(entry: Entry) -> list[Item]:

@@ -15,9 +15,9 @@ from forklore import ConflictError, Forklore, NotFoundError
 from forklore.adapters.openai_agents.items import Item, drafts_of, is_said_by_user, items_of
 from forklore.client.errors import BadRequestError
 from forklore.client.results import Entry, Name
+from forklore.limits import PAGE_ENTRIES_MAX
 
 HISTORY: Literal["history"] = "history"
-PAGE_ENTRIES_MAX = 1000
 INVALID_CURSOR = "invalid_cursor"
 OVERTAKEN = frozenset({"stale", "name_moved"})
 """Why a change is refused that another one came before. Read again, then decide."""

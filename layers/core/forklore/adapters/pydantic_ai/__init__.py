@@ -12,6 +12,7 @@ from forklore.client.errors import BadRequestError
 from forklore.client.kinds import as_async
 from forklore.client.results import Appended, Entries, Name
 from forklore.extras import needing
+from forklore.limits import PAGE_ENTRIES_MAX
 
 with needing("pydantic-ai"):
     from pydantic_ai.conversation_store import (
@@ -30,7 +31,6 @@ ATTEMPTS_MAX = 8
 """How often a write is decided anew when others write to the same conversation."""
 FASTER = frozenset({"stale", "name_moved", "key_in_use", "not_the_fork", "id_in_use"})
 """The conflicts that say that somebody else wrote first."""
-PAGE_ENTRIES_MAX = 1000
 
 
 class ForkloreConversationStore(ConversationStore):

@@ -4,7 +4,7 @@ An entry of a message is `[{"role", "text", "id", "parentId", "message", "record
 what a save says. A save without new messages is an entry `[{"record"}]` of its own content type.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,14 +17,13 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from forklore.adapters.pydantic_ai.places import Place
 from forklore.adapters.pydantic_ai.shown import shown
 from forklore.adapters.storable import (
-    APPEND_ENTRIES_MAX,
-    ENTRY_BYTES_MAX,
     checked_size,
     restored,
     size_of,
     storable,
 )
 from forklore.client import jsontext, results
+from forklore.limits import APPEND_ENTRIES_MAX, ENTRY_BYTES_MAX, packs
 
 HISTORY, RECORD = "history", "application/vnd.pydantic-ai.record+json"
 BEGIN = "begin"
@@ -121,7 +120,8 @@ def groups(change: Change, said: Mapping[str, Any], *, begins: bool) -> list[lis
         drafts = [_alone(said)]
     if begins:
         drafts[0] = {**drafts[0], "key": BEGIN}
-    return list(_grouped(drafts))
+    most = APPEND_ENTRIES_MAX, APPEND_BYTES_MAX
+    return list(packs(drafts, most, lambda draft: (1, size_of(draft["content"]))))
 
 
 def card(state: State, record: ConversationRecord | None) -> dict[str, Any]:
@@ -219,16 +219,3 @@ def _read(kind: TypeAdapter[list[T]], stored: Any) -> T:
     if isinstance(stored, str):
         return kind.validate_python([restored(stored)])[0]
     return kind.validate_json(jsontext.write([stored]))[0]
-
-
-def _grouped(drafts: Iterable[Draft]) -> Iterable[list[Draft]]:
-    group: list[Draft] = []
-    size = 0
-    for draft in drafts:
-        one = size_of(draft["content"])
-        if group and (len(group) == APPEND_ENTRIES_MAX or size + one > APPEND_BYTES_MAX):
-            yield group
-            group, size = [], 0
-        group.append(draft)
-        size += one
-    yield group

@@ -11,8 +11,7 @@ from forklore.cli.parameters import Endpoint, Region, TableToRead
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-
-DAYS_MAX = 36_500
+from forklore.limits import RETENTION_DAYS_MAX
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +22,10 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         table: TableToRead,
         days: Annotated[
-            int, typer.Option("--days", metavar="N", min=1, max=DAYS_MAX, help="As RetentionDays would be.")
+            int,
+            typer.Option(
+                "--days", metavar="N", min=1, max=RETENTION_DAYS_MAX, help="As RetentionDays would be."
+            ),
         ],
         endpoint: Endpoint = None,
         region: Region = None,

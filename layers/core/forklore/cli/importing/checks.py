@@ -1,7 +1,6 @@
 """What the service takes of messages and titles, and how an import makes its keys and times."""
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -10,13 +9,15 @@ from typing import Any
 from forklore.cli.importing.values import Reason
 from forklore.client import jsontext
 from forklore.client.errors import InputError
+from forklore.limits import (
+    ELEMENTS_MAX,
+    ENTRY_BYTES_MAX,
+    KEY_CHARACTERS_MAX,
+    TITLE_CHARACTERS_MAX,
+    escaped_size,
+)
 
-CONTENT_BYTES_MAX = 2_500_000  # of one entry, escaped
 CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an entry of a list
-ELEMENTS_MAX = 1_000
-KEY_CHARACTERS_MAX = 128
-TITLE_CHARACTERS_MAX = 500
-METADATA_BYTES_MAX = 16_384
 _YEAR_10000_S = 253_402_300_800
 
 
@@ -30,7 +31,7 @@ def problem_of(content: Any) -> Reason | None:
         text = jsontext.write(content)
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
-    return Reason.TOO_LARGE if escaped_size(text) > CONTENT_BYTES_MAX else None
+    return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
 
 
 def _depth(value: Any) -> int:
@@ -44,15 +45,6 @@ def _depth(value: Any) -> int:
         levels += 1
         level = [held for one in level for held in (one.values() if isinstance(one, Mapping) else one)]
     return levels
-
-
-def escaped_size(text: str) -> int:
-    """Return the bytes of `text` inside a JSON string in ASCII. The service counts so.
-
-    >>> escaped_size('["é"]')
-    12
-    """
-    return len(json.dumps(text)) - 2
 
 
 def is_unicode(text: str) -> bool:

@@ -20,19 +20,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Any
 
 from forklore.cli.importing.checks import (
-    METADATA_BYTES_MAX,
-    escaped_size,
     keys_for,
 )
 from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tree
 from forklore.client import jsontext
 from forklore.client.errors import InputError
+from forklore.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
-BATCH_BYTES_MAX = 2_500_000  # of content, escaped; one entry may have as much alone
 TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
@@ -286,14 +285,13 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
     """
     if not entries:
         return [(0, 0)]
-    starts, size = [0], 0
-    for index, entry in enumerate(entries):
-        is_full = index - starts[-1] == BATCH_ENTRIES_MAX or size + entry.size > BATCH_BYTES_MAX
-        if index and (is_full or entry.merged_from is not None or index - 1 in ends):
-            starts.append(index)
-            size = 0
-        size += entry.size
-    return list(zip(starts, [*starts[1:], len(entries)], strict=True))
+    begins = [at for at, one in enumerate(entries) if at and (one.merged_from is not None or at - 1 in ends)]
+    most = BATCH_ENTRIES_MAX, ENTRY_BYTES_MAX
+    return [
+        (batch[0], batch[-1] + 1)
+        for some in pairwise([0, *begins, len(entries)])
+        for batch in packs(range(*some), most, lambda at: (1, entries[at].size))
+    ]
 
 
 def _holding(batches: Sequence[Batch]) -> dict[Place, int]:

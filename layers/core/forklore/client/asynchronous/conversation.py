@@ -31,10 +31,9 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.limits import APPEND_ENTRIES_MAX
 
 PAGE_ENTRIES = 100
-TURN_ENTRIES_MAX = 50
-"""No turn has more entries: this is the most that one append holds."""
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -436,7 +435,7 @@ class AsyncConversation:
                 channel=HISTORY,
                 up_to_entry_id=entry_id,
                 tail=True,
-                limit=TURN_ENTRIES_MAX,
+                limit=APPEND_ENTRIES_MAX,
                 alternatives=True,
             )
         except BadRequestError as error:

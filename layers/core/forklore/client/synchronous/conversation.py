@@ -32,10 +32,9 @@ from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.synchronous import Operations
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
+from forklore.limits import APPEND_ENTRIES_MAX
 
 PAGE_ENTRIES = 100
-TURN_ENTRIES_MAX = 50
-"""No turn has more entries: this is the most that one append holds."""
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -437,7 +436,7 @@ class Conversation:
                 channel=HISTORY,
                 up_to_entry_id=entry_id,
                 tail=True,
-                limit=TURN_ENTRIES_MAX,
+                limit=APPEND_ENTRIES_MAX,
                 alternatives=True,
             )
         except BadRequestError as error:

@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError, UnavailableError
 from forklore.client.transports.direct import Identity
@@ -163,10 +162,11 @@ def _input(call: Call) -> dict[str, Any]:
     """Return the input of the operation, with each argument as the text that HTTP would send."""
     from forklore.domain.jsontext import JsonText
 
-    call.body_text()  # checks its length as HTTP does
+    texts = call.texts()
+    call.body_text(texts)  # checks its length as HTTP does
     headers = {"idempotencyKey": call.idempotency_key, "ifMatch": call.if_match}
     named = {name: value for name, value in headers.items() if value is not None}
-    return {name: JsonText(jsontext.write(held), held) for name, held in call.given.items()} | named
+    return {name: JsonText(text, None) for name, text in texts.items()} | named
 
 
 def _caller(identity: Identity) -> "Caller":

@@ -5,8 +5,9 @@ from typing import NamedTuple
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.storage.items import binary, key_of, number, text
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.items import binary, number, text
+from forklore.storage.parts import part
+from forklore.storage.parts.part import Names, Part, PartKind
 
 
 class ContextMove(NamedTuple):
@@ -56,10 +57,9 @@ def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: En
     """Check that CTX still ends where it ended when it was read. decided_on: as of `sync`."""
     n = Names()
     condition = _still_ends_at(decided_on, n)
-    return conditional(
+    return part.check(
         PartKind.CONTEXT,
-        "ConditionCheck",
-        Key=key_of(keys.context(group_id, conversation_id, client_id)),
+        keys.context(group_id, conversation_id, client_id),
         ConditionExpression=condition,
         **n.attributes(),
     )
@@ -69,11 +69,10 @@ def forget_digest(place: Key) -> Part:
     """Remove the digest of a CTX that has one. The next sync reads the context instead."""
     n = Names()
     digest = n.name("digest")
-    return conditional(
+    return part.update(
         PartKind.CONTEXT,
-        "Update",
+        place,
         of=place.sort,
-        Key=key_of(place),
         UpdateExpression=f"REMOVE {digest}",
         ConditionExpression=f"attribute_exists({digest})",
         **n.attributes(),
@@ -101,10 +100,9 @@ def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
     sets = f"{n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
     if move.digest is not None:
         sets += f", {n.name('digest')} = {n.value('digest', binary(move.digest))}"
-    return conditional(
+    return part.update(
         PartKind.CONTEXT,
-        "Update",
-        Key=key_of(keys.context(move.group_id, move.conversation_id, move.client_id)),
+        keys.context(move.group_id, move.conversation_id, move.client_id),
         UpdateExpression=f"SET {sets}, {n.name('first')} = {first}, {n.name('count')} = {count}",
         ConditionExpression=condition,
         **n.attributes(),

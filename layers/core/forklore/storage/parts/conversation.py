@@ -1,16 +1,15 @@
 """The parts about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, Metrics, Tip
 from forklore.storage import items
-from forklore.storage.items import key_of, number, text
+from forklore.storage.items import number, text
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.parts.part import Names, Part, PartKind
 
 RETIRED_SECONDS = 30 * 24 * 3600
 """How long the ids of a deleted tree may not be used again."""
@@ -115,11 +114,10 @@ def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Part:
 
 def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
     n = Names()
-    return conditional(
+    return part.update(
         kind,
-        "Update",
+        key,
         of=key.sort,
-        Key=key_of(key),
         UpdateExpression=f"REMOVE {n.name(attribute)}",
         ConditionExpression=f"{n.name(attribute)} = {n.value('was', text(was))}",
         **n.attributes(),
@@ -129,67 +127,61 @@ def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
 # HEAD
 
 
-class HeadMove(NamedTuple):
-    """What an append does to HEAD.
+def move_head(
+    group_id: str,
+    conversation_id: str,
+    *,
+    after: EntryId,
+    first: EntryId,
+    tip: Tip,
+    history: int,
+    context: int,
+    added: Metrics,
+    preview: str | None,
+    owner: str | None,
+    titles: bool,
+) -> Part:
+    """Move HEAD over new entries, if its last entry is still the one that they follow.
 
+    This one condition orders all appends to a conversation.
     after: the last entry before the new ones. first: the first new one. tip: where the next one
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
     because they are the owner. titles: whether the append sets the title.
     """
-
-    group_id: str
-    conversation_id: str
-    after: EntryId
-    first: EntryId
-    tip: Tip
-    history: int
-    context: int
-    added: Metrics
-    preview: str | None = None
-    owner: str | None = None
-    titles: bool = False
-
-
-def move_head(move: HeadMove) -> Part:
-    """Move HEAD over new entries, if its last entry is still the one that they follow.
-
-    This one condition orders all appends to a conversation.
-    """
     n = Names()
-    shown = move.tip.lasts
+    shown = tip.lasts
     sets = {
-        "last": text(move.tip.last),
-        "lastHistory": text(shown.history) if move.history and shown.history else None,
-        "lastContext": text(shown.context) if move.context and shown.context else None,
-        "preview": text(move.preview) if move.preview is not None else None,
+        "last": text(tip.last),
+        "lastHistory": text(shown.history) if history and shown.history else None,
+        "lastContext": text(shown.context) if context and shown.context else None,
+        "preview": text(preview) if preview is not None else None,
     }
-    first = n.value("first", text(move.first))
+    new = n.value("first", text(first))
     adds = {
-        "history": move.history,
-        "context": move.context,
-        **items.counters(move.added),
+        "history": history,
+        "context": context,
+        **items.counters(added),
     }
     set_part = ", ".join(
         [
-            f"{n.name('first')} = if_not_exists(#first, {first})",
+            f"{n.name('first')} = if_not_exists(#first, {new})",
             *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
         ]
     )
-    added = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
-    if move.titles:
-        added.append(_one_change(n))
-    conditions = [f"{n.name('last')} = {n.value('after', text(move.after))}"]
-    if move.owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(move.owner))}")
-    if move.titles:
+    changes = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
+    if titles:
+        changes.append(_one_change(n))
+    conditions = [f"{n.name('last')} = {n.value('after', text(after))}"]
+    if owner is not None:
+        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+    if titles:
         conditions.append(f"attribute_exists({n.name('untitled')})")
-    return conditional(
+    return part.update(
         PartKind.HEAD,
-        "Update",
-        of=move.conversation_id,
-        Key=key_of(keys.head(move.group_id, move.conversation_id)),
-        UpdateExpression=f"SET {set_part} ADD {', '.join(added)}"
-        + (f" REMOVE {n.name('untitled')}" if move.titles else ""),
+        keys.head(group_id, conversation_id),
+        of=conversation_id,
+        UpdateExpression=f"SET {set_part} ADD {', '.join(changes)}"
+        + (f" REMOVE {n.name('untitled')}" if titles else ""),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
@@ -218,11 +210,10 @@ def touch_head(
         conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-    return conditional(
+    return part.update(
         PartKind.HEAD,
-        "Update",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
         + (f" REMOVE {n.name('untitled')}" if titled else "")
         + (f" ADD {_one_change(n)}" if changed else ""),
@@ -234,11 +225,10 @@ def touch_head(
 def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
     """Give HEADs another owner, where each still names the one before."""
     return [
-        conditional(
+        part.update(
             PartKind.HEAD,
-            "Update",
+            keys.head(group_id, conversation_id),
             of=conversation_id,
-            Key=key_of(keys.head(group_id, conversation_id)),
             UpdateExpression="SET #owner = :owner",
             ConditionExpression="#owner = :was",
             ExpressionAttributeNames={"#owner": "owner"},
@@ -266,11 +256,10 @@ def check_not_removed(conversation: Conversation) -> Part:
 
     TREE is there as long as HEAD is, and no append writes to it.
     """
-    return conditional(
+    return part.check(
         PartKind.TREE,
-        "ConditionCheck",
+        keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
         of=conversation.conversation_id,
-        Key=key_of(keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)),
         ConditionExpression="attribute_exists(PK)",
     )
 
@@ -282,11 +271,10 @@ def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
         f"{n.name('last')} = {n.value('last', text(head.last))}",
         f"{n.name('changedAt')} = {n.value('changedAt', text(head.changed_at))}",
     ]
-    return conditional(
+    return part.check(
         PartKind.NAMED_HEAD,
-        "ConditionCheck",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
     )
@@ -295,11 +283,10 @@ def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
 def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: EntryId | None) -> Part:
     n = Names()
     is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
-    return conditional(
+    return part.check(
         kind,
-        "ConditionCheck",
+        keys.head(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.head(group_id, conversation_id)),
         ConditionExpression=is_as_read,
         **n.attributes(),
     )
@@ -314,11 +301,10 @@ def remove(conversation: Conversation) -> list[Part]:
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
         rest_id(conversation_id, group_id),
-        conditional(
+        part.delete(
             PartKind.HEAD,
-            "Delete",
+            keys.head(group_id, conversation_id),
             of=conversation_id,
-            Key=key_of(keys.head(group_id, conversation_id)),
             ConditionExpression="attribute_exists(PK)",
         ),
         part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),

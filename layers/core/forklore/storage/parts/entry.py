@@ -36,8 +36,12 @@ def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) 
     item, _ = items.entry_items(group_id, entry, nonce=was.nonce, escaped_bytes=escaped_bytes)
     n, of = Names(), was.entry
     is_as_read = f"{n.name('userId')} = {n.value('author', text(of.user_id))}"
-    put = part.conditional(
-        PartKind.ENTRY, "Put", of=of.entry_id, Item=item, ConditionExpression=is_as_read, **n.attributes()
+    put = part.put(
+        PartKind.ENTRY,
+        item,
+        of=of.entry_id,
+        ConditionExpression=is_as_read,
+        **n.attributes(),
     )
     chunks = (
         part.delete(PartKind.CHUNK, keys.blob(group_id, of.entry_id, at), of=f"{of.entry_id} {at}")

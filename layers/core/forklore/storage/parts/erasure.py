@@ -25,10 +25,9 @@ def count(erasure: Erasure, *, trees: int = 0, memberships: int = 0, entries: in
     n = Names()
     more = {"changes": 1, "trees": trees, "memberships": memberships, "entries": entries}
     adds = (f"{n.name(name)} {n.value(name, number(by))}" for name, by in more.items())
-    return part.conditional(
+    return part.update(
         PartKind.ERASURE,
-        "Update",
-        Key=key_of(keys.erasure(erasure.erasure_id)),
+        keys.erasure(erasure.erasure_id),
         UpdateExpression=f"ADD {', '.join(adds)}",
         ConditionExpression=f"attribute_exists({n.name('userId')})",
         **n.attributes(),
@@ -49,10 +48,9 @@ def save(erasure: Erasure) -> Part:
     sets = [f"{n.name(name)} = {n.value(name, item[name])}" for name in names if name in item]
     sets.append(f"{n.name('step')} = {n.value('next', number(erasure.step + 1))}")
     removes = f" REMOVE {n.name('waits')}" if "waits" not in item else ""
-    return part.conditional(
+    return part.update(
         PartKind.ERASURE,
-        "Update",
-        Key=key_of(keys.erasure(erasure.erasure_id)),
+        keys.erasure(erasure.erasure_id),
         UpdateExpression=f"SET {', '.join(sets)}{removes}",
         ConditionExpression=f"{n.name('step')} = {n.value('step', number(erasure.step))}",
         **n.attributes(),

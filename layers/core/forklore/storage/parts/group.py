@@ -13,7 +13,7 @@ from forklore.storage.items import key_of, number, text
 from forklore.storage.parts import conversation as conversation_parts
 from forklore.storage.parts import job, part
 from forklore.storage.parts import member as member_parts
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.parts.part import Names, Part, PartKind
 
 MEMBERS_MAX = 500
 CONVERSATIONS_MAX = 10_000
@@ -105,16 +105,21 @@ def begin_tree(
             part.put_new(PartKind.CREATING_GROUP, group),
         ]
     else:
-        claim = [conditional(PartKind.CREATING_GROUP, "Put", Item=group, **_while_creating(taken_from.nonce))]
+        claim = [
+            part.put(
+                PartKind.CREATING_GROUP,
+                group,
+                **_while_creating(taken_from.nonce),
+            )
+        ]
     return [*claim, job.put(JobKind.CREATION, root.group_id, at=root.created_at)]
 
 
 def check_creating(group_id: str, *, nonce: str) -> Part:
     """Check that a tree is still being made, and by this request."""
-    return conditional(
+    return part.check(
         PartKind.CREATING_GROUP,
-        "ConditionCheck",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         **_while_creating(nonce),
     )
 
@@ -122,10 +127,9 @@ def check_creating(group_id: str, *, nonce: str) -> Part:
 def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Part]:
     """Make a tree live that this request is making, with its first conversation."""
     creating = _while_creating(nonce)
-    group = conditional(
+    group = part.update(
         PartKind.CREATING_GROUP,
-        "Update",
-        Key=key_of(keys.group(root.group_id)),
+        keys.group(root.group_id),
         UpdateExpression="SET #state = :live, #owner = :owner, #members = :members",
         ConditionExpression=creating["ConditionExpression"],
         ExpressionAttributeNames=creating["ExpressionAttributeNames"]
@@ -156,10 +160,9 @@ def _while_creating(nonce: str | None) -> dict[str, Any]:
 
 def check_owner(group_id: str, owner: str) -> Part:
     """Check that a tree is live and belongs to the user."""
-    return conditional(
+    return part.check(
         PartKind.GROUP,
-        "ConditionCheck",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         ConditionExpression="#state = :live AND #owner = :owner",
         ExpressionAttributeNames={"#state": "state", "#owner": "owner"},
         ExpressionAttributeValues={":live": text(State.LIVE), ":owner": text(owner)},
@@ -168,10 +171,9 @@ def check_owner(group_id: str, owner: str) -> Part:
 
 def check_absent(group_id: str) -> Part:
     """Check that there is no such tree."""
-    return conditional(
+    return part.check(
         PartKind.GROUP,
-        "ConditionCheck",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         ConditionExpression="attribute_not_exists(PK)",
     )
 
@@ -180,10 +182,9 @@ def check_not_creating(group_id: str) -> Part:
     """Check that there is no such tree, or that it is not being made."""
     n = Names()
     creating = n.value("but", text(State.CREATING))
-    return conditional(
+    return part.check(
         PartKind.GROUP,
-        "ConditionCheck",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         ConditionExpression=f"attribute_not_exists(PK) OR {n.name('state')} <> {creating}",
         **n.attributes(),
     )
@@ -201,10 +202,9 @@ def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -
     """Note the last change of members with another user id, if it is still the last one."""
     n = Names()
     noted = n.name("memberChange")
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         UpdateExpression=f"SET {noted} = {n.value('now', items.member_change_map(now))}",
         ConditionExpression=f"{noted} = {n.value('was', items.member_change_map(was))}",
         **n.attributes(),
@@ -230,10 +230,9 @@ def change_members(group_id: str, change: MemberChange, *, owner: str | None) ->
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     if by > 0:
         conditions.append(f"{n.name('members')} < {n.value('most', number(MEMBERS_MAX))}")
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         UpdateExpression=f"SET {noted} ADD {n.name('version')} {n.value('one', number(1))}"
         f", {n.name('members')} {n.value('by', number(by))}",
         ConditionExpression=" AND ".join(conditions),
@@ -253,10 +252,9 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
     if promoted:
         sets = f" SET {n.name('current')} = {n.value('current', text(promoted))}"
         adds += f", {n.name('promotions')} {n.value('one', number(1))}"
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(tree.group_id)),
+        keys.group(tree.group_id),
         UpdateExpression=adds + sets,
         ConditionExpression=f"{_live_as_read(n, tree)}"
         f" AND {conversations} <= {n.value('most', number(most))}",
@@ -275,10 +273,9 @@ def change_texts(tree: Group) -> Part:
         f"{n.name('version')} = {n.value('version', number(tree.version))}"
         f" AND {n.name('conversations')} = {n.value('conversations', number(tree.conversations))}"
     )
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(tree.group_id)),
+        keys.group(tree.group_id),
         UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}",
         ConditionExpression=same,
         **n.attributes(),
@@ -288,10 +285,9 @@ def change_texts(tree: Group) -> Part:
 def count_child(parent: Group) -> Part:
     """Count a child in the tree that starts it, if that is live and its version is unchanged."""
     n = Names()
-    return conditional(
+    return part.update(
         PartKind.PARENT_GROUP,
-        "Update",
-        Key=key_of(keys.group(parent.group_id)),
+        keys.group(parent.group_id),
         UpdateExpression=f"ADD {n.name('children')} {n.value('one', number(1))}",
         ConditionExpression=_live_as_read(n, parent),
         **n.attributes(),
@@ -327,10 +323,9 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
     if current is not None:
         sets += f", {n.name('current')} = {n.value('next', text(current))}"
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(tree.group_id)),
+        keys.group(tree.group_id),
         UpdateExpression=f"ADD {n.name('conversations')} {n.value('less', number(-1))}"
         f", {n.name('version')} {n.value('one', number(1))}{sets}",
         ConditionExpression=" AND ".join(conditions),
@@ -340,10 +335,9 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
 
 def uncount_child(parent_group_id: str) -> Part:
     """Take a deleted child from its parent's count, if the parent is there."""
-    return conditional(
+    return part.update(
         PartKind.PARENT_GROUP,
-        "Update",
-        Key=key_of(keys.group(parent_group_id)),
+        keys.group(parent_group_id),
         UpdateExpression="ADD #children :less",
         ConditionExpression="attribute_exists(PK)",
         ExpressionAttributeNames={"#children": "children"},
@@ -367,10 +361,9 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
     update += f" ADD {n.name('promotions')} {n.value('one', number(1))}"
     if owner is None:
         return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(key),
+        key,
         UpdateExpression=update,
         ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
         **n.attributes(),
@@ -386,10 +379,9 @@ def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: st
     What GROUP notes of the last change of a membership need not be true any more.
     """
     n = Names()
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
         f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
         f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
@@ -411,10 +403,9 @@ def end_rewriting(group: Group) -> Part:
 
 def check_not_rewriting(group_id: str) -> Part:
     """Check that all HEADs of a tree name its owner, or that it is not live."""
-    return conditional(
+    return part.check(
         PartKind.GROUP,
-        "ConditionCheck",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         ConditionExpression="attribute_not_exists(#rewriting) OR #state <> :live",
         ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
         ExpressionAttributeValues={":live": text(State.LIVE)},
@@ -425,14 +416,9 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
     """Return a part about GROUP, if its nonce is that of the acceptance that was read."""
     n = Names()
     condition = _same_nonce(n, group)
-    return conditional(
-        PartKind.GROUP,
-        verb,
-        Key=key_of(keys.group(group.group_id)),
-        ConditionExpression=condition,
-        **request,
-        **n.attributes(),
-    )
+    key = key_of(keys.group(group.group_id))
+    changed = {"Key": key, "ConditionExpression": condition, **request, **n.attributes()}
+    return Part(PartKind.GROUP, verb, changed)
 
 
 # Deleting
@@ -505,10 +491,9 @@ def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -
         *(f"{n.name(mark)} = :{mark}" for mark in ("neverLive", "cascaded") if f":{mark}" in n.values),
     ]
     unlisted = [n.name(schema.TREE_PARTITION_KEY), n.name(schema.TREE_SORT_KEY)]
-    return conditional(
+    return part.update(
         PartKind.GROUP,
-        "Update",
-        Key=key_of(keys.group(group_id)),
+        keys.group(group_id),
         UpdateExpression=f"SET {', '.join(sets)} REMOVE {', '.join(unlisted)}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
@@ -519,13 +504,8 @@ def _while_deleting(verb: str, group: Group) -> Part:
     n = Names()
     is_deleting = f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}"
     condition = f"{is_deleting} AND {_same_nonce(n, group)}"
-    return conditional(
-        PartKind.GROUP,
-        verb,
-        Key=key_of(keys.group(group.group_id)),
-        ConditionExpression=condition,
-        **n.attributes(),
-    )
+    key = key_of(keys.group(group.group_id))
+    return Part(PartKind.GROUP, verb, {"Key": key, "ConditionExpression": condition, **n.attributes()})
 
 
 def _same_nonce(n: Names, group: Group) -> str:

@@ -15,10 +15,10 @@ from forklore.domain.names import Name
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ClientContext, Group, Member, State
 from forklore.storage import items
-from forklore.storage.items import key_of, number, text
+from forklore.storage.items import number, text
 from forklore.storage.parts import conversation as conversation_parts
 from forklore.storage.parts import group, part
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.parts.part import Names, Part, PartKind
 
 
 def begin(
@@ -89,11 +89,10 @@ def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
     n = Names()
     is_over = f"{n.name('ttl')} < {n.value('now', number(now_s))}"
     is_own = f"{n.name('nonce')} = {n.value('own', text(nonce))}"
-    return conditional(
+    return part.put(
         PartKind.POINTER,
-        "Put",
+        items.pointer_item(conversation, nonce),
         of=conversation.conversation_id,
-        Item=items.pointer_item(conversation, nonce),
         ConditionExpression=f"attribute_not_exists(PK) OR {is_over} OR {is_own}",
         **n.attributes(),
     )
@@ -114,11 +113,10 @@ def put_removed(remnant: Remnant, path: Path) -> list[Part]:
 def _rest(conversation_id: str, group_id: str) -> Part:
     n = Names()
     is_own = f"{n.name('group')} = {n.value('group', text(group_id))}"
-    return conditional(
+    return part.put(
         PartKind.POINTER,
-        "Put",
+        items.resting_item(conversation_id, group_id),
         of=conversation_id,
-        Item=items.resting_item(conversation_id, group_id),
         ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
         **n.attributes(),
     )
@@ -141,11 +139,10 @@ def put_name(name: Name) -> Part:
     """Put a name with the import's nonce, unless its owner has given that name."""
     n = Names()
     is_own = f"{n.name('nonce')} = {n.value('own', text(name.nonce))}"
-    return conditional(
+    return part.put(
         PartKind.NAME,
-        "Put",
+        items.name_item(name),
         of=str(keys.name(name.ref)),
-        Item=items.name_item(name),
         ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
         **n.attributes(),
     )
@@ -207,10 +204,9 @@ def _open_group(tree: Group, attempt: str) -> Part:
     if tree.promoted is not None:
         sets["current"] = text(tree.promoted)
     assigned = ", ".join(f"{n.name(name)} = {n.value(f'new_{name}', value)}" for name, value in sets.items())
-    return conditional(
+    return part.update(
         PartKind.CREATING_GROUP,
-        "Update",
-        Key=key_of(keys.group(tree.group_id)),
+        keys.group(tree.group_id),
         UpdateExpression=f"SET {assigned} REMOVE {n.name('importing')}",
         ConditionExpression=f"{is_creating} AND {is_own}",
         **n.attributes(),

@@ -5,7 +5,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
 from forklore.domain.tree import Job
 from forklore.storage import items
-from forklore.storage.items import key_of, text
+from forklore.storage.items import text
 from forklore.storage.parts import part
 from forklore.storage.parts.part import Names, Part, PartKind
 
@@ -34,11 +34,10 @@ def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> 
 def delete_prune(job: Job) -> Part:
     """Note that a branch is pruned, if that was not requested again since the job was read."""
     n, key = Names(), keys.job(*job.name)
-    return part.conditional(
+    return part.delete(
         PartKind.JOB,
-        "Delete",
+        key,
         of=key.sort,
-        Key=key_of(key),
         ConditionExpression=f"{n.name('nonce')} = {n.value('read', text(job.nonce or ''))}",
         **n.attributes(),
     )
@@ -49,11 +48,10 @@ def lease(key: Key, *, was: str, until: str, holder: str) -> Part:
 
     holder: a nonce, by which the worker recognises its own lease.
     """
-    return part.conditional(
+    return part.update(
         PartKind.JOB,
-        "Update",
+        key,
         of=key.sort,
-        Key=key_of(key),
         UpdateExpression="SET #leasedUntil = :until, #holder = :holder",
         ConditionExpression="#leasedUntil = :was",
         ExpressionAttributeNames={"#leasedUntil": "leasedUntil", "#holder": "holder"},

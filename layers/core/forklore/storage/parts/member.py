@@ -9,18 +9,17 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Conversation
 from forklore.domain.tree import Group, Member
 from forklore.storage import items
-from forklore.storage.items import key_of, text
+from forklore.storage.items import text
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Part, PartKind, conditional
+from forklore.storage.parts.part import Part, PartKind
 
 
 def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
     """Check that a member, who is not the owner, still has the level that the write needs."""
     levels = {f":{level}": text(level) for level in access.levels_from(minimum)}
-    return conditional(
+    return part.check(
         PartKind.MEMBER,
-        "ConditionCheck",
-        Key=key_of(keys.member(group_id, user_id)),
+        keys.member(group_id, user_id),
         ConditionExpression=f"#level IN ({', '.join(levels)})",
         ExpressionAttributeNames={"#level": "level"},
         ExpressionAttributeValues=levels,
@@ -39,11 +38,10 @@ def add(group: Group, member: Member, *, nonce: str) -> list[Part]:
 def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessLevel) -> list[Part]:
     """Change a member's level from what was read, and in the tree's row in their list."""
     return [
-        conditional(
+        part.update(
             PartKind.CHANGED_MEMBER,
-            "Update",
+            keys.member(group.group_id, user_id),
             of=user_id,
-            Key=key_of(keys.member(group.group_id, user_id)),
             UpdateExpression="SET #level = :level",
             ConditionExpression="#level = :was",
             ExpressionAttributeNames={"#level": "level"},
@@ -75,11 +73,10 @@ def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
     """Remove a member of the level that was read, and the tree's row in their list."""
     row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return [
-        conditional(
+        part.delete(
             PartKind.CHANGED_MEMBER,
-            "Delete",
+            keys.member(group.group_id, user_id),
             of=user_id,
-            Key=key_of(keys.member(group.group_id, user_id)),
             ConditionExpression="#level = :was",
             ExpressionAttributeNames={"#level": "level"},
             ExpressionAttributeValues={":was": text(was)},

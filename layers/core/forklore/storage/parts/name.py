@@ -2,8 +2,9 @@
 
 from forklore.domain import keys
 from forklore.domain.names import Name, NameRef
-from forklore.storage.items import key_of, number, text
-from forklore.storage.parts.part import Names, Part, PartKind, conditional
+from forklore.storage.items import number, text
+from forklore.storage.parts import part
+from forklore.storage.parts.part import Names, Part, PartKind
 
 
 def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = False) -> Part:
@@ -32,10 +33,9 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
             held = n.name("data")
             none = f"attribute_not_exists({held})"
             conditions.append(none if was.data is None else f"{held} = {n.value('held', text(was.data))}")
-    return conditional(
+    return part.update(
         PartKind.NAME,
-        "Update",
-        Key=key_of(keys.name(name.ref)),
+        keys.name(name.ref),
         UpdateExpression=f"SET {changes}",
         ConditionExpression=" AND ".join(conditions),
         **n.attributes(),
@@ -53,10 +53,9 @@ def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Pa
     if data is not None:
         changes.append(f"{n.name('data')} = {n.value('data', text(data))}")
     there = n.value("there", text(conversation_id))
-    return conditional(
+    return part.update(
         PartKind.NAME,
-        "Update",
-        Key=key_of(keys.name(ref)),
+        keys.name(ref),
         UpdateExpression=f"SET {', '.join(changes)}",
         ConditionExpression=f"{n.name('conversation')} = {there}",
         **n.attributes(),
@@ -65,10 +64,9 @@ def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Pa
 
 def delete(name: Name) -> Part:
     """Delete a name, if nobody has moved it since it was read."""
-    return conditional(
+    return part.delete(
         PartKind.NAME,
-        "Delete",
-        Key=key_of(keys.name(name.ref)),
+        keys.name(name.ref),
         ConditionExpression="#nonce = :made",
         ExpressionAttributeNames={"#nonce": "nonce"},
         ExpressionAttributeValues={":made": text(name.nonce)},

@@ -71,8 +71,13 @@ class Part(NamedTuple):
         return PartId(self.kind, self.of)
 
     def request_to(self, table_name: str) -> dict[str, Any]:
-        """Return what DynamoDB gets, addressed to a table."""
-        return {self.verb: {"TableName": table_name, **self.request}}
+        """Return what DynamoDB gets, addressed to a table.
+
+        The refusal of a condition brings the item as it stands.
+        """
+        is_conditional = "ConditionExpression" in self.request
+        shown = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if is_conditional else {}
+        return {self.verb: {"TableName": table_name, **self.request, **shown}}
 
 
 class Names:
@@ -103,39 +108,38 @@ class Names:
         }
 
 
-def put(kind: PartKind, item: Item, *, of: str = "") -> Part:
-    """Return the part that puts an item, whether one is there or not."""
-    return Part(kind, "Put", {"Item": item}, of)
+def put(kind: PartKind, item: Item, *, of: str = "", **condition: Any) -> Part:
+    """Return the part that puts an item, whether one is there or not without a condition."""
+    return Part(kind, "Put", {"Item": item, **condition}, of)
 
 
 def put_new(kind: PartKind, item: Item, *, of: str = "") -> Part:
     """Return the part that puts an item where none is."""
-    return conditional(kind, "Put", of=of, Item=item, ConditionExpression="attribute_not_exists(PK)")
+    return Part(kind, "Put", {"Item": item, "ConditionExpression": "attribute_not_exists(PK)"}, of)
 
 
 def put_unless_current(kind: PartKind, item: Item, *, now_s: int, of: str = "") -> Part:
     """Return the part that puts an item where none is, or one whose time is over."""
-    return conditional(
+    return put(
         kind,
-        "Put",
+        item,
         of=of,
-        Item=item,
         ConditionExpression="attribute_not_exists(PK) OR #ttl < :now",
         ExpressionAttributeNames={"#ttl": "ttl"},
         ExpressionAttributeValues={":now": number(now_s)},
     )
 
 
-def delete(kind: PartKind, key: Key, *, of: str = "") -> Part:
-    """Return the part that deletes an item, whether it is there or not."""
-    return Part(kind, "Delete", {"Key": key_of(key)}, of)
-
-
 def update(kind: PartKind, key: Key, *, of: str = "", **request: Any) -> Part:
-    """Return the part that updates an item without a condition."""
+    """Return the part that updates an item."""
     return Part(kind, "Update", {"Key": key_of(key), **request}, of)
 
 
-def conditional(kind: PartKind, verb: str, *, of: str = "", **request: Any) -> Part:
-    """Return a part with a condition; a refusal brings the item as it stands."""
-    return Part(kind, verb, {**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}, of)
+def delete(kind: PartKind, key: Key, *, of: str = "", **condition: Any) -> Part:
+    """Return the part that deletes an item, whether it is there or not without a condition."""
+    return Part(kind, "Delete", {"Key": key_of(key), **condition}, of)
+
+
+def check(kind: PartKind, key: Key, *, of: str = "", **condition: Any) -> Part:
+    """Return the part that only checks an item."""
+    return Part(kind, "ConditionCheck", {"Key": key_of(key), **condition}, of)

@@ -3,9 +3,8 @@
 from forklore.domain import keys
 from forklore.domain.remnants import Remnant
 from forklore.storage import items
-from forklore.storage.items import key_of
 from forklore.storage.parts import part
-from forklore.storage.parts.part import Part, PartKind, conditional
+from forklore.storage.parts.part import Part, PartKind
 
 
 def put(remnant: Remnant) -> Part:
@@ -20,10 +19,9 @@ def delete(remnant: Remnant) -> Part:
 
 def check(group_id: str, conversation_id: str, *, is_there: bool) -> Part:
     """Check that a conversation is a remnant, or that it is none."""
-    return conditional(
+    return part.check(
         PartKind.REMNANT,
-        "ConditionCheck",
+        keys.remnant(group_id, conversation_id),
         of=conversation_id,
-        Key=key_of(keys.remnant(group_id, conversation_id)),
         ConditionExpression="attribute_exists(PK)" if is_there else "attribute_not_exists(PK)",
     )

@@ -7,9 +7,9 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import Group
 from forklore.storage import items
-from forklore.storage.items import key_of, text
+from forklore.storage.items import text
 from forklore.storage.parts import conversation, group, job, member, part
-from forklore.storage.parts.part import Part, PartKind, conditional
+from forklore.storage.parts.part import Part, PartKind
 
 
 def put(transfer: Transfer, *, nonce: str) -> list[Part]:
@@ -25,10 +25,9 @@ def delete(transfer: Transfer) -> list[Part]:
     """Delete a pending transfer, if it is still the tree's."""
     only, *others = keys.transfer_keys(transfer)
     return [
-        conditional(
+        part.delete(
             PartKind.TRANSFER,
-            "Delete",
-            Key=key_of(only),
+            only,
             ConditionExpression="#id = :id",
             ExpressionAttributeNames={"#id": "id"},
             ExpressionAttributeValues={":id": text(transfer.transfer_id)},
@@ -39,10 +38,9 @@ def delete(transfer: Transfer) -> list[Part]:
 
 def check_none_to(group_id: str, user_id: str) -> Part:
     """Check that no pending transfer offers the tree to the user."""
-    return conditional(
+    return part.check(
         PartKind.TRANSFER,
-        "ConditionCheck",
-        Key=key_of(keys.transfer_of_group(group_id)),
+        keys.transfer_of_group(group_id),
         ConditionExpression="attribute_not_exists(PK) OR #to <> :user",
         ExpressionAttributeNames={"#to": "to"},
         ExpressionAttributeValues={":user": text(user_id)},
