@@ -1,7 +1,7 @@
 # Everything runs in environments of its own. Each is made with pip alone from a lock in requirements/,
 # and is made again when the lock changes:
 #   .venv      forklore and its tests                   Python 3.11 or newer
-#   .run       the local server and the demo            Python 3.11 or newer
+#   .run       the local server and the command line    Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
@@ -51,6 +51,11 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
+checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
+	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded
+# These use all cores or measure time.
+alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
+on_engine := tests/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
 long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
@@ -65,7 +70,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate gate-long demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -83,21 +88,23 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
 	$(pytest) $(random)
 
-test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md on DynamoDB Local, which needs Java, and Maven the first time
+test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few need DynamoDB Local, with Java, and Maven the first time
 	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
 
-bench: $(if $(RUNTIME_PYTHON),build-here) $(VENV)/ready $(runtime) ## measure costs and times, and write .cache/bench.md: ten minutes, for which nothing else should run
-	$(in_runtime) $(python) -m tools.bench $(if $(RUNTIME_PYTHON),--build "$(here)") $(ARGUMENTS)
+bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
+	$(python) -m tools.bench.costs
+	$(python) -m tools.bench.times
 
+gate: export FORKLORE_FIGURES := gate
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
-	$(python) -m tools.gate --size gate $(ARGUMENTS)
+	$(python) -m pytest --numprocesses=auto --dist=worksteal $(addprefix --ignore=,$(alone)) $(checks)
+	$(python) -m pytest $(alone)
+	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine)
 
-gate-long: $(VENV)/ready ## run them at their largest figures: about two hours, in parts; started again, it goes on where it stopped
-	$(python) -m tools.gate --size long $(ARGUMENTS)
-
-demo: $(RUN)/ready ## fork and show the conversations of FILE=… on a running local server
-	$(run) -m tools.demo "$(FILE)"
+demo: $(RUN)/ready ## import the trees of FILE=… into the running local server, and draw the first one
+	@export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
+		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini
@@ -212,7 +219,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
 	$(compile) pyproject.toml $(addprefix --extra ,$(extras)) --group dev -c layers/core/requirements.txt \
 		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
-	$(compile) pyproject.toml --extra local --group run -c $(locks)/dev.txt -o $(locks)/run.txt
+	$(compile) pyproject.toml --extra local --extra cli --group run -c $(locks)/dev.txt -o $(locks)/run.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
@@ -220,7 +227,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .gate .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

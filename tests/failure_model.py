@@ -43,7 +43,7 @@ def failures() -> dict[str, Sequence[str]]:
 
 
 def checks() -> dict[str, Sequence[str]]:
-    """Return the checks by name, each with what it does."""
+    """Return the checks by name, each with what it does and its tests."""
     return rows_of(PAGE.read_text(encoding="utf-8"), CHECKS)
 
 

@@ -81,9 +81,8 @@ def failed(*command: str, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_the_wheel_holds_all_rooms_the_sample_events_and_the_page_and_nothing_else(files: set[str]) -> None:
+def test_the_wheel_holds_all_rooms_the_sample_requests_and_the_page_and_nothing_else(files: set[str]) -> None:
     modules = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*.py")}
-    events = {f"forklore/local/events/{path.name}" for path in (PROJECT / "events").iterdir()}
     page = {
         f"forklore/local/web/{path.relative_to(PROJECT / 'web').as_posix()}"
         for path in (PROJECT / "web").rglob("*")
@@ -92,7 +91,7 @@ def test_the_wheel_holds_all_rooms_the_sample_events_and_the_page_and_nothing_el
     held = {name for name in files if ".dist-info/" not in name}
 
     assert "forklore/local/web/index.html" in page
-    assert held == modules | events | page | {"forklore/py.typed"}
+    assert held == modules | page | {"forklore/py.typed", "forklore/local/requests.json"}
     assert {name.partition("/")[0] for name in files if ".dist-info/" not in name} == {"forklore"}
 
 

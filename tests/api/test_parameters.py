@@ -30,8 +30,8 @@ from tests.aws.world import (
     offer,
     share,
 )
-from tests.functions.story import read_event
 from tools.harness.gateway import Answer, Gateway, table_in_memory
+from tools.harness.sample_events import sample_event
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 OWN_CURSORS = [one for one in LISTS if "beforeCursor" not in one.query_names]
@@ -174,9 +174,9 @@ def _fields_of(operation: Operation) -> set[str]:
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)
 def test_the_sample_event_of_a_list_has_every_filter(operation: Operation) -> None:
-    query = read_query(read_event(operation.name)["rawQueryString"])
+    query = read_query(sample_event(operation.name)["rawQueryString"])
 
-    assert set(filters_of(operation)) - set(query) <= set(NOT_IN_EVENTS), "see events/"
+    assert set(filters_of(operation)) - set(query) <= set(NOT_IN_EVENTS), "see local/requests.json"
 
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)

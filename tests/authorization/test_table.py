@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from forklore.api import operations
-from tests.functions.story import read_event
 from tests.reliability.figures import Measure
 from tools.harness.gateway import Answer, Gateway, table_in_memory
+from tools.harness.sample_events import sample_event
 
 TABLE = Path(__file__).with_name("table.txt")
 USERS = {
@@ -127,7 +127,7 @@ class Tree:
             "updateMembershipByPath": {"accessLevel": "writer"},
             "requestTransfer": {"conversationId": self.conversation, "newOwnerUserId": "mia"},
         }
-        sample = read_event(operation).get("body")
+        sample = sample_event(operation).get("body")
         return plain.get(operation, sample and json.loads(sample))
 
 

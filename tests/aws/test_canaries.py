@@ -15,10 +15,10 @@ from tests.aws.direct import Direct
 from tests.aws.story import STORY, Ask, Step, tell
 from tests.aws.test_both_ways import by_http, directly
 from tests.aws.world import conversation_id
-from tests.functions.story import read_event
 from tests.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
 from tools.harness.gateway import AGENTS, Gateway, table_in_memory
+from tools.harness.sample_events import sample_event
 
 CANARY = "canary-9c41"
 NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'
@@ -304,7 +304,7 @@ def test_no_canary_of_another_event_is_logged(gateway: Gateway, lines: Lines, ev
 )
 def test_no_canary_of_a_message_is_logged(gateway: Gateway, lines: Lines, body: str) -> None:
     [worker] = [one for one in gateway.template.functions if one.polls]
-    [record] = read_event("deleteGroup")["Records"]
+    [record] = sample_event("deleteGroup")["Records"]
     record |= {"body": body, "messageAttributes": {CANARY: CANARY}}
 
     answer = gateway.raw(worker, {"Records": [record]})

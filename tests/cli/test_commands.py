@@ -1,6 +1,7 @@
 """What each command does to a store, and what it prints in a pipe."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ def rows(text: str) -> list[list[str]]:
 
 def objects(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
+
+
+def line_of(run: Forklore, *words: str) -> str:
+    return shlex.join(["forklore", *words, *run.options])
 
 
 @pytest.fixture
@@ -178,7 +183,7 @@ def test_branch_makes_one_at_the_end_or_at_an_entry(trip: Forklore) -> None:
     assert trip("log whole --oneline").out == trip("log trip --oneline").out
     assert trip("log part --oneline").out == trip("log trip --oneline").lines[1] + "\n"
     again = trip("branch trip --new part")
-    assert (again.code, "(name_moved)" in again.err) == (4, True)
+    assert (again.code, again.err) == (4, 'forklore: the name "part" is in use (name_moved)\n')
 
 
 def test_branch_deletes_one_and_its_name(trip: Forklore) -> None:
@@ -457,13 +462,44 @@ def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
 
     for line in ("fork trip --move-name", "switch other --name trip"):
         before = trip.id_of("trip")
-        said = trip(line).err
+        said = trip(line).err.splitlines()[0]
         assert trip.id_of("trip") != before
-        assert said == f"trip was at {before}: `forklore switch {before} --name trip`\n"
+        assert said == f"trip was at {before}: `{line_of(trip, 'switch', before, '--name', 'trip')}`"
     assert trip(f"switch {old} --name trip").code == 0
     assert trip.id_of("trip") == old
-    assert trip("switch trip --name trip").err == trip("switch other --name new").err == ""
+    assert trip("switch trip --name trip").err == ""
+    assert "new was at" not in trip("switch other --name new").err
     assert trip.id_of("new") == other
+
+
+def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> None:
+    old, other = trip.id_of("trip"), trip.id_of("other")
+    [new] = trip("fork other --name new").lines
+
+    def was(current: str) -> str:
+        return f"{current} was the current branch: `{line_of(trip, 'switch', current)}`\n"
+
+    assert trip("switch other").err == was(old)
+    assert trip("switch other").err == ""
+    assert trip(f"switch {old}").err == was(other)
+    assert trip("fork other --promote").err == was(old)
+    trip(f"switch {old}")
+    assert len(trip("fork trip --promote --move-name").err.splitlines()) == 1
+    trip("switch other")
+    assert trip("switch new --name trip").err.endswith("\n" + was(other))
+    assert trip.id_of("trip") == new
+
+
+def test_a_line_that_takes_back_names_the_service_and_no_secret(url: str, home: Path) -> None:
+    run = Forklore(("--url", url, "--token", "ann", "--client-key", "local-key"))
+    run("say undone Hello")
+    run("fork undone --move-name")
+
+    said = run("fork undone --move-name").err
+
+    assert said.endswith(f" --name undone --url {url}`\n")
+    assert "ann" not in said.replace("undone", "")
+    assert "local-key" not in said
 
 
 @pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "branch -d")])

@@ -1,6 +1,7 @@
 """Command lines at the edge: what is closed, empty, wrong or interrupted, as a process meets it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -72,6 +73,13 @@ def test_a_mistake_of_forklores_is_one_line_and_70(run: Forklore) -> None:
     assert debugged.err.endswith(said)
 
 
+def test_without_a_command_the_help_is_all_that_is_said(run: Forklore) -> None:
+    shown = Forklore()("")
+
+    assert (shown.code, shown.err) == (2, "")
+    assert shown.out.strip() == run("--help").out.strip()
+
+
 @pytest.mark.parametrize("line", ["--token '' ls", "ls --url ''", "ls --data ''", "--client-key '' ls"])
 def test_an_empty_option_is_refused(line: str, home: Path) -> None:
     found = Forklore((), {"XDG_CONFIG_HOME": str(home)})(line)
@@ -122,6 +130,15 @@ def test_an_address_with_a_wrong_path_is_2(url: str) -> None:
     assert "the address may be wrong" in done.stderr
 
 
+@pytest.mark.parametrize("more", ["", "--token ann --client-key wr0ng"])
+def test_who_is_not_known_is_told_the_options_that_say_it(url: str, home: Path, more: str) -> None:
+    found = Forklore((), {"XDG_CONFIG_HOME": str(home)})(f"ls --url {url} {more}")
+
+    assert (found.code, len(found.err.splitlines())) == (4, 1)
+    assert found.err.endswith(" (here --token, --client-key)\n")
+    assert "wr0ng" not in found.err
+
+
 def test_reading_does_not_make_a_folder(tmp_path: Path, home: Path) -> None:
     here = Forklore(("--data", str(tmp_path / "d")), {"XDG_CONFIG_HOME": str(home)})
 
@@ -138,13 +155,18 @@ def test_serve_keeps_the_folder_wherever_it_is_named(tmp_path: Path, place: str)
     before = ["--data", folder] if place == "before" else []
     after = ["--data", folder] if place == "after" else []
     more = {"FORKLORE_DATA": folder} if place == "environment" else {}
+    after += ["--client", "planner=secret"]
     with started(*before, "serve", "--port", "0", *after, PYTHONUNBUFFERED="1", **more) as server:
         assert server.stdout is not None
-        banner = [next(iter(server.stdout)) for _ in range(8)]
+        banner = "".join(next(iter(server.stdout)) for _ in range(8))
+        [address] = re.findall(r"listens on (\S+)", banner)
+        with forklore.Forklore(address, token="ann", client_key="secret") as planner:
+            said = planner.named("trip").say("user", "Hello")
         os.kill(server.pid, signal.SIGINT)
         server.wait(timeout=RUN_S)
 
-    assert f"keeps the data in {folder}." in "".join(banner)
+    assert said.client_id == "planner"
+    assert f"keeps the data in {folder}." in banner
     assert any((tmp_path / "d").iterdir())
 
 

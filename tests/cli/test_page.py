@@ -39,7 +39,8 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ann(folder: Path, home: Path) -> Forklore:
     """Ann, whom no other test uses."""
-    return Forklore(("--data", str(folder), "--user", "ann"), {"XDG_CONFIG_HOME": str(home)})
+    variables = {"FORKLORE_DATA": str(folder), "FORKLORE_USER": "ann", "XDG_CONFIG_HOME": str(home)}
+    return Forklore(variables=variables)
 
 
 def test_each_example_of_the_page_prints_what_the_page_shows(ann: Forklore) -> None:
@@ -81,6 +82,13 @@ def test_the_page_has_every_exit_code() -> None:
     rows = [int(number) for number in re.findall(r"^\| (\d+) \| ", TEXT, re.MULTILINE)]
 
     assert rows == [0, 1, 2, 3, REFUSED, NO_ANSWER, 70, INTERRUPTED, BROKEN_PIPE]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_of_a_command_hides_another_one(name: str) -> None:
+    flags = [flag for one in COMMANDS[name].params for flag in (*one.opts, *one.secondary_opts)]
+
+    assert sorted(flags) == sorted(set(flags))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -96,7 +96,9 @@ def test_an_entry_that_is_not_there_is_not_found(run: Forklore, reference: str, 
 
 
 def test_a_name_that_is_not_there_is_not_found(run: Forklore) -> None:
-    assert (run("log nowhere").code, run("log nowhere").err) == (3, 'forklore: no name "nowhere"\n')
+    for more, whose in (("", "without a client"), (" --client planner", 'of client "planner"')):
+        shown = run(f"log nowhere{more}")
+        assert (shown.code, shown.err) == (3, f'forklore: no name "nowhere" among the names {whose}\n')
 
 
 def test_a_part_of_an_id_is_enough(run: Forklore) -> None:

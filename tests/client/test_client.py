@@ -83,7 +83,7 @@ def test_other_callers_use_the_same_service(ann: Forklore) -> None:
 
     with pytest.raises(ForbiddenError):
         bob.conversation(chat.id).details()
-    chat.share("bob")
+    chat.share("bob", "reader")
     assert bob.conversation(chat.id).details().id == chat.id
     assert agent.conversation(chat.id).context.sync(["memory"]).epoch == 1
     assert admin.api.admin_get_conversation(chat.id).owner_user_id == "ann"

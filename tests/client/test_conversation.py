@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from forklore import ConflictError, InputError, NotFoundError, TooLargeError, role_of, text_of
+from forklore import (
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    TooLargeError,
+    role_of,
+    text_of,
+)
 from tests.client.ways import MODES, Way, opened
 
 Do = Callable[[Callable[[], Any]], Any]
@@ -146,6 +155,9 @@ def test_a_fork_goes_on_before_or_after_an_entry(chat: Any, do: Do) -> None:
     [alone] = do(lambda: chat.fork(count=1))
     assert texts(do, alone) == shown
     assert [one.conversation_id for one in do(before.ancestors)] == [chat.id, before.id]
+    do(lambda: chat.say("user", "with a key", key="mine"))
+    for more, shows in (({}, shown), ({"position": "after"}, [*shown, "with a key"])):
+        assert texts(do, do(lambda more=more: chat.fork(at_key="mine", **more))) == shows  # type: ignore[misc]
 
 
 def test_a_fork_can_take_a_name_or_the_name_of_its_origin(ann: Any, do: Do) -> None:
@@ -229,9 +241,16 @@ def test_a_tree_is_shared_changed_and_deleted_as_a_whole_or_by_branch(way: Way, 
     assert (do(chat.details).title, do(chat.details).tags) == ("new", {"a": "b"})
     membership = do(lambda: chat.share("bob", "writer"))
     assert (membership.user_id, membership.access_level) == ("bob", "writer")
+    assert do(lambda: chat.share("bob", "reader")).access_level == "reader"
+    assert do(lambda: chat.share("bob", "writer")).access_level == "writer"
     assert [one.user_id for one in do(lambda: chat.members().list())] == ["ann", "bob"]
+    with pytest.raises(BadRequestError, match="by a transfer only"):
+        do(lambda: chat.share("ann", "reader"))
     bobs = way.client("bob").conversation(chat.id)
     do(lambda: bobs.say("user", "from Bob"))
+    do(lambda: chat.unshare("bob"))
+    with pytest.raises(ForbiddenError):
+        do(bobs.details)
 
     branch = do(chat.fork)
     do(branch.delete)
@@ -252,9 +271,9 @@ def test_lists_of_the_client_go_over_all_pages(way: Way, do: Do) -> None:
 
     assert [one.name for one in do(lambda: cat.names("list").list())] == ["list 0", "list 1", "list 2"]
     assert do(lambda: cat.names("nothing").list()) == []
-    assert len(do(lambda: cat.conversations(limit=1).list())) == 3
+    assert len(do(lambda: cat.conversations(page_rows=1).list())) == 3
     assert len(do(lambda: cat.conversations().list())) == 3
-    hits = do(lambda: cat.search("word", limit=1).list())
+    hits = do(lambda: cat.search("word", page_rows=1).list())
     assert sorted(text_of(one.entry) or "" for one in hits) == [f"word number {n}" for n in range(3)]
     assert do(lambda: cat.search("nowhere").first()) is None
 

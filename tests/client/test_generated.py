@@ -2,14 +2,17 @@
 
 import inspect
 from pathlib import Path
+from typing import Unpack, get_origin
 
 import pytest
 from pydantic.alias_generators import to_snake
 
+from forklore import Conversation, Forklore
 from forklore.api import operations
 from forklore.client.operations.asynchronous import AsyncOperations
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
+from forklore.client.synchronous.context import Context
 from tools.client.__main__ import CLIENT, generated
 from tools.client.synchronous import synchronous
 
@@ -68,6 +71,16 @@ def test_methods_with_and_without_await_take_the_same() -> None:
         assert inspect.getdoc(one) == inspect.getdoc(other)
         assert not inspect.iscoroutinefunction(one)
         assert inspect.iscoroutinefunction(other)
+
+
+@pytest.mark.parametrize("kind", [Forklore, Conversation, Context])
+def test_no_public_method_takes_just_any_name(kind: type) -> None:
+    for name, method in inspect.getmembers(kind, callable):
+        if name.startswith("_"):
+            continue
+        for taken in inspect.signature(method).parameters.values():
+            if taken.kind is inspect.Parameter.VAR_KEYWORD:
+                assert get_origin(taken.annotation) is Unpack, f"{name}(**{taken.name})"
 
 
 @pytest.mark.parametrize("path", sorted((CLIENT / "synchronous").glob("*.py")), ids=lambda path: path.name)

@@ -11,6 +11,7 @@ from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
 from forklore.client.retrying import Options
+from forklore.client.values import Value
 
 ID = "00000000-0000-4000-8000-000000000001"
 
@@ -54,6 +55,7 @@ class Told:
         (lambda chat: chat.say("user", "x", idempotency_key=5), "idempotency_key"),
         (lambda chat: chat.entries(limit=3), "limit"),
         (lambda chat: chat.entries(tail=True), "tail"),
+        (lambda chat: chat.entries(after_cursor="x"), "after_cursor"),
     ],
 )
 def test_a_wrong_argument_is_named(ann: Forklore, mistake: Callable[[Conversation], Any], field: str) -> None:
@@ -66,8 +68,73 @@ def test_a_wrong_argument_is_named(ann: Forklore, mistake: Callable[[Conversatio
         chat.details()
 
 
-@pytest.mark.parametrize("mistake", [{"before": None}, {"after": None}, {"before": "x", "after": "y"}])
-def test_a_fork_at_nothing_is_refused(ann: Forklore, mistake: Any) -> None:
+class Strange:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("mistake", "place"),
+    [
+        (lambda chat, odd: chat.context.sync(["a", {"at": [odd]}]), "memory[1].at[0]"),
+        (lambda chat, odd: chat.turn("ai", "x", context=[{"at": odd}]), "context[0].at"),
+        (lambda chat, odd: chat.turn("ai", "x", context=["a"], usage={"n": odd}), "usage.n"),
+        (lambda chat, odd: chat.append(["a", [odd]], content_type="x"), "content[1][0]"),
+        (
+            lambda chat, odd: chat.append_all([{"contentType": "x", "content": [odd]}]),
+            "entries[0].content[0]",
+        ),
+        (lambda chat, odd: chat.say("ai", "x", metadata={"a": {"b": odd}}), "metadata.a.b"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("odd", "what"),
+    [
+        (Strange(), "Strange is no JSON value"),
+        (float("nan"), "nan is no JSON value"),
+        ({1: 2}, "a name in JSON is text, not int"),
+        ("\udc00", "a text holds half of a surrogate pair, which JSON cannot hold"),
+    ],
+    ids=["strange", "nan", "name", "half"],
+)
+def test_the_place_of_what_is_no_json_is_named(
+    ann: Forklore, mistake: Callable[[Conversation, Any], Any], place: str, odd: Any, what: str
+) -> None:
+    chat = ann.conversation()
+    with pytest.raises(InputError) as caught:
+        mistake(chat, odd)
+
+    root = place.partition("[")[0].partition(".")[0]
+    assert (caught.value.message, caught.value.field) == (f"{place}: {what}", root)
+    assert not chat.exists()
+
+
+def test_the_place_of_what_is_no_json_has_an_end(ann: Forklore) -> None:
+    with pytest.raises(InputError) as caught:
+        ann.named("never made").append([{"n" * 1000: {"when": Strange()}}], content_type="x")
+
+    assert caught.value.message == f"…{'n' * 195}.when: Strange is no JSON value"
+
+
+@pytest.mark.parametrize("field", ["limit", "after_cursor"])
+def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
+    lists: list[Callable[..., Any]] = [ann.conversations, lambda **given: ann.search("words", **given)]
+    for listed in lists:
+        with pytest.raises(InputError, match="ends earlier") as caught:
+            listed(**{field: 3})
+        assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"before": None},
+        {"after": None},
+        {"before": "x", "after": "y"},
+        {"before": Strange()},
+        {"after": Value()},
+    ],
+)
+def test_a_fork_at_no_entry_is_refused(ann: Forklore, mistake: Any) -> None:
     with pytest.raises(InputError):
         ann.conversation(ID).fork(**mistake)
 
@@ -86,7 +153,14 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"timeout": -1}, {"timeout": float("nan")}, {"timeout": "3"}, {"deadline": float("inf")}),
+        *(
+            {"timeout": -1},
+            {"timeout": 0},
+            {"deadline": 0},
+            {"timeout": float("nan")},
+            {"timeout": "3"},
+            {"deadline": float("inf")},
+        ),
         *({"deadline": True}, {"retries": -1}, {"retries": 1.5}),
     ],
 )

@@ -47,6 +47,10 @@ def talk(url: str) -> list[str | None]:
             assert_type(error.status, int | None)
         assert_type(fl.api.update_conversation(chat.id, title=None).title, str | None)
         assert_type(chat.context.latest(), Memory)
+        assert_type(chat.details(), results.ConversationDetails)
+        assert_type(chat.update(title=None, tags={"kind": "trip"}), results.ConversationDetails)
+        assert_type(chat.fork(at_key="asked", position="after", title="x"), Conversation)
+        assert_type(chat.last(), results.ListedEntry | None)
         return [f"{role_of(one)}: {text_of(one)}" for one in chat.entries().list(limit=3)]
 
 
@@ -73,3 +77,22 @@ def mistakes(chat: Conversation) -> None:
     chat.turn("user", "Hello", agent=1)  # type: ignore[call-arg]
     chat.append([], content_typ="x")  # type: ignore[call-arg]
     chat.append_all([], key="x")  # type: ignore[call-arg]
+    chat.fork(titel="x")  # type: ignore[call-overload]
+    chat.fork(count=2, name="x")  # type: ignore[call-overload]
+    chat.start_child("finder", titel="x")  # type: ignore[call-arg]
+    chat.entries(channel="hystory")  # type: ignore[arg-type]
+    chat.entries(chanel="history")  # type: ignore[call-arg]
+    chat.entries(limit=3)  # type: ignore[call-arg]
+    chat.update(titel="x")  # type: ignore[call-arg]
+    chat.merge("other", up_to="x")  # type: ignore[call-arg]
+    chat.copy(titel="x")  # type: ignore[call-arg]
+    chat.share("bob", "redaer")  # type: ignore[arg-type]
+
+
+def mistakes_with_a_client(fl: Forklore) -> None:
+    """The same for a client."""
+    fl.create(titel="x")  # type: ignore[call-arg]
+    fl.conversations(mode="newest")  # type: ignore[arg-type]
+    fl.conversations(limit=3)  # type: ignore[call-arg]
+    fl.search("hello", include_entries=True)  # type: ignore[call-arg]
+    next(iter(fl.conversations())).say("user", "Hello")  # type: ignore[attr-defined]

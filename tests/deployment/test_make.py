@@ -94,7 +94,7 @@ def test_run_and_demo_install_no_test_tools_and_first_say_what_they_do(target: s
 
     assert "requirements/dev.txt" not in text
     assert text.index('echo "Installing requirements/run.txt into nowhere/RUN') < text.index("-m venv")
-    assert text.splitlines()[-1].removeprefix("exec ").startswith('"nowhere/RUN/bin/python" -m ')
+    assert '"nowhere/RUN/bin/' in text.splitlines()[-1]
 
 
 def test_what_runs_is_pinned_as_it_is_tested_and_with_hashes() -> None:

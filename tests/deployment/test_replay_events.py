@@ -12,11 +12,11 @@ from botocore.exceptions import ClientError
 
 from forklore.local.invocation import invoke, load_handler
 from tests.events.buses import Heard
-from tests.functions.story import read_event
 from tools.deployment import replay_events
 from tools.deployment.replay_events import Clients, replay
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, table_in_memory
+from tools.harness.sample_events import sample_event
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 [PUBLISH] = [one for one in TEMPLATE.functions if one.name == "PublishFunction"]
@@ -69,7 +69,7 @@ def park(heard: Heard, body: dict[str, Any]) -> None:
 
 
 def test_a_parked_change_is_published_and_deleted(heard: Heard) -> None:
-    park(heard, read_event("publish"))
+    park(heard, sample_event("publish"))
 
     told, end = lines_of(heard)
 
@@ -80,7 +80,7 @@ def test_a_parked_change_is_published_and_deleted(heard: Heard) -> None:
 
 
 def test_a_dry_run_names_what_is_parked_without_content_and_hides_nothing(heard: Heard) -> None:
-    park(heard, read_event("publish"))
+    park(heard, sample_event("publish"))
 
     told, end = lines_of(heard, dry_run=True)
 
@@ -93,7 +93,7 @@ def test_a_dry_run_names_what_is_parked_without_content_and_hides_nothing(heard:
 
 def untellable() -> dict[str, Any]:
     """The record of a change that cannot be told."""
-    event = read_event("publish")
+    event = sample_event("publish")
     del event["Records"][1]["dynamodb"]["NewImage"]["changedAt"]
     record: dict[str, Any] = event["Records"][1]
     return record
@@ -122,7 +122,7 @@ def test_a_change_without_its_images_is_kept(heard: Heard, monkeypatch: pytest.M
 
 
 def test_what_another_run_has_received_is_left(heard: Heard) -> None:
-    park(heard, read_event("publish"))
+    park(heard, sample_event("publish"))
     boto3.client("sqs").receive_message(QueueUrl=heard.parked_url, VisibilityTimeout=300)
 
     told, end = lines_of(heard)
@@ -135,7 +135,7 @@ def test_a_message_that_is_not_understood_is_kept_and_the_others_are_published(h
     odd = ["no JSON", "[]", "{}", '{"DDBStreamBatchInfo": {}}', '{"Records": [{}, 1]}', '{"Records": 1}']
     for body in odd:
         heard.parking.park(body)
-    park(heard, read_event("publish"))
+    park(heard, sample_event("publish"))
 
     lines = lines_of(heard)
 
@@ -144,7 +144,7 @@ def test_a_message_that_is_not_understood_is_kept_and_the_others_are_published(h
 
 
 def test_a_call_that_fails_concerns_its_message_only(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = (read_event("publish")["Records"][at] for at in (0, 1))
+    one, other = (sample_event("publish")["Records"][at] for at in (0, 1))
     park(heard, {"Records": [one]})
     park(heard, {"Records": [other]})
     answer = Lambda.invoke
@@ -167,7 +167,7 @@ def test_many_records_are_sent_in_calls_of_a_size_that_lambda_takes(
 ) -> None:
     """What of a batch cannot be told is parked by itself, and then stays."""
     monkeypatch.setattr(replay_events, "CALL_RECORDS_MAX", 2)
-    good = read_event("publish")["Records"]
+    good = sample_event("publish")["Records"]
     monkeypatch.setattr(replay_events, "records_at", lambda *_: [*good, untellable()])
     park(heard, {"DDBStreamBatchInfo": PLACE})
 

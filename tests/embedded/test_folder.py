@@ -3,11 +3,15 @@
 import fcntl
 import json
 import os
+import resource
+import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +24,7 @@ from tests.embedded.writer import entry
 from tests.support.processes import PROJECT
 
 ANN = Caller("ann")
+NOBODY = 65534
 
 
 def create(service: EmbeddedService) -> str:
@@ -208,20 +213,78 @@ def test_a_folder_that_an_older_forklore_uses_is_not_taken_over(tmp_path: Path) 
     EmbeddedService.open(tmp_path).close()
 
 
+def in_another_process(work: Callable[[], None], *, user: int | None = None) -> None:
+    """Do the work in a copy of this process, as another user if this is root's."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if user is not None and os.getuid() == 0:
+                os.setuid(user)
+            work()
+        except BaseException:  # noqa: BLE001 # pytest must not go on in the copy
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 @pytest.mark.failure("disk-full")
-def test_a_file_that_cannot_be_written_is_said_and_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)])
+def test_a_folder_that_cannot_be_written_is_refused_and_loses_nothing(
+    folder_mode: int, file_mode: int
+) -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to other users
+        folder = Path(place, "data")
+        with EmbeddedService.open(folder) as service:
+            made = create(service)
+        Path(place).chmod(0o755)
+        folder.chmod(folder_mode)
+        (folder / FILE).chmod(file_mode)
+        (folder / ".gitignore").chmod(0o644)
+
+        def try_to_open() -> None:
+            told = refused(folder)
+            assert told.startswith("cannot ")
+            assert "ermission denied" in told or "may write the folder" in told
+
+        in_another_process(try_to_open, user=NOBODY)
+        folder.chmod(0o700)
+        (folder / FILE).chmod(0o600)
+        with EmbeddedService.open(folder) as service:
+            assert title(service, made) == "kept"
+            create(service)
+
+
+@pytest.mark.failure("disk-full")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    def fill() -> None:
+        with EmbeddedService.open(tmp_path) as service:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, most))  # no file may become larger
+            large = {"metadata": {"note": "x" * 9000}}
+            answers = [service.call("createConversation", {"title": "kept", **large}, ANN) for _ in range(60)]
+            made = [json.loads(answer.text)["id"] for answer in answers if answer.status == 201]
+            failed = [answer for answer in answers if answer.status != 201]
+            assert made
+            assert failed
+            assert all(answer.status == 503 and "has no room" in answer.text for answer in failed)
+            for one in made:
+                assert title(service, one) == "kept"
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            made.append(create(service))
+            (tmp_path / "made").write_text(json.dumps(made))
+
+    in_another_process(fill)
     with EmbeddedService.open(tmp_path) as service:
-        made = create(service)
-        assert service._opened
-        with service._opened.database.reading() as connection:
-            pages = connection.execute("PRAGMA page_count").fetchone()[0]
-            connection.execute(f"PRAGMA max_page_count = {pages}")  # as if the disk were full
-        answer = service.call("createConversation", {"metadata": {"note": "x" * 9000}}, ANN)
-        assert (answer.status, "the disk is full" in answer.text) == (503, True)
-        assert title(service, made) == "kept"
-        with service._opened.database.reading() as connection:
-            connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
-        create(service)
+        made = json.loads((tmp_path / "made").read_text())
+        for one in made:
+            assert title(service, one) == "kept"
+        assert len(json.loads(service.call("listConversations", {"limit": 200}, ANN).text)["data"]) == len(
+            made
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

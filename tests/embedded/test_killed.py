@@ -1,4 +1,4 @@
-"""A process that writes to a folder is killed, again and again."""
+"""A process that writes to a folder is interrupted and killed, again and again."""
 
 import json
 import os
@@ -26,7 +26,10 @@ ANN = Caller("ann", "planner")
 
 
 def killed_writer(folder: Path, start: int, seconds: float) -> list[dict[str, Any]]:
-    """Let a process write, kill it some seconds after its first answer, and return its answers."""
+    """Let a process write, and return its answers.
+
+    It is interrupted at random instants, and killed some seconds after its first answer.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.embedded.writer", str(folder), str(start)],
         cwd=PROJECT,
@@ -34,11 +37,21 @@ def killed_writer(folder: Path, start: int, seconds: float) -> list[dict[str, An
         stdout=subprocess.PIPE,
         text=True,
     )
+
+    def disturb() -> None:
+        kill_at = time.monotonic() + seconds
+        while time.monotonic() < kill_at:
+            time.sleep(random.uniform(0.001, 0.1))
+            process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGKILL)
+
     with process:
         assert process.stdout
         lines = [process.stdout.readline()]
-        threading.Timer(seconds, process.send_signal, [signal.SIGKILL]).start()
+        disturbing = threading.Thread(target=disturb)
+        disturbing.start()
         lines += process.stdout.readlines()
+        disturbing.join()
     assert process.returncode == -signal.SIGKILL
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -73,7 +86,7 @@ def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absen
         check(tmp_path)
 
     written = [answer for answer in answers if "entry" in answer]
-    for kind in ("entry", "made", "deleted"):
+    for kind in ("entry", "made", "deleted", "interrupted"):
         assert sum(kind in answer for answer in answers) > ROUNDS, kind
     with EmbeddedService(Opened(tmp_path, delete_wait_s=0)) as service:
         for chat in {answer["conversation"] for answer in written}:

@@ -18,6 +18,7 @@ from tests.embedded.writer import done, entry, say
 from tests.support.processes import PROJECT
 
 PROCESSES, KILLED = 8, 3
+NAME = "session/shared"
 STOP = "stop"
 """The file that ends the processes."""
 ANN = Caller("ann", "planner")
@@ -35,7 +36,7 @@ def asked(service: EmbeddedService, operation: str, key: str, **given: Any) -> A
 
 
 def write(folder: str, chat: str, number: int) -> None:
-    """Append to one conversation, fork it, and delete trees, until the file STOP is there."""
+    """Append, fork, move a name and delete trees, until the file STOP is there."""
     with EmbeddedService.open(Path(folder)) as service:
         at = 0
         while not Path(folder, STOP).exists():
@@ -48,6 +49,8 @@ def write(folder: str, chat: str, number: int) -> None:
                 fork = asked(service, "forkConversation", key, conversationId=chat, atEntryId=made["id"])
                 done(service, "appendEntry", {"conversationId": fork["id"], **entry(f"of {text}")})
                 say(fork=fork["id"])
+                moved = asked(service, "setName", f"name {text}", name=NAME, conversationId=fork["id"])
+                say(revision=moved["revision"])
             if at % 5 == 0:
                 gone = done(service, "createConversation", {"title": "soon gone"})["id"]
                 done(service, "deleteConversation", {"conversationId": gone})
@@ -91,6 +94,10 @@ def test_what_eight_processes_have_acknowledged_is_there_once_and_in_order(tmp_p
     check(tmp_path)
 
     with EmbeddedService.open(tmp_path) as service:
+        name = json.loads(service.call("lookUpName", {"name": NAME}, ANN).text)
+        revisions = [one["revision"] for said in answers for one in said if "revision" in one]
+        assert len(set(revisions)) == len(revisions), "two moves were one"
+        assert len(revisions) <= name["revision"] - min(revisions) + 1 <= len(revisions) + KILLED
         shown = entries_of(service, chat)
         texts = list(shown.values())
         assert len(set(texts)) == len(texts), "an entry is there twice"

@@ -1,9 +1,12 @@
 """Writes to a folder until it is killed: `python -m tests.embedded.writer FOLDER START`.
 
-Prints a line of JSON for each answered request.
+Prints a line of JSON for each answered request, and for each that a signal interrupts.
 """
 
+import itertools
 import json
+import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -13,7 +16,6 @@ from forklore.domain.model import Caller
 from forklore.embedded.service import EmbeddedService
 
 ANN = Caller("ann", "planner")
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def entry(text: str) -> dict[str, Any]:
@@ -21,9 +23,8 @@ def entry(text: str) -> dict[str, Any]:
 
 
 def say(**line: Any) -> None:
-    with _ONE_AT_A_TIME:
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+    """Print a line whole, whatever signal comes."""
+    os.write(sys.stdout.fileno(), (json.dumps(line) + "\n").encode())
 
 
 def done(service: EmbeddedService, operation: str, given: dict[str, Any]) -> Any:
@@ -32,11 +33,11 @@ def done(service: EmbeddedService, operation: str, given: dict[str, Any]) -> Any
     return json.loads(answer.text) if answer.text else None
 
 
-def write(service: EmbeddedService, start: int) -> None:
-    """Append large entries to a conversation, fork it, and delete other conversations."""
-    chat = done(service, "createConversation", {"title": f"from {start}"})["id"]
+def write(service: EmbeddedService, numbers: "itertools.count[int]") -> None:
+    """Append large entries to a conversation, fork it, and delete other conversations, for ever."""
+    chat = done(service, "createConversation", {"title": "kept"})["id"]
     say(made=chat)
-    for number in range(start, start + 10_000):
+    for number in numbers:
         made = done(service, "appendEntry", {"conversationId": chat, **entry(f"{number} " + "x" * 9_000)})
         say(conversation=chat, entry=made["id"], number=number)
         if number % 3 == 0:
@@ -48,15 +49,32 @@ def write(service: EmbeddedService, start: int) -> None:
             say(deleted=gone)
 
 
+class Interrupted:
+    """Raises KeyboardInterrupt for SIGINT, at most once while `is_wanted`."""
+
+    def __init__(self) -> None:
+        self.is_wanted = False
+        signal.signal(signal.SIGINT, self)
+
+    def __call__(self, *_: object) -> None:
+        if self.is_wanted:
+            self.is_wanted = False
+            raise KeyboardInterrupt
+
+
 def main() -> None:
+    """Write in two threads. What a signal interrupts in the main thread is given up."""
     folder, start = sys.argv[1:]
     service = EmbeddedService.open(Path(folder))
-    threads = [threading.Thread(target=write, args=[service, int(start) + at]) for at in (0, 100_000)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    raise SystemExit("a writer must be killed")
+    first = itertools.count(int(start))
+    threading.Thread(target=write, args=[service, itertools.count(int(start) + 500_000)], daemon=True).start()
+    interrupted = Interrupted()
+    while True:
+        try:
+            interrupted.is_wanted = True
+            write(service, first)
+        except KeyboardInterrupt:
+            say(interrupted=1)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,20 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from forklore import Forklore
+from forklore.aws.wiring import Given
+from forklore.storage import schema
 from tests.aws.direct import Direct
-from tools.harness.gateway import table_in_memory
+from tools.deployment.template import read_template
+from tools.harness.functions import TEMPLATE
+from tools.harness.gateway import given, table_in_memory
 from tools.harness.local_server import ROOT, environment, local_server
 
 FOLDER = ROOT / "examples"
@@ -27,8 +35,8 @@ if url := environ.get("FORKLORE_URL"):  # a server, or a deployed stage
 else:  # the service itself, in this process; it forgets everything at the end
     fl = Forklore.local(user="ann", client="planner")
 """
-ON_AWS = "on_lambda"
-RUNS = [(name,) for name in EXAMPLES if name != ON_AWS] + [("async_client", "trio")]
+ON_AWS, ON_MOTO = "on_lambda", "on_moto"
+RUNS = [(name,) for name in EXAMPLES if name not in (ON_AWS, ON_MOTO)] + [("async_client", "trio")]
 IN_PROCESS = 'from forklore import Forklore, text_of\n\nfl = Forklore.local(user="ann", client="planner")\n'
 RUN_S = 60
 
@@ -70,8 +78,8 @@ def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_examples_connect_alike() -> None:
-    """All but the one with `await`, whose clients have other names, and the one on Lambda."""
-    assert {name for name in EXAMPLES if CONNECT not in text_of(name)} == {"async_client", ON_AWS}
+    """All but the one with `await`, whose clients have other names, and those that invoke."""
+    assert {name for name in EXAMPLES if CONNECT not in text_of(name)} == {"async_client", ON_AWS, ON_MOTO}
 
 
 def test_the_readme_begins_with_the_first_steps() -> None:
@@ -135,3 +143,24 @@ def test_the_example_on_lambda_prints_what_stands_beside_it(
         runpy.run_path(str(FOLDER / "on_lambda.py"), run_name="__main__")
 
     assert capsys.readouterr().out == expected(ON_AWS)
+
+
+def test_the_example_on_moto_prints_what_stands_beside_it() -> None:
+    assert printed(ON_MOTO) == expected(ON_MOTO)
+
+
+@pytest.mark.parametrize("name", ["edit_and_resend", "merge_with_summary", "names", "search"])
+def test_the_functions_on_moto_answer_as_the_store_in_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    template = read_template(TEMPLATE)
+    for variable, value in {"FORKLORE_TABLE": "forklore", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(variable, value)
+    with mock_aws(), given(Given()):
+        boto3.client("dynamodb").create_table(TableName="forklore", **schema.TABLE)
+        client = InvokedHere(Direct(template))
+        invoked = partial(Forklore.on_lambda, "AgentFunction", boto_client=client)
+        monkeypatch.setattr(Forklore, "local", invoked)
+        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+
+    assert capsys.readouterr().out == expected(name)

@@ -1,5 +1,5 @@
-"""Fixtures: a table on DynamoDB Local."""
+"""Fixtures: a table of its own for each test, on the engine or on DynamoDB Local."""
 
-from tests.reliability.conftest import endpoint, measure, store
+from tests.reliability.conftest import endpoint, environment, measure, served_store, store
 
-__all__ = ["endpoint", "measure", "store"]
+__all__ = ["endpoint", "environment", "measure", "served_store", "store"]

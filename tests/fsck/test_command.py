@@ -55,19 +55,19 @@ def check(source: Source, store: Store, *, segments: int = 2) -> Report:
     return run(source, store.name, segments=segments, is_quiet=True, sleep=lambda _seconds: None)
 
 
-def test_the_report_of_an_intact_table_has_no_findings(store: Store, tmp_path: Path) -> None:
-    world.build(store)
+def test_the_report_of_an_intact_table_has_no_findings(served_store: Store, tmp_path: Path) -> None:
+    world.build(served_store)
     report = tmp_path / "report.json"
 
-    ran = fsck(*at(store), "--report", str(report), "--segments", "3")
+    ran = fsck(*at(served_store), "--report", str(report), "--segments", "3")
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith(f"{store.name}: {len(store.contents()):,} items, 13 trees, ")
+    assert ran.stdout.startswith(f"{served_store.name}: {len(served_store.contents()):,} items, 13 trees, ")
     assert "work in progress: 8, the oldest for " in ran.stdout
     assert ran.stdout.endswith("\nintact\n")
     told = json.loads(report.read_text())
     assert (told["verdict"], told["findings"], told["unsettled"]) == ("intact", [], [])
-    assert told["items"] == len(store.contents())
+    assert told["items"] == len(served_store.contents())
     assert told["readUnits"] > 0
     assert told["startedAt"] <= told["finishedAt"]
     assert {"kind": "delete", "groupId": DYING} in [
@@ -75,13 +75,13 @@ def test_the_report_of_an_intact_table_has_no_findings(store: Store, tmp_path: P
     ]
 
 
-def test_findings_are_reported_without_content(store: Store) -> None:
-    process = Process(store)
+def test_findings_are_reported_without_content(served_store: Store) -> None:
+    process = Process(served_store)
     say(process, ROOT, "a secret")
-    store.delete(keys.pointer(ROOT))
-    store.put(items.key_of(keys.Key("NOTE", "NOTE")))
+    served_store.delete(keys.pointer(ROOT))
+    served_store.put(items.key_of(keys.Key("NOTE", "NOTE")))
 
-    ran = fsck(*at(store), "--report", "-")
+    ran = fsck(*at(served_store), "--report", "-")
 
     assert (ran.returncode, ran.stderr) == (1, "")
     assert json.loads(ran.stdout)["findings"] == [
@@ -101,12 +101,12 @@ def test_findings_are_reported_without_content(store: Store) -> None:
         },
     ]
     assert "secret" not in ran.stdout
-    assert "missing_ptr × 1" in fsck(*at(store)).stdout
+    assert "missing_ptr × 1" in fsck(*at(served_store)).stdout
 
 
-def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path) -> None:
-    endpoint = ["--endpoint", store.endpoint or ""]
-    store.client.create_table(
+def test_the_reason_for_a_failed_check_is_one_line(served_store: Store, tmp_path: Path) -> None:
+    endpoint = ["--endpoint", served_store.endpoint or ""]
+    served_store.client.create_table(
         TableName="other-table",
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
@@ -116,9 +116,9 @@ def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path)
         tried = [
             fsck("--table", "no-such-table", *endpoint),
             fsck("--table", "other-table", *endpoint),
-            fsck(*at(store), "--report", str(tmp_path / "no" / "folder")),
+            fsck(*at(served_store), "--report", str(tmp_path / "no" / "folder")),
             fsck(
-                *at(store),
+                *at(served_store),
                 AWS_ACCESS_KEY_ID="",
                 AWS_SECRET_ACCESS_KEY="",
                 AWS_SHARED_CREDENTIALS_FILE=os.devnull,
@@ -130,7 +130,7 @@ def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path)
             fsck("--table", "t", "--segments", "0"),
         ]
     finally:
-        store.client.delete_table(TableName="other-table")
+        served_store.client.delete_table(TableName="other-table")
 
     assert [ran.returncode for ran in tried] == [2] * len(tried), tried
     assert [ran.stdout for ran in tried] == [""] * len(tried)
@@ -152,13 +152,13 @@ def test_the_reason_for_a_failed_check_is_one_line(store: Store, tmp_path: Path)
     assert "Traceback" not in "".join(ran.stderr for ran in tried)
 
 
-def test_nothing_is_written(store: Store) -> None:
-    world.build(store)
-    store.delete(keys.pointer(FORK))
-    source, used = watched(store)
+def test_nothing_is_written(served_store: Store) -> None:
+    world.build(served_store)
+    served_store.delete(keys.pointer(FORK))
+    source, used = watched(served_store)
 
-    with store.unchanged():
-        report = check(source, store)
+    with served_store.unchanged():
+        report = check(source, served_store)
 
     assert [finding.kind for finding in report.findings] == ["missing_ptr"]
     assert set(used) == READS
@@ -176,26 +176,26 @@ def in_the_middle(store: Store, operation: str, act: Callable[[], object], *, ti
     return Source(Connection(client, store.name, Clock(), sleep=lambda _s: None))
 
 
-def test_a_scan_in_the_middle_of_a_write_finds_nothing_at_the_second_look(store: Store) -> None:
+def test_a_scan_in_the_middle_of_a_write_finds_nothing_at_the_second_look(served_store: Store) -> None:
     """The scan misses a pointer that is written just after it. This is no damage."""
-    process = Process(store)
+    process = Process(served_store)
     say(process, ROOT, "before the scan")
-    pointer = store.item(keys.pointer(ROOT))
-    store.delete(keys.pointer(ROOT))
-    source = in_the_middle(store, "Scan", lambda: store.put(pointer), times=1)
+    pointer = served_store.item(keys.pointer(ROOT))
+    served_store.delete(keys.pointer(ROOT))
+    source = in_the_middle(served_store, "Scan", lambda: served_store.put(pointer), times=1)
 
-    report = check(source, store, segments=1)  # else the other segment may be read after the write
+    report = check(source, served_store, segments=1)  # else the other segment may be read after the write
 
     assert (report.suspects, report.verdict) == (1, "intact")
 
 
-def test_a_tree_that_is_written_to_during_every_look_is_unsettled(store: Store) -> None:
-    say(Process(store), ROOT, "x")
-    store.delete(keys.pointer(ROOT))
-    [suspect] = check(watched(store)[0], store).findings
-    moving = in_the_middle(store, "BatchGetItem", lambda: move_head(store), times=1_000)
+def test_a_tree_that_is_written_to_during_every_look_is_unsettled(served_store: Store) -> None:
+    say(Process(served_store), ROOT, "x")
+    served_store.delete(keys.pointer(ROOT))
+    [suspect] = check(watched(served_store)[0], served_store).findings
+    moving = in_the_middle(served_store, "BatchGetItem", lambda: move_head(served_store), times=1_000)
 
-    report = check(moving, store)
+    report = check(moving, served_store)
 
     assert (report.findings, [one.kind for one in report.unsettled]) == ([], [suspect.kind])
     assert report.verdict == "unknown"

@@ -25,29 +25,30 @@ def test_the_dry_run_lists_what_the_retention_would_delete_and_changes_nothing(s
     assert sum(steps) == 1, "the newer one is not even looked at"
 
 
-def test_the_command_prints_a_table_or_lines_of_json(store: Store) -> None:
-    say(store.process(clock=WrongClock(-(DAYS + 1) * DAY_S * 1000)), ROOT, "old")
-    run, here = Forklore(), f"--endpoint {store.endpoint} --region us-east-1"
+def test_the_command_prints_a_table_or_lines_of_json(served_store: Store) -> None:
+    say(served_store.process(clock=WrongClock(-(DAYS + 1) * DAY_S * 1000)), ROOT, "old")
+    run, here = Forklore(), f"--endpoint {served_store.endpoint} --region us-east-1"
 
-    shown = run(f"retention --table {store.name} --days {DAYS} {here}")
-    told = run(f"retention --table {store.name} --days {DAYS} {here} --json")
+    shown = run(f"retention --table {served_store.name} --days {DAYS} {here}")
+    told = run(f"retention --table {served_store.name} --days {DAYS} {here} --json")
 
     assert (shown.code, told.code) == (0, 0), (shown.err, told.err)
     assert ROOT in shown.out
     assert f'"conversationId":"{ROOT}"' in told.out.replace(" ", "")
-    assert run(f"retention --table {store.name} --days 0").code == USAGE
+    assert run(f"retention --table {served_store.name} --days 0").code == USAGE
     assert run(f"retention --table none --days 9 {here}").code == USAGE
 
 
-def test_a_damaged_tree_does_not_hide_the_others(store: Store) -> None:
+def test_a_damaged_tree_does_not_hide_the_others(served_store: Store) -> None:
     days = WrongClock(-(DAYS + 1) * DAY_S * 1000)
-    say(store.process(clock=days), ROOT, "damaged")
-    say(store.process(clock=days), OTHER, "old")
-    head = store.contents()[keys.head(ROOT, ROOT)]
-    store.put({name: value for name, value in head.items() if name != "changedAt"})
+    say(served_store.process(clock=days), ROOT, "damaged")
+    say(served_store.process(clock=days), OTHER, "old")
+    head = served_store.contents()[keys.head(ROOT, ROOT)]
+    served_store.put({name: value for name, value in head.items() if name != "changedAt"})
 
     shown = Forklore()(
-        f"retention --table {store.name} --days {DAYS} --endpoint {store.endpoint} --region us-east-1"
+        f"retention --table {served_store.name} --days {DAYS}"
+        f" --endpoint {served_store.endpoint} --region us-east-1"
     )
 
     assert shown.code == USAGE

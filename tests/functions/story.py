@@ -4,69 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tools.harness.gateway import PROJECT, Answer
+from forklore.local.examples import requests
+from tools.harness.gateway import Answer
+from tools.harness.sample_events import sample_event
 
-EVENTS = PROJECT / "events"
-
-STORY = {
-    "checkHealth": 200,
-    "createConversation": 201,
-    "appendEntry": 201,
-    "listEntries": 200,
-    "updateConversation": 200,
-    "forkConversation": 201,
-    "getEntry": 200,
-    "compareConversations": 200,
-    "listAncestors": 200,
-    "listForks": 200,
-    "getConversation": 200,
-    "listConversations": 200,
-    "searchConversations": 200,
-    "promoteConversation": 204,
-    "syncContext": 200,
-    "lookUpEntry": 200,
-    "setName": 200,
-    "listNames": 200,
-    "lookUpName": 200,
-    "appendEntryByName": 201,
-    "listEntriesByName": 200,
-    "listChildren": 200,
-    "mergeConversation": 201,
-    "copyConversation": 201,
-    "shareConversation": 201,
-    "updateMembership": 200,
-    "updateMembershipByPath": 200,
-    "listMemberships": 200,
-    "adminListConversations": 200,
-    "adminSearchConversations": 200,
-    "adminGetConversation": 200,
-    "adminListEntries": 200,
-    "adminGetEntry": 200,
-    "adminCompareConversations": 200,
-    "adminListAncestors": 200,
-    "adminListMemberships": 200,
-    "adminListForks": 200,
-    "adminListChildren": 200,
-    "adminLookUpEntry": 200,
-    "adminListNames": 200,
-    "adminLookUpName": 200,
-    "deleteName": 204,
-    "adminDeleteName": 204,
-    "adminEraseUser": 202,
-    "adminGetErasure": 200,
-    "adminDeleteConversation": 204,
-    "requestTransfer": 201,
-    "listTransfers": 200,
-    "getTransfer": 200,
-    "deleteTransfer": 204,
-    "acceptTransfer": 204,
-    "removeMembership": 204,
-    "removeMembershipByPath": 204,
-    "deleteConversation": 204,
-}
-"""The sample events in the order in which they can be sent, each with its expected status."""
-
-
+STORY = tuple(requests())
+"""The operations in the order in which their sample events can be sent."""
 JOBS = ("deleteGroup", "sweep", "publish")
 """The sample events that are no requests: batches of the queue and the stream, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
@@ -87,12 +30,6 @@ SAMPLE_ENTRY = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
 """The id of the entry in the sample events. The story replaces it with the real one."""
 
 
-def read_event(name: str) -> dict[str, Any]:
-    """Return the sample event of an operation."""
-    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
-    return event
-
-
 def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], Any]) -> dict[str, Answer]:
     """Send the sample events in the order of STORY; return the answers by operation.
 
@@ -102,28 +39,28 @@ def tell(deliver: Callable[[dict[str, Any]], Answer], invoke: Callable[[Any], An
     transfer, entry, erasure = SAMPLE_TRANSFER, SAMPLE_ENTRY, SAMPLE_ERASURE
     for name in STORY:
         if name in ("requestTransfer", "acceptTransfer"):  # deleteTransfer has cancelled the first transfer
-            answers["requestTransfer"] = deliver(read_event("requestTransfer"))
+            answers["requestTransfer"] = deliver(sample_event("requestTransfer"))
             transfer = answers["requestTransfer"].json["id"]
         if name == "mergeConversation":  # the fork has no entry of its own yet
-            to_fork = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            to_fork = sample_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
             to_fork["input"] |= {"conversationId": SAMPLE_FORK, "idempotencyKey": "to the fork"}
             assert invoke(to_fork)["status"] == 201
         if name == "adminDeleteConversation":  # delete another conversation: the story still needs this one
-            to_another = read_event("agentAppendEntry")
+            to_another = sample_event("agentAppendEntry")
             to_another["input"] |= {"conversationId": SAMPLE_OTHER, "idempotencyKey": "another"}
             assert invoke(to_another)["status"] == 201
         if name == "lookUpEntry":
-            keyed = read_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
+            keyed = sample_event("agentAppendEntry") | {"caller": {"userId": "alice"}}
             keyed["input"] |= {"conversationId": SAMPLE, "key": "msg-17", "idempotencyKey": "keyed"}
             assert invoke(keyed)["status"] == 201
         if name == "adminDeleteName":  # deleteName has already deleted this name
-            deliver(read_event("setName"))
+            deliver(sample_event("setName"))
         if name == "removeMembershipByPath":  # removeMembership has already removed this member
             again = {"conversationId": SAMPLE, "userId": "alice", "accessLevel": "reader"}
             share = {"operation": "shareConversation", "caller": {"userId": "bob"}, "input": again}
             assert invoke(share)["status"] == 201
         if name != "requestTransfer":
-            told = json.dumps(read_event(name)).replace(SAMPLE_TRANSFER, transfer)
+            told = json.dumps(sample_event(name)).replace(SAMPLE_TRANSFER, transfer)
             told = told.replace(SAMPLE_ERASURE, erasure)
             answers[name] = deliver(json.loads(told.replace(SAMPLE_ENTRY, entry)))
         if name == "appendEntry":

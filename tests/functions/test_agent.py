@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from tests.aws.direct import AGENT, Direct
-from tests.functions.story import DIRECT, read_event
+from tests.functions.story import DIRECT
 from tools.deployment.loading import load
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway
+from tools.harness.sample_events import sample_event
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def direct(gateway: Gateway) -> Direct:
 
 @pytest.mark.parametrize("name", DIRECT)
 def test_a_sample_event_appends_an_entry_once(direct: Direct, name: str) -> None:
-    event = read_event(name)
+    event = sample_event(name)
     request = event.get("detail", event)
     first, again = direct.send(event), direct.send(event)
 

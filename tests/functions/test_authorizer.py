@@ -9,8 +9,9 @@ import pytest
 from forklore.credentials.authorizer import open_authorizer
 from forklore.local.token import AUDIENCE, ISSUER, main
 from functions.authorizer.app import handler
-from tests.functions.story import AUTHORIZER, read_event
+from tests.functions.story import AUTHORIZER
 from tools.harness.gateway import PROJECT
+from tools.harness.sample_events import sample_event
 
 PACKAGE = PROJECT / "functions" / "authorizer"
 
@@ -34,7 +35,7 @@ def token(
 
 @pytest.fixture
 def event() -> dict[str, Any]:
-    return read_event(AUTHORIZER)
+    return sample_event(AUTHORIZER)
 
 
 @pytest.mark.usefixtures("token")

@@ -19,11 +19,11 @@ from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_
 from forklore.storage import items, parts
 from forklore.storage.clock import system_ms
 from forklore.usecases import retention, transfers
-from tests.functions.story import read_event
 from tests.support.lines import Lines, faults, metrics_of
 from tests.support.samples import drawn
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway
+from tools.harness.sample_events import sample_event
 
 TEMPLATE = read_template(PROJECT / "template.yaml")
 SAMPLE = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
@@ -62,7 +62,7 @@ WORKER, SWEEP = function("DeleteGroupFunction"), function("SweepFunction")
 
 def batch(*bodies: str) -> dict[str, Any]:
     """Return the sample event with these messages. The id of a message is its position."""
-    [record] = read_event("deleteGroup")["Records"]
+    [record] = sample_event("deleteGroup")["Records"]
     return {"Records": [record | {"messageId": str(at), "body": body} for at, body in enumerate(bodies)]}
 
 
@@ -97,10 +97,10 @@ def is_left(group_id: str) -> bool:
 
 
 def test_the_sample_message_does_not_fail(gateway: Gateway) -> None:
-    [record] = read_event("deleteGroup")["Records"]
+    [record] = sample_event("deleteGroup")["Records"]
 
     assert json.loads(record["body"]) == {"groupId": SAMPLE}
-    assert work(read_event("deleteGroup")) == {"batchItemFailures": []}
+    assert work(sample_event("deleteGroup")) == {"batchItemFailures": []}
 
 
 def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
@@ -169,10 +169,10 @@ def test_a_sweep_writes_a_line_with_the_number_of_open_jobs_also_when_it_is_zero
 ) -> None:
     table = open_table()
     forget_jobs()
-    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     began = ids.timestamp(system_ms() - 7_200_000)
     table.commit([parts.job.put(JobKind.DELETION, str(uuid.uuid4()), at=began)])
-    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     none, one = lines.named("sweep")
 
     assert (metrics_of(none)["JobsOpen"], metrics_of(none)["OldestJob"]) == ((0, STACK), (0, STACK))
@@ -190,7 +190,7 @@ def test_a_sweep_that_fails_is_counted_as_an_error_and_not_as_a_sweep(
 ) -> None:
     monkeypatch.setattr(type(open_table()), "query", lambda *_, **__: 1 / 0)
     with pytest.raises(HandlerError) as caught:
-        invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+        invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
 
     assert [(line["message"], line["job"], line["type"]) for line in lines.all] == [
         ("failed", "sweep", "ZeroDivisionError")
@@ -207,7 +207,7 @@ def test_a_bad_job_is_logged_and_counted_and_the_sweep_continues(
     bad = parts.job.put(JobKind.DELETION, "00000000-0000-4000-8000-000000000000", at="secret")
     table.commit([bad, parts.job.put(JobKind.DELETION, good, at=ids.timestamp(0))])
 
-    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     failed, swept = lines.all
 
     assert (failed["message"], failed["job"], failed["type"]) == ("failed", "sweep", "ValueError")
@@ -228,7 +228,7 @@ def test_the_line_about_the_jobs_is_written_though_the_retention_fails(
     monkeypatch.setenv("FORKLORE_RETENTION_DAYS", "30")
     monkeypatch.setattr(retention, "delete_unused", mock.Mock(side_effect=error))
 
-    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
 
     assert [line["message"] for line in lines.all] == logged
     assert metrics_of(lines.named("sweep")[0]).keys() >= {"JobsOpen", "OldestJob"}
@@ -261,7 +261,7 @@ def test_a_wrong_setting_fails_the_function_and_says_what_to_set(
 ) -> None:
     monkeypatch.delenv("FORKLORE_TABLE")
     with pytest.raises(HandlerError) as caught:
-        invoke(function, load_handler(function), read_event(event))
+        invoke(function, load_handler(function), sample_event(event))
 
     assert "set FORKLORE_TABLE" in str(caught.value.__cause__)
 
@@ -292,7 +292,7 @@ def no_queue_afterwards() -> Any:
 def test_the_sweep_announces_jobs_without_a_message(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     url = announced(monkeypatch)
 
-    assert invoke(SWEEP, load_handler(SWEEP), read_event("sweep")) is None
+    assert invoke(SWEEP, load_handler(SWEEP), sample_event("sweep")) is None
 
     assert set(dead) <= set(received(url))
 
@@ -304,7 +304,7 @@ def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
     table, url = open_table(), announced(monkeypatch)
     table.commit([parts.job.put(JobKind.TRANSFER, made, at=ids.timestamp(0))])
 
-    invoke(SWEEP, load_handler(SWEEP), read_event("sweep"))
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     assert made in received(url)
     assert work(batch(json.dumps({"groupId": made, "kind": "transfer"}))) == {"batchItemFailures": []}
 

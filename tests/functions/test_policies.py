@@ -25,8 +25,8 @@ from tests.aws.direct import Direct
 from tests.deployment.document import read_document, statements_by_function
 from tests.events.buses import Heard
 from tests.events.recording import record_of
-from tests.functions.story import read_event
 from tools.harness.gateway import Gateway, table_in_memory
+from tools.harness.sample_events import sample_event
 
 VERBS = {
     "Put": "PutItem",
@@ -151,12 +151,12 @@ class Service:
 
     def work_off(self) -> None:
         """Run the sweep and the worker until no job is left."""
-        [record] = read_event("deleteGroup")["Records"]
+        [record] = sample_event("deleteGroup")["Records"]
         # A creation ends while the sweep runs: the sweep finds its job, but no tree in the making.
         ended = parts.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
         for _ in range(ROUNDS):
-            self._run(SWEEP, read_event("sweep"))
+            self._run(SWEEP, sample_event("sweep"))
             jobs = [
                 row
                 for kind in ("delete", "transfer", "prune", "erase")

@@ -10,10 +10,11 @@ from forklore.events.event import Content
 from forklore.local.invocation import HandlerError, invoke, load_handler
 from tests.events.buses import Heard
 from tests.events.delivery import filters, fits
-from tests.functions.story import SAMPLE, SAMPLE_ENTRY, read_event
+from tests.functions.story import SAMPLE, SAMPLE_ENTRY
 from tests.support.lines import Lines, metrics_of
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, table_in_memory
+from tools.harness.sample_events import sample_event
 
 [PUBLISH] = [
     one for one in read_template(PROJECT / "template.yaml").functions if one.name == "PublishFunction"
@@ -36,7 +37,7 @@ def publish(event: dict[str, Any]) -> Any:
 
 
 def test_the_sample_event_is_published(heard: Heard, lines: Lines) -> None:
-    assert publish(read_event("publish")) == {"batchItemFailures": []}
+    assert publish(sample_event("publish")) == {"batchItemFailures": []}
 
     [event] = heard.events()
     detail = event["detail"]
@@ -49,7 +50,7 @@ def test_the_sample_event_is_published(heard: Heard, lines: Lines) -> None:
 
 
 def test_the_sample_event_passes_the_filter_of_the_template() -> None:
-    for record in read_event("publish")["Records"]:
+    for record in sample_event("publish")["Records"]:
         assert any(fits(pattern, record) for pattern in filters())
 
 
@@ -58,7 +59,7 @@ def test_content_is_published_if_the_deployment_says_so(
 ) -> None:
     monkeypatch.setenv("FORKLORE_EVENT_CONTENT", "history")
 
-    publish(read_event("publish"))
+    publish(sample_event("publish"))
 
     [event] = heard.events()
     assert event["detail"]["entries"][0]["content"] == [{"role": "USER", "text": "hi"}]
@@ -66,7 +67,7 @@ def test_content_is_published_if_the_deployment_says_so(
 
 @pytest.mark.failure("poison-record", "leaking-log")
 def test_what_cannot_be_told_is_parked_and_logged_without_content(heard: Heard, lines: Lines) -> None:
-    event = read_event("publish")
+    event = sample_event("publish")
     image = event["Records"][1]["dynamodb"]["NewImage"]
     del image["changedAt"]
     image["preview"] = {"S": "a secret"}
@@ -82,7 +83,7 @@ def test_what_cannot_be_told_is_parked_and_logged_without_content(heard: Heard, 
 
 
 def test_lambda_is_told_where_to_go_on(heard: Heard) -> None:
-    event = read_event("publish")
+    event = sample_event("publish")
     event["Records"][0]["dynamodb"] = {"SequenceNumber": "42"}
     heard.lose_parking()
 
@@ -96,7 +97,7 @@ def test_a_wrong_setting_fails_the_batch_so_that_it_comes_again(
     monkeypatch.setenv(name, "all" if name.endswith("CONTENT") else "")
 
     with pytest.raises(HandlerError) as raised:
-        publish(read_event("publish"))
+        publish(sample_event("publish"))
     assert isinstance(raised.value.__cause__, RuntimeError)
     assert name in str(raised.value.__cause__)
 

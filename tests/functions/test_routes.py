@@ -6,9 +6,9 @@ import pytest
 
 from forklore.api import operations
 from forklore.local.deployment import Function
-from tests.functions.story import read_event
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway
+from tools.harness.sample_events import sample_event
 
 FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
 DEFAULT = "$default"
@@ -34,7 +34,7 @@ def test_no_two_operations_share_a_name_or_a_route() -> None:
 def test_a_function_serves_the_routes_that_the_template_gives_it_and_no_others(
     gateway: Gateway, told: dict[str, Answer], function: Function, key: str
 ) -> None:
-    again = gateway.invoke(function, read_event(BY_ROUTE[key].name))
+    again = gateway.invoke(function, sample_event(BY_ROUTE[key].name))
     refused = again.status == 404 and again.json["details"]["message"].startswith("no such route")
 
     assert refused == (key not in keys_of(function)), again.text

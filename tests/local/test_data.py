@@ -62,6 +62,16 @@ def test_data_outlives_the_server(keep: Callable[..., Running], tmp_path: Path) 
     assert title(keep()) == "kept"
 
 
+def test_the_lines_say_what_a_request_costs_on_aws(keep: Callable[..., Running]) -> None:
+    first = keep("--verbose")
+    create(first)
+    _, errors = first.stop()
+    line = json.loads(errors.splitlines()[0])
+
+    told = {name: line[name] for name in ("operation", "DynamoDBCalls", "ReadUnits", "WriteUnits")}
+    assert told == {"operation": "createConversation", "DynamoDBCalls": 2, "ReadUnits": 1, "WriteUnits": 16}
+
+
 def test_data_outlives_a_server_that_is_killed(keep: Callable[..., Running]) -> None:
     first = keep()
     create(first)

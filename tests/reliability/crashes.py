@@ -9,7 +9,7 @@ from forklore.storage.connection import ATTEMPTS_MAX, CONFLICTS_MAX
 from tests.reliability.comparing import seen
 from tests.reliability.faults import READS, WRITE, Call, Choose, Fault, Killed, at, lasting
 from tests.reliability.intact import assert_intact
-from tests.reliability.service import Process
+from tests.reliability.service import Endpoint, Process
 from tests.reliability.violation import hold
 from tests.reliability.world import ABANDONED_SECONDS, KEY, Operation, World, settle
 from tests.support.tables import Store
@@ -55,7 +55,7 @@ class Crashes:
 
     operation: Operation
     world: World
-    endpoint: str
+    endpoint: Endpoint
 
     @cached_property
     def faultless(self) -> Outcome:

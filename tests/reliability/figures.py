@@ -1,4 +1,4 @@
-"""How much work each check does: little for every change, much at the gate, in many parts."""
+"""How much work each check does: little for every change, much at the gate."""
 
 import os
 import secrets
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-FIGURES, SEED, PART = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED", "FORKLORE_PART"
+FIGURES, SEED = "FORKLORE_FIGURES", "FORKLORE_TEST_SEED"
 COUNT = "count "
 SIZES = ("ci", "gate")
 TRIED_IN_CI = 1 / 5
@@ -21,33 +21,24 @@ Item = TypeVar("Item")
 class Measure:
     """How much work a check must do, and how much it has done.
 
-    name: the check's name. whole_seed: the seed of all parts together. part: the number of this
-    run, from 1; each part has its own seed. None: the check has only one part. counts: what was
-    done.
+    name: the test's name. counts: what was done.
     """
 
     name: str
     size: str
-    whole_seed: int
-    part: int | None = None
+    seed: int
     counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, name: str) -> "Measure":
-        """Return a test's measure, read from FORKLORE_FIGURES, _TEST_SEED and _PART (such as 3)."""
+        """Return a test's measure, read from FORKLORE_FIGURES and FORKLORE_TEST_SEED."""
         size = os.environ.get(FIGURES) or SIZES[0]
         assert size in SIZES, f"{FIGURES} is one of {SIZES}"
-        part = os.environ.get(PART)
-        return cls(name, size, int(os.environ.get(SEED) or secrets.randbits(32)), int(part) if part else None)
-
-    @property
-    def seed(self) -> int:
-        """The seed of this part."""
-        return Random(f"{self.whole_seed} {self.part}").getrandbits(32) if self.part else self.whole_seed
+        return cls(name, size, int(os.environ.get(SEED) or secrets.randbits(32)))
 
     @property
     def random(self) -> Random:
-        """A new random generator with the seed of this part."""
+        """A new random generator with this seed."""
         return Random(self.seed)
 
     def goal(self, *, ci: int, gate: int) -> int:
@@ -74,13 +65,17 @@ class Measure:
 
     @property
     def properties(self) -> dict[str, object]:
-        """The values that the gate keeps."""
-        return {"seed": self.whole_seed, **{f"{COUNT}{what}": number for what, number in self.counts.items()}}
+        """What the report of pytest keeps."""
+        return {"seed": self.seed, **{f"{COUNT}{what}": number for what, number in self.counts.items()}}
 
     def __str__(self) -> str:
         done = ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in self.counts.items())
-        part = f" {PART}={self.part}" if self.part else ""
-        return f"{self.name}: {SEED}={self.whole_seed} {FIGURES}={self.size}{part}: {done}"
+        return f"{self.name}: {SEED}={self.seed} {FIGURES}={self.size}: {done}"
+
+
+def is_gate() -> bool:
+    """Tell whether this run does the full work."""
+    return Measure.of("").size == "gate"
 
 
 def skip_unless_tried(measure: Measure, *, ci: float = TRIED_IN_CI) -> None:

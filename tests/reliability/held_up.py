@@ -18,7 +18,7 @@ from forklore.usecases.worker import Outcome
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
-from tests.reliability.service import Process
+from tests.reliability.service import Endpoint, Process
 from tests.reliability.violation import hold
 from tests.reliability.world import (
     ABANDONED_SECONDS,
@@ -101,7 +101,7 @@ def first_write(act: Callable[[], object]) -> Choose:
     return choose
 
 
-def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def remove_a_former_owner(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a removed member cannot append, even if a process has cached them as the owner.
 
     Bob, the owner, removes Ann. While his request is delayed, he transfers the tree to her and gets
@@ -130,7 +130,7 @@ def remove_a_former_owner(endpoint: str, rewrite: Rewrite | None = None) -> None
         assert_intact(store, settled=True)
 
 
-def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def go_on_with_a_child(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a child gets its parent's members, although another process copies older ones.
 
     The first process is about to copy the last members. Then one of these is removed, and a second
@@ -160,7 +160,7 @@ def go_on_with_a_child(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store)
 
 
-def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def go_on_with_a_child_about_to_be_given_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a child is not given up if a process continues it after the sweep has read it."""
     with built(crowded, endpoint).copy(endpoint) as store:
         sweeping = Process(
@@ -176,7 +176,7 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: str, rewrite: Rewrite | No
         assert_intact(store, settled=True)
 
 
-def offer_what_is_deleted(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def offer_what_is_deleted(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nothing is written to a tree after its deletion is acknowledged."""
     with built(family, endpoint).copy(endpoint) as store:
         left: dict[Key, Item] = {}
@@ -192,7 +192,7 @@ def offer_what_is_deleted(endpoint: str, rewrite: Rewrite | None = None) -> None
         hold(answer.status == 404 and store.contents() == left, answer)
 
 
-def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def take_over_what_was_begun_anew(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a child has a row in each member's list, whichever process creates it.
 
     A process is about to take over an unfinished creation. Before it writes, the creation is given
@@ -209,7 +209,7 @@ def take_over_what_was_begun_anew(endpoint: str, rewrite: Rewrite | None = None)
         assert_intact(store)
 
 
-def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, erased: int = 0) -> None:
+def clear_up_what_lives_again(endpoint: Endpoint, rewrite: Rewrite | None = None, *, erased: int = 0) -> None:
     """Assert that no worker changes a live child, although the same request created it twice.
 
     The child is given up while a request continues it. One worker is delayed. Another worker clears
@@ -247,7 +247,7 @@ def clear_up_what_lives_again(endpoint: str, rewrite: Rewrite | None = None, *, 
         assert_intact(store)
 
 
-def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def give_a_child_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nothing is left of a child that was given up while a process continued it.
 
     The process is about to copy the last members. Then the sweep gives the child up and the worker
@@ -280,7 +280,7 @@ def give_a_child_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
 
 
-def go_on_with_a_copy(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def go_on_with_a_copy(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a copy has each entry once, although two processes continue it.
 
     One is about to write the last entries. The other takes the copy over, and has read what is
@@ -304,7 +304,7 @@ def go_on_with_a_copy(endpoint: str, rewrite: Rewrite | None = None) -> None:
         assert_intact(store)
 
 
-def give_a_copy_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def give_a_copy_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nothing is left of a copy that was given up while a process continued it.
 
     The process is about to write the last entries. Then the sweep gives the copy up and the worker
@@ -337,7 +337,7 @@ def give_a_copy_up(endpoint: str, rewrite: Rewrite | None = None) -> None:
 def act_late(
     name: str,
     request: Mapping[str, Any],
-    endpoint: str,
+    endpoint: Endpoint,
     rewrite: Rewrite | None = None,
     *,
     by: Caller = BOB,
@@ -372,7 +372,9 @@ def act_late(
         hold(answer.status == 403 and store.contents() == left, answer)
 
 
-def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Rewrite | None = None) -> None:
+def sync_on_a_context_that_shows_late(
+    client: Caller, endpoint: Endpoint, rewrite: Rewrite | None = None
+) -> None:
     """Assert that a sync is decided again if the context that it has read is stale.
 
     A read in the middle of a transaction can show the new HEAD with the old context.
@@ -417,7 +419,7 @@ def sync_on_a_context_that_shows_late(client: Caller, endpoint: str, rewrite: Re
         hold(held == ["a", "b", "rival", "mine"], held)
 
 
-def append_on_an_older_digest(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def append_on_an_older_digest(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a process that knows the new HEAD and the old context stores the right digest."""
     with built(family, endpoint).copy(endpoint) as store:
         process = Process(store, rewrite=rewrite)
@@ -431,7 +433,7 @@ def append_on_an_older_digest(endpoint: str, rewrite: Rewrite | None = None) -> 
         assert_intact(store)
 
 
-def forget_digests_of_a_tree_that_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def forget_digests_of_a_tree_that_is_gone(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that no context comes back if the end of an erasure meets a deletion."""
     with built(dead_family, endpoint).copy(endpoint) as store:
         ending = Process(store, first_write(lambda: run_deletion(ROOT)(Process(store))), rewrite=rewrite)
@@ -440,7 +442,7 @@ def forget_digests_of_a_tree_that_is_gone(endpoint: str, rewrite: Rewrite | None
         hold(not any(key.partition == ROOT for key in store.contents()))
 
 
-def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def delete_a_child_whose_parent_is_gone(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that no item of a tree comes back if one of its children is deleted after it."""
     with built(dead_family, endpoint).copy(endpoint) as store:
         worker = Process(store, rewrite=rewrite)
@@ -450,7 +452,7 @@ def delete_a_child_whose_parent_is_gone(endpoint: str, rewrite: Rewrite | None =
         assert_intact(store)
 
 
-def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def take_one_lease(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that only one of two workers that have both found a job free works on it."""
     with built(dead, endpoint).copy(endpoint) as store:
         mailbox, message = Mailbox(), Message(DEAD, 0)
@@ -468,10 +470,10 @@ def take_one_lease(endpoint: str, rewrite: Rewrite | None = None) -> None:
 def erase_beside(
     act: Callable[[Process], object],
     is_so: Callable[[Process, Store], bool],
-    endpoint: str,
+    endpoint: Endpoint,
     rewrite: Rewrite | None = None,
     *,
-    of: Callable[[str], World] = left,
+    of: Callable[[Endpoint], World] = left,
 ) -> None:
     """Assert that an erasure is whole, whatever is done just before the first write of a worker.
 
@@ -538,7 +540,7 @@ def _has_no_words(_process: Process, store: Store) -> bool:
 
 
 def retain_what_is_used(
-    act: Callable[[Process], object], endpoint: str, rewrite: Rewrite | None = None
+    act: Callable[[Process], object], endpoint: Endpoint, rewrite: Rewrite | None = None
 ) -> None:
     """Assert that a tree stays if somebody uses it just before its tombstone.
 
@@ -560,7 +562,7 @@ def _use(name: str, **given: Any) -> Callable[[Process], object]:
     return do
 
 
-def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def fork_without_room(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that one of two simultaneous forks is refused if there is room for only one.
 
     The forks that fill the tree exist only in its counter.
@@ -580,10 +582,10 @@ def fork_without_room(endpoint: str, rewrite: Rewrite | None = None) -> None:
 
 
 def prune_beside(
-    world: Callable[[str], World],
+    world: Callable[[Endpoint], World],
     pruned: str,
     act: Callable[[Process], object],
-    endpoint: str,
+    endpoint: Endpoint,
     rewrite: Rewrite | None = None,
 ) -> None:
     """Assert that no work on removed branches is lost or invented by what happens beside a pruning.
@@ -620,7 +622,7 @@ def _remove(process: Process, conversation_id: str) -> int:
     return process.ask("deleteConversation", ANN, conversationId=conversation_id, scope="branch").status
 
 
-def remove_the_current_branch_late(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def remove_the_current_branch_late(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that the next current branch is live, although a stale read shows a removed one.
 
     A read in the middle of a removal can show the branch in the list of the tree. DynamoDB Local
@@ -648,7 +650,7 @@ def remove_the_current_branch_late(endpoint: str, rewrite: Rewrite | None = None
         hold(keys.head(ROOT, current) in store.contents(), current)
 
 
-def fork_what_still_shows(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def fork_what_still_shows(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that no fork is made of a removed branch of which a stale read shows all but GROUP.
 
     A BatchGetItem is no snapshot. DynamoDB Local never does this, so the test changes the answer.
@@ -684,7 +686,7 @@ def _is_row_of(key: Key, conversation_id: str) -> bool:
     return key.sort.startswith("TREE#") and key.sort.endswith(conversation_id)
 
 
-def remove_what_was_just_removed(endpoint: str, rewrite: Rewrite | None = None) -> None:
+def remove_what_was_just_removed(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a branch is removed only once, although a torn read shows it as it was before.
 
     GROUP is read after another removal, and HEAD before it.
@@ -706,7 +708,7 @@ def remove_what_was_just_removed(endpoint: str, rewrite: Rewrite | None = None) 
         assert_intact(store)
 
 
-HELD_UP: Mapping[str, Callable[[str, Rewrite | None], None]] = {
+HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "two requests continue a child": go_on_with_a_child,
     "offer a deleted tree": offer_what_is_deleted,

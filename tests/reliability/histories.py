@@ -8,7 +8,7 @@ from random import Random
 from tests.model.asking import Caller
 from tests.model.history import History
 from tests.model.services import InProcess, SeededStore, Worker
-from tests.reliability.service import Process, new_store
+from tests.reliability.service import Endpoint, Process, new_store
 from tests.support.tables import Store, WrongClock
 
 CLOCKS_MS = (300_000, -300_000)
@@ -28,7 +28,7 @@ class World:
 
 
 @contextmanager
-def new_world(endpoint: str | None, random: Random, *, bits: int) -> Iterator[World]:
+def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[World]:
     """Yield an empty world. random: chooses the history. bits: the seed of the service's ids."""
     with new_store(endpoint) as store:
         seeded = SeededStore.of(store, Random(bits))

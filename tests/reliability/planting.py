@@ -21,7 +21,6 @@ from forklore.domain.model import (
 )
 from forklore.domain.tree import Member
 from forklore.storage import items
-from forklore.storage.clients import make_client
 from forklore.storage.connection import Item
 from tests.support.tables import BATCH_ITEMS_MAX, Store
 
@@ -132,7 +131,7 @@ class Planted:
 
 def plant(store: Store, all_of_them: Iterable[Item]) -> int:
     """Put items into the table in batches; return how many."""
-    client, left, count = make_client(store.endpoint), iter(all_of_them), 0
+    client, left, count = store.new_client(), iter(all_of_them), 0
 
     def put(some: list[Item]) -> int:
         requests = [{"PutRequest": {"Item": item}} for item in some]

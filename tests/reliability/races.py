@@ -20,7 +20,7 @@ from tests.reliability.crashes import UNAVAILABLE, nothing
 from tests.reliability.faults import Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import commute, explore
-from tests.reliability.service import Process
+from tests.reliability.service import Endpoint, Process
 from tests.reliability.violation import hold
 from tests.reliability.world import Operation, World, built, settle
 from tests.support.tables import Store
@@ -57,7 +57,7 @@ class Pair:
     is_endless: bool = False
 
     @property
-    def of(self) -> Callable[[str], World]:
+    def of(self) -> Callable[[Endpoint], World]:
         """The function that builds the world of both callers."""
         [of] = {operation.of for operation in (*self.one, *self.other)}
         return of
@@ -73,7 +73,7 @@ class Race:
     """Runs a pair at an endpoint. rewrite: changes the calls that their processes send."""
 
     pair: Pair
-    endpoint: str
+    endpoint: Endpoint
     rewrite: Rewrite | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Processes of the service on a table of DynamoDB Local, with faults between the two."""
+"""Processes of the service on a table, with faults between the two."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,6 +12,9 @@ from forklore.storage.clock import Clock
 from tests.reliability.faults import Choose, Faults, Rewrite
 from tests.support.tables import Store, fresh_store
 from tools.harness import service
+
+Endpoint = str | None
+"""The address of a DynamoDB Local. None: the tables are on the engine of this process."""
 
 
 class InOrder(ThreadPoolExecutor):
@@ -59,7 +62,7 @@ class Process(service.Process):
 
 
 @contextmanager
-def new_store(endpoint: str | None) -> Iterator[Store]:
-    """Yield a new, empty table at an endpoint. None: on the moto of this process."""
+def new_store(endpoint: Endpoint) -> Iterator[Store]:
+    """Yield a new, empty table."""
     with fresh_store(f"forklore-{uuid4()}", endpoint=endpoint) as store:
         yield store

@@ -146,7 +146,7 @@ def final_of(store: Store, roots: Sequence[str]) -> Final:
 
 @pytest.mark.failure("lost-answer", "wrong-clock", "two-appenders")
 def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
-    store: Store, measure: Measure, tmp_path: Path
+    served_store: Store, measure: Measure, tmp_path: Path
 ) -> None:
     """No append is lost, doubled, reordered or made up.
 
@@ -159,14 +159,14 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
     done: Counter[str] = Counter()
     number = 0
     while done["appends"] < goal:
-        with writers(store, tmp_path / str(number), random.getrandbits(32)) as processes:
+        with writers(served_store, tmp_path / str(number), random.getrandbits(32)) as processes:
             for _ in range(ROUNDS_OF_A_PROCESS):
                 number += 1
-                done += work_and_check(store, processes, random, number, goal - done["appends"])
+                done += work_and_check(served_store, processes, random, number, goal - done["appends"])
                 if done["appends"] >= goal:
                     break
 
-    assert_intact(store)
+    assert_intact(served_store)
     wanted = ["appends", "requests ok", "requests failed", "requests unknown", "known by a retry"]
     wanted += ["forks", "pages", "whole walks", "kills", "given up", "steps"]
     measure.count(**{name: done[name] for name in wanted})

@@ -16,12 +16,14 @@ MODES = ["sync", "asyncio", "trio"]
 @pytest.mark.failure("faulty-network", "lost-answer")
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_is_lost_and_nothing_is_doubled(
-    store: Store, endpoint: str, mode: str, measure: Measure
+    served_store: Store, dynamodb_local_endpoint: str, mode: str, measure: Measure
 ) -> None:
     calls = measure.goal(ci=300, gate=2000)
-    with local_servers([MachineClock()], endpoint=endpoint, table=store.name) as [address]:
+    with local_servers([MachineClock()], endpoint=dynamodb_local_endpoint, table=served_store.name) as [
+        address
+    ]:
         run_and_compare(address, mode, calls, measure)
 
     assert measure.counts["calls"] >= calls
     assert all(measure.counts[fault] for fault in FAULTS if fault != "no_fault")
-    assert_intact(store)
+    assert_intact(served_store)

@@ -16,6 +16,7 @@ from tests.reliability.figures import Measure, skip_unless_tried
 from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
+from tests.reliability.service import Endpoint
 from tests.reliability.violation import Violation
 from tests.reliability.world import OPERATIONS, Operation, built
 
@@ -32,7 +33,7 @@ def read_table() -> dict[str, str]:
 TABLE = read_table()
 
 
-def sent_by(operation: Operation, endpoint: str) -> set[str]:
+def sent_by(operation: Operation, endpoint: Endpoint) -> set[str]:
     """Return the conditions that an operation sends if no fault happens."""
     crashes = Crashes(operation, built(operation.of, endpoint), endpoint)
     with crashes.world.copy(endpoint) as store:
@@ -46,7 +47,7 @@ def all_operations() -> Iterator[Operation]:
         yield from (*pair.one, *pair.other)
 
 
-def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str) -> None:
+def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: Endpoint) -> None:
     changes = {id(operation): operation for operation in all_operations() if not operation.is_read}
     sent = set().union(*(sent_by(operation, endpoint) for operation in changes.values()))
 
@@ -54,7 +55,7 @@ def test_the_table_names_every_condition_that_is_sent_and_no_other(endpoint: str
     assert sorted(TABLE.keys() - sent) == [], "in conditions.txt, but not sent"
 
 
-def fails(check: str, condition: str, endpoint: str) -> bool:
+def fails(check: str, condition: str, endpoint: Endpoint) -> bool:
     """Tell whether a check fails if the condition is removed from every write."""
     kind, _, name = check.partition(" ")
     try:
@@ -64,18 +65,18 @@ def fails(check: str, condition: str, endpoint: str) -> bool:
     return False
 
 
-def by_race(name: str, rewrite: Rewrite, endpoint: str) -> None:
+def by_race(name: str, rewrite: Rewrite, endpoint: Endpoint) -> None:
     race = Race(PAIRS[name], endpoint, rewrite)
     assert race.is_same_alone
     race.run(switches_max=SWITCHES_MAX)
 
 
-def by_hand(name: str, rewrite: Rewrite, endpoint: str) -> None:
+def by_hand(name: str, rewrite: Rewrite, endpoint: Endpoint) -> None:
     HELD_UP[name](endpoint, rewrite)
 
 
 @pytest.mark.parametrize("condition", TABLE)
-def test_without_a_condition_its_check_fails(endpoint: str, condition: str, measure: Measure) -> None:
+def test_without_a_condition_its_check_fails(endpoint: Endpoint, condition: str, measure: Measure) -> None:
     skip_unless_tried(measure)
     assert fails(TABLE[condition], condition, endpoint), f"nothing fails without {condition}"
     measure.count(conditions=1)

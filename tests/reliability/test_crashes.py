@@ -13,6 +13,7 @@ import pytest
 
 from tests.reliability.crashes import Crashes
 from tests.reliability.figures import Measure
+from tests.reliability.service import Endpoint
 from tests.reliability.world import OPERATIONS, built
 
 POINTS_CI_MAX = 6
@@ -20,7 +21,7 @@ KILLS_CI_MAX = 2
 CHANGES = [name for name, operation in OPERATIONS.items() if not operation.is_read]
 
 
-def crashes_of(name: str, endpoint: str) -> Crashes:
+def crashes_of(name: str, endpoint: Endpoint) -> Crashes:
     operation = OPERATIONS[name]
     return Crashes(operation, built(operation.of, endpoint), endpoint)
 
@@ -38,7 +39,7 @@ def crashes_of(name: str, endpoint: str) -> Crashes:
 )
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_recovers_from_every_fault_at_every_call(
-    endpoint: str, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     """The answer and the table are the same as without the fault.
 
@@ -55,7 +56,7 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
 @pytest.mark.failure("killed-between-calls", "killed-erasure", "killed-retention")
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
-    endpoint: str, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     """The request is not repeated. The gate tries all places to be killed, CI some of many."""
     crashes = crashes_of(name, endpoint)
@@ -63,7 +64,7 @@ def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
     measure.count(places_to_be_killed=crashes.abandoned(calls))
 
 
-def test_there_are_as_many_points_as_are_promised(endpoint: str) -> None:
+def test_there_are_as_many_points_as_are_promised(endpoint: Endpoint) -> None:
     """There are at least 500 points. A point is one fault at one call of one operation."""
     points = (point for name in OPERATIONS for point in crashes_of(name, endpoint).points())
 

@@ -15,6 +15,7 @@ from tests.model.history import MOVES
 from tests.reliability.figures import Measure
 from tests.reliability.histories import CLOCKS_MS, new_world
 from tests.reliability.intact import assert_intact
+from tests.reliability.service import Endpoint
 from tests.reliability.world import settle
 from tools.harness.service import OPERATIONS
 
@@ -34,7 +35,7 @@ ALL_STATUSES = {201, 200, 204, 400, 403, 404, 409, 422}
 class Model(RuleBasedStateMachine):
     """A history of requests to two processes whose clocks are 10 minutes apart, on a new table."""
 
-    endpoint: str
+    endpoint: Endpoint
     measure: Measure
     asked: Counter[tuple[str, int]]
 
@@ -95,7 +96,7 @@ def _rule(name: str) -> Any:
 
 
 def test_every_request_is_answered_as_the_oracle_says(
-    endpoint: str, measure: Measure, capsys: pytest.CaptureFixture[str]
+    endpoint: Endpoint, measure: Measure, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Hypothesis has a rule for every operation. Several users and clients take part.
 

@@ -12,7 +12,7 @@ from tests.model.services import InProcess
 from tests.reliability.faults import Fault, randomly
 from tests.reliability.figures import Measure
 from tests.reliability.histories import ADMINS, CLOCKS_MS, new_world
-from tests.reliability.service import Process
+from tests.reliability.service import Endpoint, Process
 from tests.support.tables import WrongClock
 
 STEPS, FORKS, WALKS = 60, 6, 100
@@ -89,7 +89,7 @@ class Walk:
 
 
 @pytest.mark.failure("misleading-query-page", "partial-answer")
-def test_a_walk_over_pages_is_the_list(endpoint: str, measure: Measure) -> None:
+def test_a_walk_over_pages_is_the_list(endpoint: Endpoint, measure: Measure) -> None:
     """Page sizes, directions and filters are random. Between pages, others append; reads fail."""
     walks, random = measure.goal(ci=500, gate=10_000), measure.random
     while measure.counts["walks"] < walks:

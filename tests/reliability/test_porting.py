@@ -12,7 +12,7 @@ from tests.porting.failing import Failing
 from tests.porting.round_trip import exported, held, imported
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact
-from tests.reliability.service import Process, new_store
+from tests.reliability.service import Endpoint, Process, new_store
 from tests.reliability.world import ABANDONED_SECONDS, settle
 from tests.support.tables import Store
 
@@ -21,7 +21,7 @@ BRANCH = "branch"
 
 
 @pytest.fixture
-def failing(endpoint: str, store: Store, tmp_path: Path) -> Failing:
+def failing(endpoint: Endpoint, store: Store, tmp_path: Path) -> Failing:
     world.build(store)
     settle(store, in_seconds=ABANDONED_SECONDS)
     exported(store, tmp_path / "whole")
@@ -51,7 +51,9 @@ def test_an_import_that_nobody_goes_on_with_is_removed(failing: Failing, measure
 
 
 @pytest.mark.failure("killed-export-or-import")
-def test_two_imports_of_a_file_at_once_do_no_harm(failing: Failing, endpoint: str, measure: Measure) -> None:
+def test_two_imports_of_a_file_at_once_do_no_harm(
+    failing: Failing, endpoint: Endpoint, measure: Measure
+) -> None:
     with new_store(endpoint) as other:
         done = [0, 0]
 
@@ -72,7 +74,7 @@ def test_two_imports_of_a_file_at_once_do_no_harm(failing: Failing, endpoint: st
 
 @pytest.mark.failure("export-amid-writes")
 def test_an_export_of_trees_that_are_written_to_is_of_one_state(
-    endpoint: str, store: Store, tmp_path: Path, measure: Measure
+    endpoint: Endpoint, store: Store, tmp_path: Path, measure: Measure
 ) -> None:
     """What is imported is intact, and the entries of a conversation are its first ones."""
     root = world.conversation(1)

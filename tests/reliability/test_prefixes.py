@@ -10,6 +10,7 @@ from tests.model.history import MOVES, History
 from tests.model.oracle import Conversation
 from tests.reliability.figures import Measure
 from tests.reliability.histories import ADMINS, World, new_world
+from tests.reliability.service import Endpoint
 
 STEPS = 80
 CHECKED_AT_ONCE = 10
@@ -59,7 +60,7 @@ class Watch:
         return hashlib.sha256(json.dumps(inherited, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def test_what_a_fork_has_inherited_never_changes(endpoint: str, measure: Measure) -> None:
+def test_what_a_fork_has_inherited_never_changes(endpoint: Endpoint, measure: Measure) -> None:
     """The inherited part of each fork is hashed and checked after every later operation."""
     checks, random = measure.goal(ci=2_000, gate=10_000), measure.random
     deepest = 0

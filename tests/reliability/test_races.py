@@ -6,11 +6,14 @@ from tests.reliability.figures import Measure, skip_unless_tried
 from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
+from tests.reliability.service import Endpoint
 
 
 @pytest.mark.failure("write-during-revocation", "write-amid-erasure", "use-amid-retention")
 @pytest.mark.parametrize("name", HELD_UP)
-def test_a_request_that_is_held_up_for_long_does_no_harm(endpoint: str, name: str, measure: Measure) -> None:
+def test_a_request_that_is_held_up_for_long_does_no_harm(
+    endpoint: Endpoint, name: str, measure: Measure
+) -> None:
     HELD_UP[name](endpoint, None)
     measure.count(schedules_by_hand=1)
 
@@ -29,7 +32,7 @@ ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
 )
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - set(ENDLESS)))
 def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(
-    endpoint: str, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     skip_unless_tried(measure)
     measure.count(pairs=1, schedules=Race(PAIRS[name], endpoint).run())
@@ -38,7 +41,7 @@ def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(
 @pytest.mark.failure("two-creators", "unreliable-messages")
 @pytest.mark.parametrize("name", ENDLESS)
 def test_two_simultaneous_requests_of_many_calls_have_the_outcome_of_one_after_the_other(
-    endpoint: str, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     """There are too many orders. This tries those in which requests are rarely paused."""
     skip_unless_tried(measure)

@@ -170,11 +170,11 @@ class Watched:
 
 
 @pytest.mark.failure("lost-event")
-def test_random_histories_are_told_change_by_change(endpoint: str, measure: Measure) -> None:
+def test_random_histories_are_told_change_by_change(dynamodb_local_endpoint: str, measure: Measure) -> None:
     """The publisher is killed and throttled, batches are cut anywhere and come again later."""
     goal, random = measure.goal(ci=240, gate=4_000), measure.random
     while measure.counts["steps"] < goal:
-        with new_world(endpoint, random, bits=random.getrandbits(32)) as world:
+        with new_world(dynamodb_local_endpoint, random, bits=random.getrandbits(32)) as world:
             watched = Watched(world, Stream(world.store))
             bus = EventBridge(lambda _number: random.choice(MISHAPS) if random.random() < 0.1 else None)
             delivery = Delivery(
@@ -256,10 +256,10 @@ def live(table: Table) -> None:
 
 
 @pytest.fixture
-def lived(store: Store) -> list[Record]:
+def lived(served_store: Store) -> list[Record]:
     """The records of a history with events of all types, as the function gets them."""
-    stream, patterns = Stream(store), filters()
-    live(store.process())
+    stream, patterns = Stream(served_store), filters()
+    live(served_store.process())
     records = map(as_lambda_sends, stream.read())
     return [record for record in records if any(fits(pattern, record) for pattern in patterns)]
 
@@ -267,12 +267,12 @@ def lived(store: Store) -> list[Record]:
 @pytest.mark.failure("lost-event", "killed-between-calls")
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_a_publisher_that_is_killed_at_any_call_and_started_again_tells_the_same(
-    store: Store, lived: list[Record], size: int, measure: Measure
+    served_store: Store, lived: list[Record], size: int, measure: Measure
 ) -> None:
     batches = [lived[begin : begin + size] for begin in range(0, len(lived), size)]
     whole = EventBridge()
     for batch in batches:
-        Delivery(store.process, whole).deliver(batch)
+        Delivery(served_store.process, whole).deliver(batch)
     assert {event["type"] for event in whole.once().values()} == {
         "ConversationCreated",
         "ConversationChanged",
@@ -283,11 +283,11 @@ def test_a_publisher_that_is_killed_at_any_call_and_started_again_tells_the_same
         "MembershipChanged",
         "OwnershipTransferred",
     }
-    points = [point for batch in batches for point in kills_of(store, batch)]
+    points = [point for batch in batches for point in kills_of(served_store, batch)]
     for some, number, fault in measure.some(points, ci=40):
         faultless, bus = EventBridge(), EventBridge()
-        Delivery(store.process, faultless).deliver(some)
-        delivery = kill_once(store, bus, number, fault)
+        Delivery(served_store.process, faultless).deliver(some)
+        delivery = kill_once(served_store, bus, number, fault)
         delivery.deliver(some)
         assert delivery.kills == 1
         assert bus.once() == faultless.once()
@@ -295,10 +295,10 @@ def test_a_publisher_that_is_killed_at_any_call_and_started_again_tells_the_same
         measure.count(points=1)
 
 
-def test_the_records_of_a_parked_batch_are_found_in_the_stream(store: Store) -> None:
+def test_the_records_of_a_parked_batch_are_found_in_the_stream(served_store: Store) -> None:
     """Lambda parks only the place of a batch that ended the function."""
-    stream = Stream(store)
-    live(store.process())
+    stream = Stream(served_store)
+    live(served_store.process())
     records = stream.read()
     some = records[3:9]
     place = {
@@ -313,7 +313,7 @@ def test_the_records_of_a_parked_batch_are_found_in_the_stream(store: Store) -> 
 
     assert found == [as_lambda_sends(record) for record in some]
     bus = EventBridge()
-    Delivery(store.process, bus).deliver(found)
+    Delivery(served_store.process, bus).deliver(found)
     assert bus.taken
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.reliability.figures import Measure, skip_unless_tried
 from tests.reliability.pairs import PAIRS
+from tests.reliability.service import Endpoint
 from tests.reliability.torn_reads import TornReads
 
 TRIED_IN_CI = 1 / 15
@@ -12,7 +13,7 @@ TRIED_IN_CI = 1 / 15
 @pytest.mark.failure("torn-read")
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_request_whose_read_is_torn_has_the_outcome_of_one_after_the_other(
-    endpoint: str, name: str, measure: Measure
+    endpoint: Endpoint, name: str, measure: Measure
 ) -> None:
     skip_unless_tried(measure, ci=TRIED_IN_CI)
     measure.count(pairs=1, torn_reads=TornReads(PAIRS[name], endpoint).run())

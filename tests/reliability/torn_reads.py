@@ -15,6 +15,7 @@ from itertools import count
 from forklore.domain.keys import Key
 from tests.reliability.faults import Rewrite
 from tests.reliability.races import ONE, OTHER_ONE, Asked, Pair, Race
+from tests.reliability.service import Endpoint
 from tests.support.tables import Store
 from tests.support.torn import TornClient, tear
 
@@ -36,7 +37,7 @@ class Tear:
 class TornReads:
     """Runs a pair at an endpoint with torn reads. rewrite: changes the calls that are sent."""
 
-    def __init__(self, pair: Pair, endpoint: str, rewrite: Rewrite | None = None) -> None:
+    def __init__(self, pair: Pair, endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
         self._race = Race(pair, endpoint, rewrite)
 
     def run(self) -> int:

@@ -20,7 +20,7 @@ from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.usecases import cascade, pruning, retention, sweeper, transfers
 from forklore.usecases import erasing as erasing_users
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
-from tests.reliability.service import Process, new_store, random_bits
+from tests.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
 from tools.harness.service import Answer
@@ -101,14 +101,14 @@ class World:
     _shared: Store | None = None
     _open: ExitStack = field(default_factory=ExitStack)
 
-    def shared(self, endpoint: str) -> Store:
+    def shared(self, endpoint: Endpoint) -> Store:
         """Return a table with these contents, only for reading. The endpoint removes it."""
         if self._shared is None:
             self._shared = self._open.enter_context(self.copy(endpoint))
         return self._shared
 
     @contextmanager
-    def copy(self, endpoint: str) -> Iterator[Store]:
+    def copy(self, endpoint: Endpoint) -> Iterator[Store]:
         """Yield a new table with these contents."""
         with new_store(endpoint) as store:
             store.put(*self.contents)
@@ -116,7 +116,7 @@ class World:
 
 
 def _build(
-    endpoint: str, *makers: Callable[[Store, Process, dict[str, str]], None], later_s: int = 0
+    endpoint: Endpoint, *makers: Callable[[Store, Process, dict[str, str]], None], later_s: int = 0
 ) -> World:
     with new_store(endpoint) as store:
         world = World(later_s)
@@ -127,147 +127,147 @@ def _build(
 
 
 @cache
-def built(make: Callable[[str], World], endpoint: str) -> World:
+def built(make: Callable[[Endpoint], World], endpoint: Endpoint) -> World:
     """Return the world of `make`. Each is built only once."""
     return make(endpoint)
 
 
-def family(endpoint: str) -> World:
+def family(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork, a child and a grandchild."""
     return _build(endpoint, _family)
 
 
-def untitled(endpoint: str) -> World:
+def untitled(endpoint: Endpoint) -> World:
     """Return the world of a conversation that never had a title."""
     return _build(endpoint, _untitled)
 
 
-def chat(endpoint: str) -> World:
+def chat(endpoint: Endpoint) -> World:
     """Return the world of a tree whose planner has appended a message with its context."""
     return _build(endpoint, _family, _chat)
 
 
-def offered(endpoint: str) -> World:
+def offered(endpoint: Endpoint) -> World:
     """Return the world of a tree with a pending transfer."""
     return _build(endpoint, _offered)
 
 
-def peaceful(endpoint: str) -> World:
+def peaceful(endpoint: Endpoint) -> World:
     """Return the world of all these trees."""
     return _build(endpoint, _family, _untitled, _offered)
 
 
-def passed(endpoint: str) -> World:
+def passed(endpoint: Endpoint) -> World:
     """Return the world of a tree with a new owner; its HEADs still name the previous one."""
     return _build(endpoint, _passed)
 
 
-def handed_over(endpoint: str) -> World:
+def handed_over(endpoint: Endpoint) -> World:
     """Return the world of a tree whose owner changed some time ago."""
     return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
 
 
-def ahead(endpoint: str) -> World:
+def ahead(endpoint: Endpoint) -> World:
     """Return the world of a tree and its fork, written by a process whose clock is a day ahead."""
     return _build(endpoint, _ahead)
 
 
-def full(endpoint: str) -> World:
+def full(endpoint: Endpoint) -> World:
     """Return the world of a tree that has room for one more member."""
     return _build(endpoint, _full)
 
 
-def given_up(endpoint: str) -> World:
+def given_up(endpoint: Endpoint) -> World:
     """Return the world of an unfinished child that was given up and waits for the worker."""
     return _build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
 
 
-def dead(endpoint: str) -> World:
+def dead(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree that waits for the worker."""
     return _build(endpoint, _dead)
 
 
-def dead_family(endpoint: str) -> World:
+def dead_family(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a child; the deleting process was killed at once."""
     return _build(endpoint, _family, _dead_family)
 
 
-def dead_offered(endpoint: str) -> World:
+def dead_offered(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a pending transfer."""
     return _build(endpoint, _offered, _dead_offered)
 
 
-def dead_passed(endpoint: str) -> World:
+def dead_passed(endpoint: Endpoint) -> World:
     """Return the world of a tree that its new owner has deleted just after the transfer."""
     return _build(endpoint, _passed, _dead_passed)
 
 
-def dead_child(endpoint: str) -> World:
+def dead_child(endpoint: Endpoint) -> World:
     """Return the world of a tree with a deleted child that waits for the worker."""
     return _build(endpoint, _family, _dead_child)
 
 
-def removed(endpoint: str) -> World:
+def removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows, and that is pruned."""
     return _build(endpoint, _removed)
 
 
-def removed_first(endpoint: str) -> World:
+def removed_first(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows; it waits for the worker."""
     return _build(endpoint, _removed, _asked_again)
 
 
-def twig_removed(endpoint: str) -> World:
+def twig_removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch of a live one; it waits for the worker."""
     return _build(endpoint, _forked, _removed_twig)
 
 
-def removed_both(endpoint: str) -> World:
+def removed_both(endpoint: Endpoint) -> World:
     """Return the world of a removed branch, and of one that showed it and waits for the worker."""
     return _build(endpoint, _removed, _removed_twig)
 
 
-def removed_root(endpoint: str) -> World:
+def removed_root(endpoint: Endpoint) -> World:
     """Return the world of a tree with a child whose root was removed; the process was killed."""
     return _build(endpoint, _family, _removed_root)
 
 
-def to_erase(endpoint: str) -> World:
+def to_erase(endpoint: Endpoint) -> World:
     """Return the world of a user who has a tree, names, and entries in a tree of another user."""
     return _build(endpoint, _family, _to_erase)
 
 
-def unused(endpoint: str) -> World:
+def unused(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork that nobody uses any more."""
     return _build(endpoint, _unused)
 
 
-def erasing(endpoint: str) -> World:
+def erasing(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure waits for the worker."""
     return _build(endpoint, _family, _to_erase, _erase)
 
 
-def nearly_erased(endpoint: str) -> World:
+def nearly_erased(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure needs one more pass."""
     return _build(endpoint, _family, _to_erase, _erase, _nearly_erased)
 
 
-def leaving(endpoint: str) -> World:
+def leaving(endpoint: Endpoint) -> World:
     """Return the world of a member who wrote the only entry of a tree, and is to be erased."""
     return _build(endpoint, _written, _erase)
 
 
-def left(endpoint: str) -> World:
+def left(endpoint: Endpoint) -> World:
     """Return the world of such a user, who is no member any more; the tree has two forks."""
     return _build(endpoint, _written, _left, _erase)
 
 
-def silent(endpoint: str) -> World:
+def silent(endpoint: Endpoint) -> World:
     """Return the world of such a user who has written nothing: the tree still says who left it."""
     return _build(endpoint, _silent, _leave, _erase)
 
 
-def crowded(endpoint: str) -> World:
+def crowded(endpoint: Endpoint) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
     A child of this tree needs several transactions.
@@ -275,7 +275,7 @@ def crowded(endpoint: str) -> World:
     return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
-def lengthy(endpoint: str) -> World:
+def lengthy(endpoint: Endpoint) -> World:
     """Return the world of a conversation with many entries and an unfinished copy of it."""
     return _build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
 
@@ -533,7 +533,7 @@ class Operation:
     """
 
     run: Run
-    of: Callable[[str], World] = family
+    of: Callable[[Endpoint], World] = family
     knows: tuple[str, Caller] | None = None
     takes_key: bool = False
     repeated: int | None = None

@@ -335,7 +335,7 @@ def test_a_clock_that_aws_refuses_is_unavailable_and_not_a_bug(code: str) -> Non
     assert (len(line.sent), line.slept) == (1, [])
 
 
-def test_moto_and_dynamodb_agree_on_what_a_failed_condition_looks_like(store: Store) -> None:
+def test_a_failed_condition_shows_the_item_as_it_stands(store: Store) -> None:
     connection = store.process().connection
     new = {
         "Put": {

@@ -246,7 +246,7 @@ def test_a_summary_that_one_types_is_appended_and_leads_to_what_it_sums_up(page:
 
 def test_who_may_only_read_can_compare_and_nothing_else(blank: Page, user: str, grown: Pond) -> None:
     reader = f"{user}-reader"
-    grown.main.share(reader)
+    grown.main.share(reader, "reader")
 
     page = compared(blank, reader, grown.main, grown.side)
 

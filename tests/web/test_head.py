@@ -118,7 +118,7 @@ def test_a_child_of_a_conversation_that_one_cannot_see_can_be_read(
     watch.expect_status("403", grown.main.id)
     child = grown.main.start_child(title="Hotels")
     child.say("user", "Find hotels.")
-    child.share(f"{user}-bob")
+    child.share(f"{user}-bob", "reader")
     sign_in(blank, f"{user}-bob", at=at_conversation(child.id))
     expect(entry(blank, "Find hotels.")).to_be_visible()
 

@@ -109,7 +109,7 @@ def test_a_member_is_added_with_a_level_that_is_put_in_words(
 def test_a_new_member_sees_the_tree_with_its_owner(
     page: Page, other_page: Page, grown: Pond, user: str, bob: str
 ) -> None:
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
 
     sign_in(other_page, bob)
 
@@ -144,7 +144,7 @@ def test_a_member_who_is_removed_is_told_so_and_the_tree_leaves_the_list(
     other_page: Page, grown: Pond, bob: str, api: Forklore, watch: Watch
 ) -> None:
     watch.expect_status("403")
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
     open_tree(other_page, bob, grown)
 
     api.api.remove_membership(grown.main.id, user_id=bob)
@@ -172,7 +172,7 @@ def test_a_reader_sees_the_members_and_can_leave(
     other_page: Page, grown: Pond, user: str, bob: str, watch: Watch
 ) -> None:
     watch.expect("console: error: Failed to load resource.*403")  # it asks for news just then
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
     open_tree(other_page, bob, grown)
     members = open_members(other_page, "Members")
     expect(members.get_by_role("button", name="Add a member…")).to_have_count(0)
@@ -220,7 +220,7 @@ def test_a_tree_that_nobody_shares_cannot_be_handed_over(page: Page) -> None:
 def test_a_tree_is_offered_and_the_offer_taken_back(
     page: Page, other_page: Page, grown: Pond, user: str, bob: str, api: Forklore
 ) -> None:
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
     deed(page, "Hand over").click()
     expect(dialog(page)).to_have_accessible_name(words("Hand over the tree of “Pond”"))
     expect(dialog(page).get_by_label("New owner").get_by_role("option")).to_have_text([bob])
@@ -247,7 +247,7 @@ def test_a_tree_is_offered_and_the_offer_taken_back(
 
 
 def test_an_offer_is_declined(other_page: Page, grown: Pond, user: str, bob: str, api: Forklore) -> None:
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
     api.api.request_transfer(conversation_id=grown.main.id, new_owner_user_id=bob)
     sign_in(other_page, bob)
 
@@ -267,7 +267,7 @@ def test_an_offer_is_declined(other_page: Page, grown: Pond, user: str, bob: str
 def test_an_offer_is_accepted(
     page: Page, other_page: Page, grown: Pond, user: str, bob: str, api: Forklore
 ) -> None:
-    grown.main.share(bob)
+    grown.main.share(bob, "reader")
     api.api.request_transfer(conversation_id=grown.main.id, new_owner_user_id=bob)
     open_tree(other_page, bob, grown)
     expect(deed(other_page, "Delete tree")).to_have_count(0)

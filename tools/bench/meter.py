@@ -1,13 +1,12 @@
-"""Measures the requests of a process to DynamoDB: rounds, bytes and capacity units."""
+"""Measures the requests of a process to DynamoDB: rounds and capacity units."""
 
 import json
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from forklore.domain.keys import Key
-from forklore.fsck.shapes import Kind, kind_of
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
@@ -20,45 +19,17 @@ KEYS_AT_ONCE = 100
 """DynamoDB's own limit for BatchGetItem."""
 
 
-@dataclass(frozen=True)
-class Touched:
-    """An item that a call read or wrote.
-
-    before, after: the item before and after the call; None: there was none. They are the same for a
-    read.
-    """
-
-    key: Key
-    before: Item | None
-    after: Item | None
-    is_write: bool
-
-    @property
-    def kind(self) -> Kind | None:
-        return kind_of(self.key)
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes when it was read."""
-        return units.item_bytes(self.after) if self.after else 0
-
-
 @dataclass
 class Cost:
-    """What an operation costs.
-
-    rounds: the longest chain of requests that had to wait for one another. sent, received: bytes.
-    write_units_once: the write units if a transaction writes the copies in indexes once (units.py).
-    """
+    """What an operation costs. rounds: the longest chain of requests that had to wait."""
 
     requests: int = 0
     rounds: int = 0
     read_units: float = 0.0
     write_units: int = 0
-    write_units_once: int = 0
-    sent: int = 0
-    received: int = 0
-    touched: list[Touched] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.rounds} / {self.read_units:g} / {self.write_units}"
 
 
 class Meter:
@@ -71,9 +42,6 @@ class Meter:
         self._wire = Wire.of(table)
         self._wire.before(self._leaves)
         self._wire.after(self._arrives)
-        events = table.connection.client.meta.events
-        events.register("before-send.dynamodb", self._sent)
-        events.register("after-call.dynamodb", self._received)
 
     def begin(self) -> None:
         """Start counting."""
@@ -85,14 +53,6 @@ class Meter:
         cost, self._cost = self._cost, Cost()
         cost.requests, cost.rounds = len(self._wire.requests), self._wire.rounds
         return cost
-
-    def _sent(self, request: Any, **_: Any) -> None:
-        with self._lock:
-            self._cost.sent += len(request.body)
-
-    def _received(self, http_response: Any, **_: Any) -> None:
-        with self._lock:
-            self._cost.received += len(http_response.content)
 
     def _leaves(self, request: Request) -> None:
         request.scratch["before"] = self._look(_written(request))
@@ -111,52 +71,30 @@ class Meter:
 
     def _count_query(self, request: Request, shown: list[Item]) -> None:
         is_consistent = request.body.get("ConsistentRead", False)
-        if is_consistent:  # a Query is charged for whole items, whatever it returns of them
-            found = self._look(items.key(item) for item in shown)
-            read = [Touched(key, item, item, is_write=False) for key, item in found.items()]
-        else:
-            read = [Touched(items.key(item), item, item, is_write=False) for item in shown]
-        taken = units.units_of_query((one.size for one in read), is_consistent=is_consistent)
-        self._add(read, read_units=taken)
+        # A Query is charged for whole items, whatever it returns of them.
+        read = self._look(map(items.key, shown)).values() if is_consistent else shown
+        self._add(read_units=units.units_of_query(map(_size, read), is_consistent=is_consistent))
 
     def _count_batch(self, request: Request, parsed: dict[str, Any]) -> None:
         [asked] = request.body["RequestItems"].values()
         found = {items.key(item): item for item in parsed["Responses"][self._store.name]}
-        read = [
-            Touched(key, found.get(key), found.get(key), is_write=False)
-            for key in map(items.key, asked["Keys"])
-        ]
-        self._add(read, read_units=sum(units.units_of_get(one.size) for one in read))
+        keys = map(items.key, asked["Keys"])
+        self._add(read_units=sum(units.units_of_get(_size(found.get(key))) for key in keys))
 
     def _count_writes(self, request: Request) -> None:
         before = request.scratch["before"]
         after = self._look(before)
         in_transaction = request.operation == "TransactWriteItems"
-        twice, once = (
-            sum(
-                units.units_of_write(
-                    before[key], after[key], in_transaction=in_transaction, copies_twice=copies_twice
-                )
-                for key in before
+        self._add(
+            write_units=sum(
+                units.units_of_write(before[key], after[key], in_transaction=in_transaction) for key in before
             )
-            for copies_twice in (True, False)
         )
-        written = [Touched(key, before[key], after[key], is_write=True) for key in before]
-        self._add(written, write_units=twice, write_units_once=once)
 
-    def _add(
-        self,
-        touched: list[Touched],
-        *,
-        read_units: float = 0.0,
-        write_units: int = 0,
-        write_units_once: int = 0,
-    ) -> None:
+    def _add(self, *, read_units: float = 0.0, write_units: int = 0) -> None:
         with self._lock:  # requests may overlap
-            self._cost.touched += touched
             self._cost.read_units += read_units
             self._cost.write_units += write_units
-            self._cost.write_units_once += write_units_once
 
     def _look(self, wanted: Iterable[Key]) -> dict[Key, Item | None]:
         """Return the items as they are now, in the order of the keys.
@@ -175,6 +113,10 @@ class Meter:
                 found |= {items.key(item): item for item in answer["Responses"][name]}
                 left = answer["UnprocessedKeys"].get(name, {})
         return found
+
+
+def _size(item: Item | None) -> int:
+    return units.item_bytes(item) if item else 0
 
 
 def _written(request: Request) -> list[Key]:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -47,14 +47,6 @@ class Shape:
 
 
 BASE = Shape()
-AXES = {
-    "entries": [replace(BASE, entries=entries) for entries in (10, 100, 1_000, 10_000)],
-    "forks": [replace(BASE, forks=forks) for forks in (0, 1, 10, 100, 1_000)],
-    "chain": [replace(BASE, forks=0, chain=chain) for chain in (10, 100, 990)],
-    "entry_bytes": [replace(BASE, entry_bytes=entry_bytes) for entry_bytes in (1024, 4096)],
-}
-"""What varies, one at a time. A chain may have 1,000 forks, and the cases add a few to its end."""
-
 _COMMON = """
 the of and to in is that for it with as on you be are this have at or from by not can but was an we will if
 all one your their more has they which when what there about would out so some other how into up time them
@@ -133,7 +125,7 @@ class World:
 
 
 @contextmanager
-def world(endpoint: str, shape: Shape, *, seed: int = 6) -> Iterator[World]:
+def world(endpoint: str | None, shape: Shape, *, seed: int = 6) -> Iterator[World]:
     """Yield a table that holds a tree of the shape."""
     random = Random(seed)
     with fresh_store(endpoint=endpoint) as store:

@@ -18,9 +18,8 @@ READ_BYTES, WRITE_BYTES = 4096, 1024
 IN_TRANSACTION = 2
 """A transaction writes every item twice: it prepares the item, then commits it.
 
-AWS does not say whether the copies in indexes are written twice, too. The tables assume that they
-are. The authors of dynoxide have measured on AWS that they are written once; the column "copies
-once" gives that figure."""
+AWS does not say whether the copies in indexes are written twice, too. This assumes that they are.
+The authors of dynoxide have measured on AWS that they are written once."""
 CONTAINER_BYTES, MEMBER_BYTES = 3, 1
 """How many bytes a list or map takes for itself, and for each of its members."""
 _INDEXES: Mapping[str, bool] = {"L1": True, "G1": False}
@@ -71,20 +70,18 @@ def units_of_get(size: int) -> int:
     return max(1, ceil(size / READ_BYTES))
 
 
-def units_of_write(
-    before: Item | None, after: Item | None, *, in_transaction: bool, copies_twice: bool = True
-) -> int:
+def units_of_write(before: Item | None, after: Item | None, *, in_transaction: bool) -> int:
     """Return the write units of one item and of its copies in indexes.
 
     before, after: the item before and after the write; None: there is none. They are the same for a
-    condition check. copies_twice: whether a transaction writes the copies twice.
+    condition check.
     """
     size = max(item_bytes(one) if one else 0 for one in (before, after))
     times = IN_TRANSACTION if in_transaction else 1
     units = times * max(1, ceil(size / WRITE_BYTES))
     for attribute, holds_all in _INDEXES.items():
         was, now = (_copy(one, attribute, holds_all) for one in (before, after))
-        units += (times if copies_twice else 1) * _units_of_copy(was, now, attribute)
+        units += times * _units_of_copy(was, now, attribute)
     return units
 
 

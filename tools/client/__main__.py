@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools.client.arguments import arguments_module
 from tools.client.operations import methods_module, shapes_module
 from tools.client.results import results_module
 from tools.client.synchronous import synchronous_modules
@@ -15,6 +16,7 @@ CLIENT = Path(__file__).parents[2] / "layers" / "core" / "forklore" / "client"
 def generated(folder: Path = CLIENT) -> Mapping[str, str]:
     """Return the text of each generated module, formatted, by its path below the client."""
     texts = {
+        "arguments.py": arguments_module(),
         "results.py": results_module(),
         "operations/shapes.py": shapes_module(),
         "operations/asynchronous.py": methods_module(is_async=True),

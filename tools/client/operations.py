@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_snake
 
 from forklore.api.operation import Operation
 from forklore.api.operations import ALL
+from tools.client.results import name_of
 from tools.client.types import Schema, lengths_of, type_of
 
 SHAPES_HEAD = '''"""How each operation is called.
@@ -100,11 +101,31 @@ def _schemas(model: type[BaseModel] | None) -> list[tuple[Schema, Mapping[str, S
     ]
 
 
-def _arguments(operation: Operation) -> dict[str, tuple[str, bool]]:
-    """Return the type of each argument, and whether it must be given, by its name in JSON."""
+def optional_arguments(operation: Operation, *, with_: str | None = None) -> dict[str, str]:
+    """Return the type of each argument that may be left out, by its name in Python.
+
+    with_: only those that go with this one.
+    """
+    found = {
+        _python(name): kind for name, (kind, needed) in _arguments(operation, with_).items() if not needed
+    }
+    if operation.takes_idempotency_key:
+        found["idempotency_key"] = "str"
+    if operation.takes_if_match and not operation.is_read:
+        found["if_match"] = "str"
+    return found
+
+
+def _arguments(operation: Operation, with_: str | None = None) -> dict[str, tuple[str, bool]]:
+    """Return the type of each argument, and whether it must be given, by its name in JSON.
+
+    with_: only those of the bodies that have this member.
+    """
     found: dict[str, tuple[str, bool]] = {}
     for model in (operation.query, operation.body):
-        schemas = _schemas(model)
+        schemas = [
+            each for each in _schemas(model) if with_ is None or with_ in each[0].get("properties", {})
+        ]
         for schema, definitions in schemas:
             for name, inner in schema.get("properties", {}).items():
                 needed = all(name in each.get("required", ()) for each, _ in schemas)
@@ -115,18 +136,13 @@ def _arguments(operation: Operation) -> dict[str, tuple[str, bool]]:
 def _method(operation: Operation, *, is_async: bool) -> str:
     path, arguments = operation.path_names, _arguments(operation)
     takes = [f"{to_snake(name)}: str" for name in path]
-    optional = [(name, kind) for name, (kind, needed) in arguments.items() if not needed]
     required = [(name, kind) for name, (kind, needed) in arguments.items() if needed]
     named = [f"{_python(name)}: {kind}" for name, kind in required]
-    for name, kind in optional:
+    for name, kind in optional_arguments(operation).items():
         if (operation.name, name) in CLEARS:
-            named.append(f"{_python(name)}: {kind} | Omitted | None = OMITTED")
+            named.append(f"{name}: {kind} | Omitted | None = OMITTED")
         else:
-            named.append(f"{_python(name)}: {kind if kind == 'Any' else f'{kind} | None'} = None")
-    if operation.takes_idempotency_key:
-        named.append("idempotency_key: str | None = None")
-    if operation.takes_if_match and not operation.is_read:
-        named.append("if_match: str | None = None")
+            named.append(f"{name}: {kind if kind == 'Any' else f'{kind} | None'} = None")
     takes = ["self", *takes, *(["*", *named] if named else [])]
     given = ", ".join(
         f'"{name}": {to_snake(name) if name in path else _python(name)}' for name in [*path, *arguments]
@@ -159,7 +175,7 @@ def _result(operation: Operation) -> tuple[str, str]:
         return "None", "nothing"
     if "root" in model.model_fields:
         return f"results.{model.__name__}", f"results.{to_snake(model.__name__)}"
-    return f"results.{model.__name__}", f"results.{model.__name__}.of"
+    return f"results.{name_of(model)}", f"results.{name_of(model)}.of"
 
 
 def _python(name: str) -> str:

@@ -24,6 +24,8 @@ from forklore.client.values import Value, many
 '''
 WIDTH = 90
 BASES = ("Result", "BaseModel", "RootModel")
+NAMES = {"Conversation": "ConversationDetails"}
+"""Other names than those of the models: a `Conversation` is the object to talk in."""
 
 
 def results_module() -> str:
@@ -40,6 +42,11 @@ def _ordered() -> list[type[BaseModel]]:
             for model in _with_inner(operation.result):
                 found.setdefault(model)
     return list(found)
+
+
+def name_of(model: type[BaseModel]) -> str:
+    """Return the name of the dataclass that is made from a model."""
+    return NAMES.get(model.__name__, model.__name__)
 
 
 def _with_inner(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
@@ -61,7 +68,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _dataclass(model: type[BaseModel]) -> str:
     [parent] = [base for base in model.__bases__ if issubclass(base, BaseModel)]
-    name_of_parent = "Value" if parent.__name__ in BASES else parent.__name__
+    name_of_parent = "Value" if parent.__name__ in BASES else name_of(parent)
     own = {
         name: field
         for name, field in model.model_fields.items()
@@ -69,7 +76,7 @@ def _dataclass(model: type[BaseModel]) -> str:
     }
     lines = [
         "@dataclass(frozen=True, slots=True, kw_only=True)",
-        f"class {model.__name__}({name_of_parent}):",
+        f"class {name_of(model)}({name_of_parent}):",
     ]
     lines.append(textwrap.indent(f'"""{_doc(model)}"""', "    "))
     inner = {name: field for name, field in model.model_fields.items() if list(_models_in(field.annotation))}
@@ -93,7 +100,7 @@ def _doc(model: type[BaseModel]) -> str:
 
 def _maker(annotation: Any) -> str:
     [model] = _models_in(annotation)
-    return f"many({model.__name__}.of)" if get_origin(annotation) is list else f"{model.__name__}.of"
+    return f"many({name_of(model)}.of)" if get_origin(annotation) is list else f"{name_of(model)}.of"
 
 
 def _type(annotation: Any) -> str:
@@ -112,12 +119,12 @@ def _type(annotation: Any) -> str:
         return f"tuple[{_type(element)}, ...]" if list(_models_in(element)) else f"list[{_type(element)}]"
     if origin is dict:
         return f"dict[{', '.join(map(_type, inside))}]"
-    return "float | Decimal" if annotation is float else str(annotation.__name__)
+    return "float | Decimal" if annotation is float else name_of(annotation)
 
 
 def _union(model: type[BaseModel]) -> str:
     """Return the alias of two results, of which one has `data`, and the function that chooses."""
-    alone, several = (one.__name__ for one in get_args(model.model_fields["root"].annotation))
+    alone, several = map(name_of, get_args(model.model_fields["root"].annotation))
     function = "".join(f"_{c.lower()}" if c.isupper() else c for c in model.__name__).lstrip("_")
     return (
         f"{model.__name__} = {alone} | {several}\n"

@@ -12,7 +12,8 @@ from typing import Any
 
 from botocore import xform_name
 
-from forklore.embedded.engine import Engine, to_text
+from forklore.embedded.engine import Engine
+from forklore.embedded.rows import to_text
 from forklore.storage import schema
 from forklore.storage.connection import CallRefused
 from tools.harness.tapped import with_bytes

@@ -1,4 +1,4 @@
-"""The functions of this process on a table of DynamoDB Local."""
+"""The functions of this process on a table."""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+from forklore.aws.wiring import Given
 from forklore.local.deployment import Deployment
 from forklore.local.store import set_environment
 from tools.deployment.template import read_template
-from tools.harness.gateway import opened_anew
+from tools.harness.gateway import given
 from tools.harness.tables import Store
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -21,10 +22,9 @@ def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
 
     variables: environment variables of the handlers.
     """
-    assert store.endpoint is not None
     template = read_template(TEMPLATE)
-    environment = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint, "FORKLORE_TABLE": store.name, **variables}
-    with mock.patch.dict(os.environ, environment):
+    at = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint} if store.endpoint else {}
+    with mock.patch.dict(os.environ, {**at, "FORKLORE_TABLE": store.name, **variables}):
         set_environment()
-        with opened_anew():
+        with given(Given(None if store.endpoint else store.new_client)):
             yield template

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from forklore.aws.wiring import Given, give, open_queue, open_table
+from forklore.aws.wiring import Given, give, open_table
 from forklore.local.asgi import Scope
 from forklore.local.deployment import Deployment, Function
 from forklore.local.identity import read_authorizer
@@ -159,15 +159,13 @@ def _bytes(body: Any) -> bytes:
 
 
 @contextmanager
-def opened_anew() -> Iterator[None]:
-    """Let the handlers open their table and queue again, by the current environment."""
-    for opened in (open_table, open_queue):
-        opened.cache_clear()
+def given(what: Given) -> Iterator[None]:
+    """Let the handlers open their table and queue again, by this and by the environment."""
+    give(what)
     try:
         yield
     finally:
-        for opened in (open_table, open_queue):
-            opened.cache_clear()
+        give(Given())
 
 
 @contextmanager
@@ -185,11 +183,8 @@ def store_in_memory() -> Iterator[Store]:
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
         set_environment()
-        give(Given(store.new_client))
-        try:
+        with given(Given(store.new_client)):
             yield store
-        finally:
-            give(Given())
 
 
 def stored() -> list[str]:

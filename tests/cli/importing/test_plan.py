@@ -16,7 +16,7 @@ from forklore.cli.importing.plan import (
     plan_tree,
 )
 from forklore.cli.importing.values import Format, Message, Report, Tree
-from tests.cli.importing.builders import SOUP, answer, ask, deep_line, parse_trees, tree_of, tree_with_parents
+from tests.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.domain.builders import examples
 
 ROOT = Path(__file__).parents[3]
@@ -161,9 +161,12 @@ def test_metadata_that_is_too_large_is_left_out_and_reported() -> None:
 
 
 def test_a_tree_may_be_deeper_than_the_call_stack() -> None:
-    (tree,) = parse_trees([deep_line(20_000)])
+    chain = [
+        Message(f"m{n}", {"text": "x"}, n - 1 if n else None, (n + 1,) if n < 19_999 else ())
+        for n in range(20_000)
+    ]
 
-    plan = planned(tree)
+    plan = planned(Tree("deep", tuple(chain)))
 
     assert len(plan.conversations) == 1
     assert plan.entries == 20_000

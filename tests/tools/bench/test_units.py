@@ -60,17 +60,12 @@ def test_a_write_takes_the_larger_of_before_and_after_and_twice_that_in_a_transa
     assert units(None, None) == times
 
 
-def test_an_append_takes_6_units_or_5_if_a_transaction_writes_copies_once() -> None:
+def test_an_append_takes_6_units() -> None:
     entry: Item = {**KEY, "L1": {"S": "a"}}
 
-    def units(*, copies_twice: bool) -> int:
-        head = units_of_write(KEY, KEY, in_transaction=True, copies_twice=copies_twice)
-        return head + units_of_write(None, entry, in_transaction=True, copies_twice=copies_twice)
-
-    assert units(copies_twice=True) == 6
-    assert units(copies_twice=False) == 5
-    alone = [units_of_write(None, entry, in_transaction=False, copies_twice=twice) for twice in (True, False)]
-    assert alone == [2, 2]
+    head = units_of_write(KEY, KEY, in_transaction=True)
+    assert head + units_of_write(None, entry, in_transaction=True) == 6
+    assert units_of_write(None, entry, in_transaction=False) == 2
 
 
 def test_an_index_takes_a_write_for_each_copy_that_changes() -> None:

@@ -12,8 +12,8 @@ client = boto3.client("dynamodb", endpoint_url=os.environ["FORKLORE_DYNAMODB_END
 def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
     client.query(
         TableName=TABLE,
-        KeyConditionExpression="PK = :tree",
-        ExpressionAttributeValues={":tree": {"S": "bare"}},
+        KeyConditionExpression="PK = :p AND SK BETWEEN :first AND :last",
+        ExpressionAttributeValues={":p": {"S": "bare"}, ":first": {"S": "0"}, ":last": {"S": "1"}},
         ConsistentRead=True,
         ReturnConsumedCapacity="TOTAL",
     )

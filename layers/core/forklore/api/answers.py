@@ -1,85 +1,433 @@
-"""Answers: domain values as fields of JSON objects. Content keeps the spelling that was sent."""
+"""Answers: what each one holds, and how domain values become one.
 
-from collections.abc import Sequence
-from typing import Any
+An answer is described once, by a TypedDict. mypy checks against it what is answered here, and
+`results.py` makes a model of it, for the API document, the clients and tests. Docstrings of answers
+are descriptions in the document. Content keeps the spelling that was sent.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar
+
+from pydantic import Field
+
+from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore.domain import ids
-from forklore.domain.erasures import Erasure
+from forklore.domain.access import AccessLevel
+from forklore.domain.alternatives import ALTERNATIVES_MAX
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import Caller, Conversation, Entry, EntryRef, ForkPoint, Metrics, Transfer
-from forklore.usecases.ancestors import Ancestor
-from forklore.usecases.appended import Appended
-from forklore.usecases.comparing import Comparison
-from forklore.usecases.entries import EntryPage
-from forklore.usecases.loading import ConversationDetails
-from forklore.usecases.names import ShownName
-from forklore.usecases.search import Hit
-from forklore.usecases.sharing import Membership
-from forklore.usecases.syncing import Synced
+from forklore.domain.model import Channel, ForkPosition
+
+if TYPE_CHECKING:  # a function loads only the use cases of its own operations
+    from forklore.domain import model
+    from forklore.domain.erasures import Erasure as ErasureRecord
+    from forklore.usecases import ancestors, comparing, loading, names, search, sharing, syncing
+    from forklore.usecases import appended as appending
+    from forklore.usecases import entries as listing
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+_Answer = TypeVar("_Answer", bound=Mapping[str, object])
+
+LEFT_OUT = "left out"
+Maybe = Annotated[_T | None, LEFT_OUT]
+"""A member that an answer leaves out where there is nothing to show. It is never null."""
+Time = Annotated[str, Field(pattern=TIME_PATTERN)]
+Id = Annotated[str, Field(pattern=UUID_PATTERN)]
+Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]
+Array = Annotated[JsonText, list[Any]]
+Object = Annotated[JsonText, dict[str, Any]]
+Number = Annotated[JsonText, float]
+"""JSON text, and the type of its value."""
+Others = Annotated[list[str], Field(max_length=ALTERNATIVES_MAX)]
+"""Ids of conversations that go on differently."""
 
 
-def _present(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are not None."""
-    return {name: value for name, value in fields.items() if value is not None}
+class EitherOf(NamedTuple):
+    """The name and the description of an answer that is one of two."""
+
+    name: str
+    description: str
+
+
+class Health(TypedDict):
+    """The service answers."""
+
+    status: Literal["ok"]
+
+
+class Metrics(TypedDict):
+    """Sums over the appends, on top of what a fork started with."""
+
+    entries: int
+    inputTokens: int
+    outputTokens: int
+    cachedInputTokens: int
+    costUsd: Number
+
+
+class Conversation(TypedDict):
+    """A conversation as its member sees it."""
+
+    id: Id
+    title: str | None
+    ownerUserId: str
+    accessLevel: AccessLevel
+    isCurrent: bool
+    agentId: Maybe[str]
+    tags: dict[str, str]
+    metadata: Object
+    createdAt: Time
+    updatedAt: Time
+    lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
+    forkedAtConversationId: Maybe[Id]
+    forkedAtEntryId: Maybe[Id]
+    forkedAtPosition: Maybe[ForkPosition]
+    startedByConversationId: Maybe[Id]
+    startedByEntryId: Maybe[Id]
+    metrics: Metrics
+
+
+class ConversationPage(TypedDict):
+    """Conversations in the list's order."""
+
+    data: list[Conversation]
+    afterCursor: Cursor
+
+
+class Conversations(TypedDict):
+    """Equal forks that were made together."""
+
+    data: list[Conversation]
+
+
+Forked = Annotated[
+    Conversation | Conversations,
+    EitherOf("Forked", "The fork, or with `count` in the request `data` with all of them."),
+]
+
+
+class AdminConversation(Conversation):
+    """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
+
+    clientId: Maybe[str]
+
+
+class AdminConversationPage(TypedDict):
+    """Conversations in the list's order."""
+
+    data: list[AdminConversation]
+    afterCursor: Cursor
+
+
+class Fork(TypedDict):
+    """A conversation of a fork tree."""
+
+    conversationId: Id
+    title: str | None
+    forkedAtConversationId: Maybe[Id]
+    forkedAtEntryId: Maybe[Id]
+    forkedAtPosition: Maybe[ForkPosition]
+    isCurrent: bool
+    createdAt: Time
+
+
+class ForkPage(TypedDict):
+    """The conversations of a fork tree, oldest first."""
+
+    data: list[Fork]
+    afterCursor: Cursor
+
+
+class Entry(TypedDict):
+    """What was appended."""
+
+    id: Id
+    conversationId: Id
+    userId: str
+    clientId: Maybe[str]
+    agentId: Maybe[str]
+    channel: Channel
+    epoch: Maybe[Annotated[int, Field(default=1, ge=1)]]
+    key: Maybe[Annotated[str, Field(max_length=128)]]
+    contentType: str
+    content: Array
+    erased: Maybe[
+        Annotated[
+            bool, Field(default=False, description="Whether the author was erased. Then `content` is empty.")
+        ]
+    ]
+    usage: Maybe[Object]
+    mergedFromConversationId: Maybe[Id]
+    mergedUpToEntryId: Maybe[Id]
+    copiedFromConversationId: Maybe[Id]
+    copiedFromEntryId: Maybe[Id]
+    createdAt: Time
+
+
+class Synced(TypedDict):
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
+
+    epoch: int | None
+    noOp: bool
+    epochIncremented: bool
+    entry: Entry | None
+
+
+PresentContext = Maybe[
+    Annotated[Synced, Field(description="What became of the request's `context`; left out without one.")]
+]
+
+
+class AppendedEntry(Entry):
+    """The entry that was appended."""
+
+    context: PresentContext
+
+
+class Entries(TypedDict):
+    """Entries appended together, in order."""
+
+    data: list[Entry]
+    context: PresentContext
+
+
+Appended = Annotated[
+    AppendedEntry | Entries,
+    EitherOf("Appended", "The entry, or with `entries` in the request `data` with all of them."),
+]
+
+
+class ListedEntry(Entry):
+    """What was appended. `alternatives`: the conversations that go on differently before it."""
+
+    alternatives: Maybe[Others]
+
+
+class EntryPage(TypedDict):
+    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+
+    data: list[ListedEntry]
+    afterCursor: Cursor
+    beforeCursor: Cursor
+    alternativesAtEnd: Maybe[Others]
+
+
+class Base(TypedDict):
+    """The last history entry that both conversations show; null: there is none."""
+
+    entryId: str | None
+
+
+class ComparedBranch(TypedDict):
+    """What a conversation shows of the history after the base, oldest first."""
+
+    conversationId: Id
+    data: list[Entry]
+    afterCursor: Cursor
+
+
+class Comparison(TypedDict):
+    """Where two conversations part, and how each goes on: first the one in the path."""
+
+    base: Base
+    branches: list[ComparedBranch]
+
+
+class Ancestor(TypedDict):
+    """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
+
+    conversationId: Id
+    title: Maybe[str]
+    removed: Maybe[Annotated[bool, Field(default=True)]]
+    inheritedUpToEntryId: Maybe[Id]
+
+
+class Ancestors(TypedDict):
+    """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
+
+    data: list[Ancestor]
+
+
+class Hit(TypedDict):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversationId: Id
+    conversationTitle: str | None
+    entryId: Id
+    createdAt: Time
+    highlights: list[str]
+    entry: Maybe[Entry]
+
+
+class SearchPage(TypedDict):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    afterCursor: Cursor
+
+
+class Membership(TypedDict):
+    """What a user may do in a fork tree."""
+
+    conversationId: Id
+    userId: str
+    accessLevel: AccessLevel
+    createdAt: Time
+
+
+class MembershipPage(TypedDict):
+    """The members of a fork tree, oldest first."""
+
+    data: list[Membership]
+    afterCursor: Cursor
+
+
+class Transfer(TypedDict):
+    """An ownership that is offered."""
+
+    id: Id
+    conversationId: Id
+    fromUserId: str
+    toUserId: str
+    createdAt: Time
+
+
+class TransferPage(TypedDict):
+    """Pending transfers, oldest first."""
+
+    data: list[Transfer]
+    afterCursor: Cursor
+
+
+class Name(TypedDict):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    """
+
+    name: str
+    conversationId: Id
+    revision: Annotated[int, Field(ge=1)]
+    data: Object
+    createdAt: Time
+    updatedAt: Time
+    deleted: Maybe[Annotated[bool, Field(default=False)]]
+
+
+class NamePage(TypedDict):
+    """Names in the order of their UTF-8 bytes."""
+
+    data: list[Name]
+    afterCursor: Cursor
+
+
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    userId: str
+    clientId: Maybe[str]
+
+
+class AdminNamePage(TypedDict):
+    """Names of a user: those without a client, then client by client."""
+
+    data: list[AdminName]
+    afterCursor: Cursor
+
+
+class Erasure(TypedDict):
+    """The erasure of a user: what stands for the user now, and how many things were changed."""
+
+    id: Id
+    state: Literal["running", "done"]
+    pseudonym: str
+    trees: Annotated[int, Field(ge=0, description="Trees that were deleted because the user owned them.")]
+    memberships: Annotated[int, Field(ge=0, description="Memberships that were ended.")]
+    entries: Annotated[int, Field(ge=0, description="Entries of other users' trees that were erased.")]
+    passes: Annotated[
+        int,
+        Field(
+            ge=1, description="How often the table was read, or is being read. The last time finds nothing."
+        ),
+    ]
+    createdAt: Time
+    finishedAt: Maybe[Time]
+
+
+def _shown(describe: Callable[_P, _Answer]) -> Callable[_P, _Answer]:
+    """Return the function without the members of its answer that are None and may be left out."""
+    members: Mapping[str, Any] = describe.__annotations__["return"].__annotations__
+    optional = {name for name, held in members.items() if LEFT_OUT in getattr(held, "__metadata__", ())}
+
+    @wraps(describe)
+    def shown(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+        answer = describe(*args, **kwargs)
+        return {name: held for name, held in answer.items() if held is not None or name not in optional}
+
+    return shown
 
 
 def _text(json_text: str) -> JsonText:
     return JsonText(json_text, None)
 
 
-def entry(entry: Entry) -> dict[str, Any]:
-    """Return the fields of an entry."""
-    return _present(
-        id=entry.entry_id,
-        conversationId=entry.conversation_id,
-        userId=entry.user_id,
-        clientId=entry.client_id,
-        agentId=entry.agent_id,
-        channel=entry.channel,
-        epoch=entry.epoch,
-        key=entry.key,
-        contentType=entry.content_type,
-        content=_text(entry.content),
-        erased=entry.is_erased or None,
-        usage=_text(entry.usage_json) if entry.usage_json else None,
-        **_ref(entry.merged_from, "mergedFromConversationId", "mergedUpToEntryId"),
-        **_ref(entry.copied_from, "copiedFromConversationId", "copiedFromEntryId"),
-        createdAt=ids.created_at(entry.entry_id),
-    )
+@_shown
+def entry(entry: "model.Entry") -> Entry:
+    """Return the entry."""
+    merged, copied = entry.merged_from, entry.copied_from
+    return {
+        "id": entry.entry_id,
+        "conversationId": entry.conversation_id,
+        "userId": entry.user_id,
+        "clientId": entry.client_id,
+        "agentId": entry.agent_id,
+        "channel": entry.channel,
+        "epoch": entry.epoch,
+        "key": entry.key,
+        "contentType": entry.content_type,
+        "content": _text(entry.content),
+        "erased": entry.is_erased or None,
+        "usage": _text(entry.usage_json) if entry.usage_json else None,
+        "mergedFromConversationId": merged and merged.conversation_id,
+        "mergedUpToEntryId": merged and merged.entry_id,
+        "copiedFromConversationId": copied and copied.conversation_id,
+        "copiedFromEntryId": copied and copied.entry_id,
+        "createdAt": ids.created_at(entry.entry_id),
+    }
 
 
-def _ref(ref: EntryRef | None, conversation: str, entry: str) -> dict[str, Any]:
-    """Return what an entry names under these names; nothing if it names nothing."""
-    return {} if ref is None else _present(**{conversation: ref.conversation_id, entry: ref.entry_id})
-
-
-def hit(hit: Hit, *, with_entry: bool) -> dict[str, Any]:
-    """Return the fields of what a search has found. with_entry: whether they hold the entry."""
+@_shown
+def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
+    """Return what a search has found. with_entry: whether it holds the entry."""
     return {
         "conversationId": hit.conversation.conversation_id,
         "conversationTitle": hit.conversation.title,
         "entryId": hit.entry.entry_id,
         "createdAt": ids.created_at(hit.entry.entry_id),
         "highlights": hit.highlights,
-        **({"entry": entry(hit.entry)} if with_entry else {}),
+        "entry": entry(hit.entry) if with_entry else None,
     }
 
 
-def entry_page(page: EntryPage) -> dict[str, Any]:
-    """Return the fields of a page of entries."""
+@_shown
+def entry_page(page: "listing.EntryPage") -> EntryPage:
+    """Return a page of entries."""
     return {
-        "data": [
-            {**entry(one), **_present(alternatives=page.alternatives.get(one.entry_id))}
-            for one in page.entries
-        ],
+        "data": [_listed(one, page.alternatives.get(one.entry_id)) for one in page.entries],
         "afterCursor": page.after,
         "beforeCursor": page.before,
-        **_present(alternativesAtEnd=page.alternatives_at_end),
+        "alternativesAtEnd": page.alternatives_at_end,
     }
 
 
-def comparison(comparison: Comparison) -> dict[str, Any]:
-    """Return the fields of a comparison of two conversations."""
+@_shown
+def _listed(one: "model.Entry", alternatives: list[str] | None) -> ListedEntry:
+    return {**entry(one), "alternatives": alternatives}
+
+
+def comparison(comparison: "comparing.Comparison") -> Comparison:
+    """Return a comparison of two conversations."""
     return {
         "base": {"entryId": comparison.base},
         "branches": [
@@ -93,25 +441,36 @@ def comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def ancestor(ancestor: Ancestor) -> dict[str, Any]:
-    """Return the fields of an ancestor."""
-    return _present(
-        conversationId=ancestor.conversation_id,
-        title=ancestor.title,
-        removed=ancestor.is_removed or None,
-        inheritedUpToEntryId=ancestor.up_to,
-    )
+@_shown
+def ancestor(ancestor: "ancestors.Ancestor") -> Ancestor:
+    """Return an ancestor."""
+    return {
+        "conversationId": ancestor.conversation_id,
+        "title": ancestor.title,
+        "removed": ancestor.is_removed or None,
+        "inheritedUpToEntryId": ancestor.up_to,
+    }
 
 
-def appended(appended: Appended, *, is_batch: bool) -> dict[str, Any]:
-    """Return the fields of an append's result. is_batch: whether the request had `entries`."""
-    data = [entry(one) for one in appended.entries]
-    context = {} if appended.synced is None else {"context": synced(appended.synced)}
-    return {**({"data": data} if is_batch else data[0]), **context}
+def appended(appended: "appending.Appended", *, is_batch: bool) -> Appended:
+    """Return an append's result. is_batch: whether the request had `entries`."""
+    context = None if appended.synced is None else synced(appended.synced)
+    return entries(appended.entries, context) if is_batch else _appended_entry(appended.entries[0], context)
 
 
-def synced(synced: Synced) -> dict[str, Any]:
-    """Return the fields of a sync's result."""
+@_shown
+def _appended_entry(alone: "model.Entry", context: Synced | None) -> AppendedEntry:
+    return {**entry(alone), "context": context}
+
+
+@_shown
+def entries(together: "Sequence[model.Entry]", context: Synced | None = None) -> Entries:
+    """Return entries that were appended together. context: what became of the one beside them."""
+    return {"data": [entry(one) for one in together], "context": context}
+
+
+def synced(synced: "syncing.Synced") -> Synced:
+    """Return a sync's result."""
     return {
         "epoch": synced.epoch,
         "noOp": synced.no_op,
@@ -120,7 +479,7 @@ def synced(synced: Synced) -> dict[str, Any]:
     }
 
 
-def _metrics(metrics: Metrics) -> dict[str, Any]:
+def _metrics(metrics: "model.Metrics") -> Metrics:
     return {
         "entries": metrics.entries,
         "inputTokens": metrics.usage.input_tokens,
@@ -140,67 +499,56 @@ def _dollars(nano: int) -> str:
     return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
 
 
-def _fork_point(point: ForkPoint | None) -> dict[str, Any]:
-    if point is None:
-        return {}
-    return _present(
-        forkedAtConversationId=point.conversation_id,
-        forkedAtEntryId=point.entry_id,
-        forkedAtPosition=point.position,
-    )
+def conversation_for(caller: "model.Caller", details: "loading.ConversationDetails") -> Conversation:
+    """Return a conversation for a member or an administrator."""
+    return admin_conversation(details) if caller.bypasses_membership else conversation(details)
 
 
-def conversation_for(caller: Caller, details: ConversationDetails) -> dict[str, Any]:
-    """Return a conversation's fields for a member or an administrator.
-
-    An administrator also sees the client that the conversation's context is bound to.
-    """
-    if not caller.bypasses_membership:
-        return conversation(details)
-    return {**conversation(details), **_present(clientId=details.conversation.client_id)}
+@_shown
+def admin_conversation(details: "loading.ConversationDetails") -> AdminConversation:
+    """Return a conversation for an administrator."""
+    return {**conversation(details), "clientId": details.conversation.client_id}
 
 
-def conversation(details: ConversationDetails) -> dict[str, Any]:
-    """Return a conversation's fields for a member. They include no group id and no client id."""
+@_shown
+def conversation(details: "loading.ConversationDetails") -> Conversation:
+    """Return a conversation for a member. It holds no group id and no client id."""
     c, head = details.conversation, details.head
+    point, started = c.fork_point, c.started_by
     return {
         "id": c.conversation_id,
         "title": c.title,
         "ownerUserId": details.owner,
         "accessLevel": details.level,
         "isCurrent": details.is_current,
-        **_present(agentId=c.agent_id),
+        "agentId": c.agent_id,
         "tags": dict(c.tags),
         "metadata": _text(c.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
-        **_present(lastMessagePreview=head.preview),
-        **_fork_point(c.fork_point),
-        **(
-            _present(
-                startedByConversationId=c.started_by.conversation_id,
-                startedByEntryId=c.started_by.entry_id,
-            )
-            if c.started_by
-            else {}
-        ),
+        "lastMessagePreview": head.preview,
+        "forkedAtConversationId": point and point.conversation_id,
+        "forkedAtEntryId": point and point.entry_id,
+        "forkedAtPosition": point and point.position,
+        "startedByConversationId": started and started.conversation_id,
+        "startedByEntryId": started and started.entry_id,
         "metrics": _metrics(head.metrics),
     }
 
 
-def conversation_alone(made: Sequence[ConversationDetails]) -> dict[str, Any]:
-    """Return the fields of the one conversation that was made."""
+def conversation_alone(made: "Sequence[loading.ConversationDetails]") -> Conversation:
+    """Return the one conversation that was made."""
     [details] = made
     return conversation(details)
 
 
-def conversations(made: Sequence[ConversationDetails]) -> dict[str, Any]:
-    """Return the fields of several conversations that were made together."""
+def conversations(made: "Sequence[loading.ConversationDetails]") -> Conversations:
+    """Return several conversations that were made together."""
     return {"data": [conversation(details) for details in made]}
 
 
-def membership(membership: Membership) -> dict[str, Any]:
-    """Return the fields of a membership."""
+def membership(membership: "sharing.Membership") -> Membership:
+    """Return a membership."""
     return {
         "conversationId": membership.conversation_id,
         "userId": membership.member.user_id,
@@ -209,8 +557,8 @@ def membership(membership: Membership) -> dict[str, Any]:
     }
 
 
-def transfer(transfer: Transfer) -> dict[str, Any]:
-    """Return the fields of a pending transfer."""
+def transfer(transfer: "model.Transfer") -> Transfer:
+    """Return a pending transfer."""
     return {
         "id": transfer.transfer_id,
         "conversationId": transfer.conversation_id,
@@ -220,16 +568,21 @@ def transfer(transfer: Transfer) -> dict[str, Any]:
     }
 
 
-def name_for(caller: Caller, shown: ShownName) -> dict[str, Any]:
-    """Return a name's fields. An administrator also sees whose it is."""
-    if not caller.bypasses_membership:
-        return name(shown)
+def name_for(caller: "model.Caller", shown: "names.ShownName") -> Name:
+    """Return a name for its user or an administrator."""
+    return admin_name(shown) if caller.bypasses_membership else name(shown)
+
+
+@_shown
+def admin_name(shown: "names.ShownName") -> AdminName:
+    """Return a name for an administrator."""
     owner = shown.name.ref.owner
-    return {**name(shown), "userId": owner.user_id, **_present(clientId=owner.client_id)}
+    return {**name(shown), "userId": owner.user_id, "clientId": owner.client_id}
 
 
-def name(shown: ShownName) -> dict[str, Any]:
-    """Return the fields of a name."""
+@_shown
+def name(shown: "names.ShownName") -> Name:
+    """Return a name."""
     name = shown.name
     return {
         "name": name.ref.name,
@@ -238,31 +591,36 @@ def name(shown: ShownName) -> dict[str, Any]:
         "data": _text(name.data or "{}"),
         "createdAt": name.created_at,
         "updatedAt": name.updated_at,
-        **({"deleted": True} if shown.is_deleted else {}),
+        "deleted": shown.is_deleted or None,
     }
 
 
-def erasure(erasure: Erasure) -> dict[str, Any]:
-    """Return the fields of an erasure. They never name the user."""
-    return _present(
-        id=erasure.erasure_id,
-        state="done" if erasure.is_done else "running",
-        pseudonym=erasure.pseudonym,
-        trees=erasure.trees,
-        memberships=erasure.memberships,
-        entries=erasure.entries,
-        passes=erasure.passes,
-        createdAt=erasure.created_at,
-        finishedAt=erasure.finished_at,
-    )
+@_shown
+def erasure(erasure: "ErasureRecord") -> Erasure:
+    """Return an erasure. It never names the user."""
+    return {
+        "id": erasure.erasure_id,
+        "state": "done" if erasure.is_done else "running",
+        "pseudonym": erasure.pseudonym,
+        "trees": erasure.trees,
+        "memberships": erasure.memberships,
+        "entries": erasure.entries,
+        "passes": erasure.passes,
+        "createdAt": erasure.created_at,
+        "finishedAt": erasure.finished_at,
+    }
 
 
-def fork(conversation: Conversation, *, is_current: bool) -> dict[str, Any]:
-    """Return a conversation's fields in a list of forks."""
+@_shown
+def fork(conversation: "model.Conversation", *, is_current: bool) -> Fork:
+    """Return a conversation in a list of forks."""
+    point = conversation.fork_point
     return {
         "conversationId": conversation.conversation_id,
         "title": conversation.title,
-        **_fork_point(conversation.fork_point),
+        "forkedAtConversationId": point and point.conversation_id,
+        "forkedAtEntryId": point and point.entry_id,
+        "forkedAtPosition": point and point.position,
         "isCurrent": is_current,
         "createdAt": conversation.created_at,
     }

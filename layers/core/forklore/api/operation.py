@@ -9,7 +9,8 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
 import pydantic
 
@@ -34,6 +35,7 @@ NOBODY = Caller("")
 
 Fields = Mapping[str, Any]
 """The fields of a JSON object."""
+_Held = TypeVar("_Held", bound=Fields | None)
 
 
 class MatchForm(NamedTuple):
@@ -122,11 +124,11 @@ class CheckedRequest(NamedTuple):
         return IdempotencyKey(key, request_hash, render)
 
 
-class Answer(NamedTuple):
+class Answer(NamedTuple, Generic[_Held]):
     """An answer whose status is not the operation's usual one. fields: None without a body."""
 
     status: int
-    fields: Fields | None
+    fields: _Held
 
 
 class Operation(NamedTuple):
@@ -134,9 +136,10 @@ class Operation(NamedTuple):
 
     name: as a direct invocation calls it.
     path: with names in braces, as `{conversationId}`.
-    run: returns the answer's fields; None for an answer without a body. The first paragraph of its
-        docstring is the summary in the API document, and the rest is the description.
-    answer: the name of the answer's model in api/results.py; None without a body.
+    run: returns the answer's fields, as its annotation describes them; None for an answer without a
+        body. The first paragraph of its docstring is the summary in the API document, and the rest
+        is the description.
+    answer: what describes the answer instead of that annotation.
     status, also: the usual status of a success, and other ones.
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
@@ -152,8 +155,8 @@ class Operation(NamedTuple):
     name: str
     method: str
     path: str
-    run: Callable[[CheckedRequest], Fields | Answer | None]
-    answer: str | None
+    run: Callable[[CheckedRequest], Fields | Answer[Any] | None]
+    answer: Any = None
     status: int = 200
     also: tuple[int, ...] = ()
     query: type[pydantic.BaseModel] = NoParameters
@@ -173,7 +176,10 @@ class Operation(NamedTuple):
         """The model of the answer, for the API document and tests. No function loads the models."""
         from forklore.api import results
 
-        return None if self.answer is None else getattr(results, self.answer)
+        described = self.answer or self.run.__annotations__["return"]
+        if get_origin(described) is Answer:
+            [described] = get_args(described)
+        return None if described in (None, NoneType) else results.model_of(described)
 
     @property
     def path_names(self) -> list[str]:

@@ -109,6 +109,8 @@ def _failed(error: Exception) -> int:
 
 
 def _usage(error: typer.TyperException) -> int:
+    if not error.format_message():  # there was no command, and the help is written
+        return exits.USAGE
     context = getattr(error, "ctx", None)
     said = exits.line_of(exits.CommandError(error.format_message()))
     where = f" ({context.command_path} --help)" if context is not None else ""

@@ -16,7 +16,7 @@ import typer
 
 from forklore.cli import exits
 from forklore.cli.shell import Shell
-from forklore.client.errors import NoAnswerError
+from forklore.client.errors import NoAnswerError, UnauthorizedError
 
 R = TypeVar("R")
 Run = Callable[..., Any]
@@ -111,6 +111,9 @@ def command(
                 code = exits.DONE if shell.out.is_paged else exits.BROKEN_PIPE
             except NoAnswerError as error:
                 raise exits.CommandError(exits.line_of(error) + shell.hint, exits.NO_ANSWER) from error
+            except UnauthorizedError as error:
+                told = f"{exits.line_of(error)} (here --token, --client-key)"
+                raise exits.CommandError(told, exits.code_of(error)) from error
             if code:
                 raise typer.Exit(code)
 

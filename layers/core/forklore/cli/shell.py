@@ -88,10 +88,14 @@ class Shell:
                 raise
         else:
             return named
-        newest = self.client.conversations(mode="all", ancestry="all", limit=PAGE_ROWS)
+        newest = self.client.conversations(mode="all", ancestry="all", page_rows=PAGE_ROWS)
         ids = (one.id for one in islice(newest, NEWEST_MAX))
         found = id_with(reference, ids, f"your newest {NEWEST_MAX:,} conversations, and is no name")
         return self.client.conversation(found)
+
+    def current_branch(self, conversation: "Conversation") -> str | None:
+        """Return the current branch of a conversation's fork tree; None if it is being deleted."""
+        return next((one.conversation_id for one in conversation.forks() if one.is_current), None)
 
     def say(self, line: str) -> None:
         """Write a line for people to standard error, such as what was done."""
@@ -99,9 +103,22 @@ class Shell:
 
     def say_where_it_was(self, name: str, conversation_id: str) -> None:
         """Tell how a move of a name is undone: the service does not keep where a name was."""
-        self.say(
-            f"{name} was at {conversation_id}: `forklore switch {conversation_id} --name {shlex.quote(name)}`"
-        )
+        back = self._line("switch", conversation_id, "--name", name)
+        self.say(f"{name} was at {conversation_id}: `{back}`")
+
+    def say_what_was_current(self, conversation_id: str) -> None:
+        """Tell how the choice of another current branch is undone."""
+        self.say(f"{conversation_id} was the current branch: `{self._line('switch', conversation_id)}`")
+
+    def _line(self, *words: str) -> str:
+        """Return a command line for the same service. It shows no token and no API key."""
+        options = [
+            word
+            for name, value in self._given.items()
+            if name not in ("token", "client_key")
+            for word in (f"--{name}", str(value))
+        ]
+        return shlex.join(["forklore", *words, *options])
 
     def close(self) -> None:
         """Stop the client and wait for the pager."""

@@ -1,12 +1,14 @@
 """Messages of the history, as their authors say them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from forklore.client.errors import InputError
 from forklore.client.results import Entry
 
 HISTORY, CONTEXT = "history", "context"
+Role = Literal["user", "human", "ai", "assistant", "system"]
+"""Who says a message. The service knows three: `user`, `ai` and `system`."""
 ROLES: Mapping[str, str] = {
     "user": "USER",
     "human": "USER",
@@ -57,8 +59,14 @@ def text_of(entry: Entry) -> str | None:
 
 
 def id_of(entry: Entry | str) -> str:
-    """Return the id of an entry that is named by itself or by its id."""
-    return entry if isinstance(entry, str) else entry.id
+    """Return the id of an entry that is named by itself or by its id.
+
+    Raises InputError for anything else, such as a conversation, which has an id, too.
+    """
+    given: object = entry
+    if not isinstance(given, str | Entry):
+        raise InputError(f"an entry is named by itself or its id, not by {type(given).__name__}")
+    return given if isinstance(given, str) else given.id
 
 
 def _first(entry: Entry) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ class Metrics(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation(Value):
+class ConversationDetails(Value):
     """A conversation as its member sees it."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}
@@ -58,9 +58,9 @@ class Conversation(Value):
 class ConversationPage(Value):
     """Conversations in the list's order."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Conversation.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(ConversationDetails.of)}
 
-    data: tuple[Conversation, ...]
+    data: tuple[ConversationDetails, ...]
     after_cursor: str | None
 
 
@@ -68,18 +68,18 @@ class ConversationPage(Value):
 class Conversations(Value):
     """Equal forks that were made together."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Conversation.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(ConversationDetails.of)}
 
-    data: tuple[Conversation, ...]
+    data: tuple[ConversationDetails, ...]
 
 
-Forked = Conversation | Conversations
+Forked = ConversationDetails | Conversations
 """The fork, or with `count` in the request `data` with all of them."""
 
 
 def forked(given: Any) -> Forked:
     """Return the one result, or several of them."""
-    chosen = Conversations if isinstance(given, Mapping) and "data" in given else Conversation
+    chosen = Conversations if isinstance(given, Mapping) and "data" in given else ConversationDetails
     return chosen.of(given)
 
 
@@ -332,7 +332,7 @@ class NamePage(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdminConversation(Conversation):
+class AdminConversation(ConversationDetails):
     """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}

@@ -42,8 +42,10 @@ class Options:
         times: Sequence[tuple[str, object]] = (("timeout", self.timeout_s), ("deadline", self.deadline_s))
         for field, seconds in times:
             is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-            if not (is_number and 0 <= cast("float", seconds) <= SECONDS_MAX):
-                raise InputError(f"{field} is 0 to {SECONDS_MAX:,} seconds", details={"field": field})
+            if not (is_number and 0 < cast("float", seconds) <= SECONDS_MAX):
+                raise InputError(
+                    f"{field} is more than 0 and at most {SECONDS_MAX:,} seconds", details={"field": field}
+                )
         retries: object = self.retries_max
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})

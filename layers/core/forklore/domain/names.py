@@ -5,7 +5,7 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import has_controls
-from forklore.errors import NameMovedError
+from forklore.errors import NameMovedError, brief
 
 NAME_BYTES_MAX = 255
 REVISION_BITS = 52
@@ -113,15 +113,15 @@ class NameMove(NamedTuple):
 def require_revision(name: Name | None, expected: int | None) -> None:
     """Raise NameMovedError unless the name has the revision; 0: unless there is none. None: any."""
     if expected is not None and expected != (name.revision if name else 0):
-        raise name_moved(name)
+        raise name_moved(name, was_new=expected == 0)
 
 
-def name_moved(name: Name | None) -> NameMovedError:
-    """Return the error that says where a name points now. None: there is no such name."""
+def name_moved(name: Name | None, *, was_new: bool = False) -> NameMovedError:
+    """Return the error that says where a name points now. None: there is no such name.
+
+    was_new: whether the caller wanted a new name.
+    """
     if name is None:
         return NameMovedError("there is no such name", revision=0)
-    return NameMovedError(
-        "the name is at another revision",
-        revision=name.revision,
-        conversation_id=name.conversation_id,
-    )
+    said = f"the name {brief(name.ref.name)} is in use" if was_new else "the name is at another revision"
+    return NameMovedError(said, revision=name.revision, conversation_id=name.conversation_id)

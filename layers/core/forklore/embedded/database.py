@@ -276,6 +276,8 @@ def explanation(error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
         return "the disk is full, so nothing was written; free some space"
+    if name.startswith("SQLITE_IOERR"):
+        return f"the disk failed, or has no room ({error}); look at it, then send the call again"
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
         return f"what is stored cannot be opened or written ({error}); check who may write the folder"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):

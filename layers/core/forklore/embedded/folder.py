@@ -8,8 +8,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from forklore.embedded.database import WAIT_SECONDS, explanation
-from forklore.embedded.engine import LAYOUT, row_of
 from forklore.embedded.outbox import MESSAGES
+from forklore.embedded.rows import LAYOUT, PUT, row_of
 
 FILE = "forklore.db"
 OLD_LOCK = "forklore.lock"
@@ -110,7 +110,7 @@ def _take_over(connection: sqlite3.Connection, path: Path) -> None:
     _run_all(connection, LAYOUT + (MESSAGES.split(";", 1)[1] if has_messages else MESSAGES))
     try:
         for (text,) in run("SELECT attributes FROM old"):
-            run("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row_of(json.loads(text)))
+            run(PUT, row_of(json.loads(text)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path} holds an item that cannot be read") from error
     run("DROP TABLE old")

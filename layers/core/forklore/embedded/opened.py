@@ -8,9 +8,10 @@ from typing import ParamSpec, TypeVar
 
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.embedded.database import Database
-from forklore.embedded.engine import LAYOUT, NAME, Engine
+from forklore.embedded.engine import NAME, Engine
 from forklore.embedded.folder import prepared
 from forklore.embedded.outbox import MESSAGES, note
+from forklore.embedded.rows import LAYOUT
 from forklore.embedded.worker import Worker
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection

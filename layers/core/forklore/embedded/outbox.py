@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from forklore.embedded.database import Database
-from forklore.embedded.engine import Change, to_text
+from forklore.embedded.items import Change
+from forklore.embedded.rows import to_text
 
 TELLER = "forklore.events.lock"
 """The process that tells locks this file of the folder."""

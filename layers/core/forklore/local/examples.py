@@ -1,4 +1,4 @@
-"""Examples for the OpenAPI document: requests from the sample events, answers written here."""
+"""Examples for the OpenAPI document: sample requests, answers written here."""
 
 import json
 from functools import cache
@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from forklore.api import results
-from forklore.api.operation import Operation
 
 REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
 
@@ -231,16 +230,14 @@ a list or make a good request fail.
 
 
 @cache
-def event_of(name: str) -> Json:
-    """Return the sample event of an operation."""
-    text = (files("forklore.local") / "events" / f"{name}.json").read_text(encoding="utf-8")
-    event: Json = json.loads(text)
-    return event
+def requests() -> dict[str, Json]:
+    """Return a sample request of each route: method and address, user, headers, body.
 
-
-def body_of(operation: Operation) -> Any:
-    """Return a body that the operation takes."""
-    return json.loads(event_of(operation.name).get("body", "{}"))
+    Sent in this order they tell a story, in which each succeeds.
+    """
+    text = (files("forklore.local") / "requests.json").read_text(encoding="utf-8")
+    read: dict[str, Json] = json.loads(text)
+    return read
 
 
 def error(status: str, code: str, message: str) -> Json:

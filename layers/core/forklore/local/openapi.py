@@ -142,7 +142,8 @@ def _operation(operation: Operation, schemas: Json) -> Json:
     }
     if operation.body is not None:
         name = operation.body.__name__
-        content = {"schema": {"$ref": _REF.format(model=name)}, "example": examples.body_of(operation)}
+        example = examples.requests()[operation.name].get("body", {})
+        content = {"schema": {"$ref": _REF.format(model=name)}, "example": example}
         described["requestBody"] = {
             "content": {"application/json": content},
             "required": _needs_body(schemas[name]),

@@ -166,7 +166,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
     )
-    parser.add_argument("--verbose", action="store_true", help="lines per request, without its content")
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="lines per request: what it costs on AWS, and nothing of its content",
+    )
     return parser
 
 

@@ -114,7 +114,9 @@ def conversation_named(table: Table, *, caller: Caller, name: str) -> str:
 def _required(table: Table, ref: NameRef) -> Name:
     name = table.get([keys.name(ref)]).name(ref)
     if name is None:
-        raise NotFoundError(f"no name {brief(ref.name)}")
+        client = ref.owner.client_id
+        whose = "without a client" if client is None else f"of client {brief(client)}"
+        raise NotFoundError(f"no name {brief(ref.name)} among the names {whose}")
     return name
 
 

@@ -8,14 +8,14 @@ import json
 from typing import Any
 
 from forklore.api import admin_requests, answers, cursors
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.api.operations import conversations, entries, erasures, names, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
 from forklore.usecases import lists
 
 
-def list_conversations(request: CheckedRequest) -> Fields:
+def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage:
     """List everybody's conversations, or those of one user, tree by tree, the newest root first."""
     query: admin_requests.AdminListConversations = request.query
     filters = [query.user_id, query.mode, query.ancestry, query.agent_id, query.tag]
@@ -33,7 +33,7 @@ def list_conversations(request: CheckedRequest) -> Fields:
         ),
     )
     return {
-        "data": [answers.conversation_for(request.caller, details) for details in page.conversations],
+        "data": [answers.admin_conversation(details) for details in page.conversations],
         "afterCursor": cursors.of_place(resource, page.resume),
     }
 
@@ -71,7 +71,6 @@ OPERATIONS = (
         "listConversations",
         query=admin_requests.AdminListConversations,
         run=list_conversations,
-        answer="AdminConversationPage",
     ),
     _for_role(
         AUDITOR,
@@ -82,7 +81,7 @@ OPERATIONS = (
     _for_role(
         AUDITOR,
         "getConversation",
-        answer="AdminConversation",
+        answer=answers.AdminConversation,
         summary="Show any conversation, with the client that its context is bound to.",
     ),
     _for_role(
@@ -110,7 +109,7 @@ OPERATIONS = (
         AUDITOR,
         "listChildren",
         query=admin_requests.AdminListChildren,
-        answer="AdminConversationPage",
+        answer=answers.AdminConversationPage,
         summary="List the conversations that any conversation has started, oldest first.",
     ),
     _for_role(
@@ -118,13 +117,12 @@ OPERATIONS = (
         "listNames",
         query=admin_requests.AdminListNames,
         run=names.list_all_names,
-        answer="AdminNamePage",
     ),
     _for_role(
         AUDITOR,
         "lookUpName",
         query=admin_requests.AdminOneName,
-        answer="AdminName",
+        answer=answers.AdminName,
         summary="Show a name of any user and where it points.",
     ),
     _for_role(ADMIN, "deleteConversation", query=admin_requests.AdminDeleteConversation),

@@ -3,7 +3,7 @@
 import json
 
 from forklore.api import answers, conversation_requests, cursors, requests
-from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Fields, Operation
+from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.model import ForkPosition
@@ -12,7 +12,7 @@ from forklore.usecases import children, conversations, deletion, fork_list, fork
 from forklore.usecases.removal import Scope
 
 
-def check_health(_request: CheckedRequest) -> Fields:
+def check_health(_request: CheckedRequest) -> answers.Health:
     """Tell that the service answers. It asks nothing of the table.
 
     Needs no credentials.
@@ -20,7 +20,7 @@ def check_health(_request: CheckedRequest) -> Fields:
     return {"status": "ok"}
 
 
-def create_conversation(request: CheckedRequest) -> Fields:
+def create_conversation(request: CheckedRequest) -> answers.Conversation:
     """Create a conversation without entries.
 
     You become its owner. Without an `id` the service chooses one. Appending to an id that does
@@ -43,7 +43,7 @@ def create_conversation(request: CheckedRequest) -> Fields:
     return answers.conversation(details)
 
 
-def get_conversation(request: CheckedRequest) -> Fields:
+def get_conversation(request: CheckedRequest) -> answers.Conversation:
     """Show a conversation.
 
     For every member of its fork tree.
@@ -54,7 +54,7 @@ def get_conversation(request: CheckedRequest) -> Fields:
     return answers.conversation_for(request.caller, details)
 
 
-def update_conversation(request: CheckedRequest) -> Fields:
+def update_conversation(request: CheckedRequest) -> answers.Conversation:
     """Replace a conversation's title, tags or metadata.
 
     For writers. What the body names is replaced as a whole, the rest stays. `title: null`
@@ -77,7 +77,7 @@ def update_conversation(request: CheckedRequest) -> Fields:
     return answers.conversation(details)
 
 
-def delete_conversation(request: CheckedRequest) -> Answer:
+def delete_conversation(request: CheckedRequest) -> Answer[None]:
     """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
     Every tree started from what is deleted goes with it. The tree is for the owner. A branch is
@@ -97,7 +97,7 @@ def delete_conversation(request: CheckedRequest) -> Answer:
     return Answer(204 if is_closed else 202, None)
 
 
-def list_conversations(request: CheckedRequest) -> Fields:
+def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
     """List the caller's conversations, tree by tree, the newest root first.
 
     `mode` chooses which conversations of a fork tree are shown, `query` those with a text in
@@ -124,7 +124,7 @@ def list_conversations(request: CheckedRequest) -> Fields:
     }
 
 
-def fork_conversation(request: CheckedRequest) -> Fields:
+def fork_conversation(request: CheckedRequest) -> answers.Forked:
     """Fork a conversation before or after an entry, or at its head. Nothing is copied.
 
     For writers. The fork shows what its source showed up to `atEntryId`, excluded or included
@@ -173,7 +173,7 @@ def promote_conversation(request: CheckedRequest) -> None:
     )
 
 
-def list_forks(request: CheckedRequest) -> Fields:
+def list_forks(request: CheckedRequest) -> answers.ForkPage:
     """List every conversation of the fork tree, the root and the asked one included, oldest
     first.
 
@@ -197,7 +197,7 @@ def list_forks(request: CheckedRequest) -> Fields:
     }
 
 
-def list_children(request: CheckedRequest) -> Fields:
+def list_children(request: CheckedRequest) -> answers.ConversationPage:
     """List the conversations that this one has started, oldest first, as far as you may see
     them.
 
@@ -225,13 +225,12 @@ _ROOT = "/v1/conversations"
 _ONE = f"{_ROOT}/{{conversationId}}"
 
 OPERATIONS = (
-    Operation("checkHealth", "GET", "/v1/health", check_health, "Health", is_public=True),
+    Operation("checkHealth", "GET", "/v1/health", check_health, is_public=True),
     Operation(
         "createConversation",
         "POST",
         _ROOT,
         create_conversation,
-        "Conversation",
         status=201,
         body=conversation_requests.CreateConversation,
         errors=(403, 404, 409),
@@ -241,16 +240,14 @@ OPERATIONS = (
         "GET",
         _ROOT,
         list_conversations,
-        "ConversationPage",
         query=conversation_requests.ListConversations,
     ),
-    Operation("getConversation", "GET", _ONE, get_conversation, "Conversation", errors=(403, 404)),
+    Operation("getConversation", "GET", _ONE, get_conversation, errors=(403, 404)),
     Operation(
         "updateConversation",
         "PATCH",
         _ONE,
         update_conversation,
-        "Conversation",
         body=conversation_requests.UpdateConversation,
         errors=(403, 404, 409),
         takes_if_match=True,
@@ -261,7 +258,6 @@ OPERATIONS = (
         "DELETE",
         _ONE,
         delete_conversation,
-        None,
         query=conversation_requests.DeleteConversation,
         status=204,
         also=(202,),
@@ -272,7 +268,6 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/fork",
         fork_conversation,
-        "Forked",
         status=201,
         body=conversation_requests.ForkConversation,
         errors=(403, 404, 409),
@@ -284,7 +279,6 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/promote",
         promote_conversation,
-        None,
         status=204,
         errors=(403, 404),
     ),
@@ -293,7 +287,6 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/forks",
         list_forks,
-        "ForkPage",
         query=requests.ListPage,
         errors=(403, 404),
     ),
@@ -302,7 +295,6 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/children",
         list_children,
-        "ConversationPage",
         query=conversation_requests.ListChildren,
         errors=(403, 404),
     ),

@@ -1,13 +1,13 @@
 """Copy entries: to another branch of their tree, or to a tree of the caller's."""
 
 from forklore.api import answers, entry_requests
-from forklore.api.operation import Answer, CheckedRequest, Fields, Operation
+from forklore.api.operation import Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.errors import GroupFullError
 from forklore.usecases import copying, merging
 
 
-def merge_conversation(request: CheckedRequest) -> Fields | Answer:
+def merge_conversation(request: CheckedRequest) -> Answer[answers.Entries]:
     """Append copies of what another branch of the fork tree shows, all or none, in order.
 
     For writers. At most 50 history entries of the other branch: those after the last one that both
@@ -27,10 +27,10 @@ def merge_conversation(request: CheckedRequest) -> Fields | Answer:
         ),
         idempotency_key=request.idempotency_key(),
     )
-    return Answer(201 if entries else 200, {"data": [answers.entry(entry) for entry in entries]})
+    return Answer(201 if entries else 200, answers.entries(entries))
 
 
-def copy_conversation(request: CheckedRequest) -> Fields:
+def copy_conversation(request: CheckedRequest) -> answers.Conversation:
     """Copy a conversation to a new fork tree that belongs to you alone.
 
     For every member. At most 1,000 history entries, all that the conversation shows or those up to
@@ -60,7 +60,6 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/merge",
         merge_conversation,
-        "Entries",
         status=201,
         also=(200,),
         body=entry_requests.MergeConversation,
@@ -73,7 +72,6 @@ OPERATIONS = (
         "POST",
         f"{_ONE}/copy",
         copy_conversation,
-        "Conversation",
         status=201,
         body=entry_requests.CopyConversation,
         errors=(403, 404, 409, 413),

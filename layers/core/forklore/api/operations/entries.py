@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from forklore.api import answers, entry_requests
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, EntryRef, ForkPosition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
 
 
-def append_entry(request: CheckedRequest) -> Fields:
+def append_entry(request: CheckedRequest) -> answers.Appended:
     """Append one entry, or several at once; a conversation that does not exist is created.
 
     For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork,
@@ -119,7 +119,7 @@ def _merged_from(fields: entry_requests.EntryFields) -> EntryRef | None:
     return EntryRef(fields.merged_from_conversation_id, None if up_to is None else EntryId(up_to))
 
 
-def list_entries(request: CheckedRequest) -> Fields:
+def list_entries(request: CheckedRequest) -> answers.EntryPage:
     """List what a conversation shows, oldest first; with `allForks` every entry of its fork
     tree.
 
@@ -148,7 +148,7 @@ def list_entries(request: CheckedRequest) -> Fields:
     return answers.entry_page(page)
 
 
-def get_entry(request: CheckedRequest) -> Fields:
+def get_entry(request: CheckedRequest) -> answers.Entry:
     """Show one entry that a conversation shows.
 
     For every member. Context is shown only to the agent that it belongs to.
@@ -162,7 +162,7 @@ def get_entry(request: CheckedRequest) -> Fields:
     return answers.entry(entry)
 
 
-def compare(request: CheckedRequest) -> Fields:
+def compare(request: CheckedRequest) -> answers.Comparison:
     """Compare two conversations of a fork tree: where they part, and how each goes on.
 
     For every member. `base` is the last history entry that both show. `data` begins after it;
@@ -179,7 +179,7 @@ def compare(request: CheckedRequest) -> Fields:
     return answers.comparison(comparison)
 
 
-def list_ancestors(request: CheckedRequest) -> Fields:
+def list_ancestors(request: CheckedRequest) -> answers.Ancestors:
     """List the conversations whose entries a conversation shows, the oldest first, and itself.
 
     For every member.
@@ -190,7 +190,7 @@ def list_ancestors(request: CheckedRequest) -> Fields:
     return {"data": [answers.ancestor(one) for one in found]}
 
 
-def look_entry_up(request: CheckedRequest) -> Fields:
+def look_entry_up(request: CheckedRequest) -> answers.Entry:
     """Show the entry that a conversation shows under a key.
 
     For every member. Of several entries the nearest is shown: one of the conversation itself before
@@ -203,7 +203,7 @@ def look_entry_up(request: CheckedRequest) -> Fields:
     return answers.entry(entry)
 
 
-def sync_context(request: CheckedRequest) -> Fields:
+def sync_context(request: CheckedRequest) -> answers.Synced:
     """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is
     written.
 
@@ -260,7 +260,6 @@ OPERATIONS = (
         "POST",
         _ENTRIES,
         append_entry,
-        "Appended",
         status=201,
         body=entry_requests.Append,
         errors=(403, 404, 409, 413),
@@ -272,7 +271,6 @@ OPERATIONS = (
         "POST",
         f"{_ENTRIES}/sync",
         sync_context,
-        "Synced",
         body=entry_requests.SyncContext,
         errors=(403, 404, 409, 413),
         own_errors=(GroupFullError,),
@@ -282,7 +280,6 @@ OPERATIONS = (
         "GET",
         f"{_ENTRIES}/lookup",
         look_entry_up,
-        "Entry",
         query=entry_requests.EntryOfKey,
         errors=(403, 404),
     ),
@@ -291,7 +288,6 @@ OPERATIONS = (
         "GET",
         _ENTRIES,
         list_entries,
-        "EntryPage",
         query=entry_requests.ListEntries,
         errors=(403, 404),
     ),
@@ -300,7 +296,6 @@ OPERATIONS = (
         "GET",
         f"{_ENTRIES}/{{entryId}}",
         get_entry,
-        "Entry",
         errors=(403, 404),
     ),
     Operation(
@@ -308,7 +303,6 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/compare",
         compare,
-        "Comparison",
         query=entry_requests.Compare,
         errors=(403, 404),
     ),
@@ -317,7 +311,6 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/ancestors",
         list_ancestors,
-        "Ancestors",
         errors=(403, 404),
     ),
 )

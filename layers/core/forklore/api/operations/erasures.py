@@ -1,12 +1,12 @@
 """The erasure of a user, for admins."""
 
 from forklore.api import admin_requests, answers
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain.users import ADMIN
 from forklore.usecases import erasures
 
 
-def erase_user(request: CheckedRequest) -> Fields:
+def erase_user(request: CheckedRequest) -> answers.Erasure:
     """Erase a user: delete their trees, end their memberships, and erase what they wrote elsewhere.
 
     The answer comes at once; the work goes on in the background. Every tree that the user owns is
@@ -25,7 +25,7 @@ def erase_user(request: CheckedRequest) -> Fields:
     return answers.erasure(erasure)
 
 
-def get_erasure(request: CheckedRequest) -> Fields:
+def get_erasure(request: CheckedRequest) -> answers.Erasure:
     """Show how far an erasure has come. It does not name the user."""
     return answers.erasure(erasures.get_erasure(request.table, erasure_id=request.path["erasureId"]))
 
@@ -38,7 +38,6 @@ OPERATIONS = (
         "POST",
         _ERASURES,
         erase_user,
-        "Erasure",
         status=202,
         query=admin_requests.Justified,
         body=admin_requests.EraseUser,
@@ -50,7 +49,6 @@ OPERATIONS = (
         "GET",
         f"{_ERASURES}/{{erasureId}}",
         get_erasure,
-        "Erasure",
         query=admin_requests.Justified,
         errors=(403, 404),
         role=ADMIN,

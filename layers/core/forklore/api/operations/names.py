@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from forklore.api import answers, cursors, naming
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.api.operations import entries
 from forklore.domain import ids
 from forklore.domain.names import NameMove, NameOwner, NameRef
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
 
 
-def set_name(request: CheckedRequest) -> Fields:
+def set_name(request: CheckedRequest) -> answers.Name:
     """Make a name, or point it to another conversation.
 
     For every member of the conversation. A name is yours: names of other users and of other clients
@@ -45,7 +45,7 @@ def set_name(request: CheckedRequest) -> Fields:
     return answers.name(shown)
 
 
-def list_names(request: CheckedRequest) -> Fields:
+def list_names(request: CheckedRequest) -> answers.NamePage:
     """List your names that begin with `prefix`, in the order of their UTF-8 bytes.
 
     An agent lists the names of its own client. A name whose conversation you cannot see any more
@@ -68,7 +68,7 @@ def list_names(request: CheckedRequest) -> Fields:
     }
 
 
-def list_all_names(request: CheckedRequest) -> Fields:
+def list_all_names(request: CheckedRequest) -> answers.AdminNamePage:
     """List all names of a user: those without a client, then client by client."""
     query: admin_requests.AdminListNames = request.query
     resource = f"admin/names/{query.user_id}"
@@ -80,12 +80,12 @@ def list_all_names(request: CheckedRequest) -> Fields:
         limit=query.limit,
     )
     return {
-        "data": [answers.name_for(request.caller, shown) for shown in page.names],
+        "data": [answers.admin_name(shown) for shown in page.names],
         "afterCursor": cursors.of_name(resource, page.resume),
     }
 
 
-def look_name_up(request: CheckedRequest) -> Fields:
+def look_name_up(request: CheckedRequest) -> answers.Name:
     """Show a name and where it points.
 
     `deleted` says that you cannot see its conversation any more.
@@ -104,7 +104,7 @@ def delete_name(request: CheckedRequest) -> None:
     names.delete_name(request.table, ref=_ref(request), expect_revision=query.expect_revision)
 
 
-def append_entry_by_name(request: CheckedRequest) -> Fields:
+def append_entry_by_name(request: CheckedRequest) -> answers.Appended:
     """Append to the conversation that a name points to; a name that does not exist is made.
 
     The first append by a name makes the conversation and the name at once. Later ones follow the
@@ -126,7 +126,7 @@ def append_entry_by_name(request: CheckedRequest) -> Fields:
     return answers.appended(appended, is_batch=body.is_batch)
 
 
-def list_named_entries(request: CheckedRequest) -> Fields:
+def list_named_entries(request: CheckedRequest) -> answers.EntryPage:
     """List what the conversation shows that a name points to, oldest first.
 
     For every member. The parameters and the answer are those of `listEntries`.
@@ -150,18 +150,16 @@ OPERATIONS = (
         "POST",
         _NAMES,
         set_name,
-        "Name",
         body=naming.SetName,
         errors=(403, 404, 409),
         own_errors=(NameMovedError,),
     ),
-    Operation("listNames", "GET", _NAMES, list_names, "NamePage", query=naming.ListNames),
+    Operation("listNames", "GET", _NAMES, list_names, query=naming.ListNames),
     Operation(
         "lookUpName",
         "GET",
         f"{_NAMES}/lookup",
         look_name_up,
-        "Name",
         query=naming.OneName,
         errors=(404,),
     ),
@@ -170,7 +168,6 @@ OPERATIONS = (
         "DELETE",
         _NAMES,
         delete_name,
-        None,
         status=204,
         query=naming.DeleteName,
         errors=(404, 409),
@@ -181,7 +178,6 @@ OPERATIONS = (
         "POST",
         f"{_NAMES}/entries",
         append_entry_by_name,
-        "Appended",
         status=201,
         body=naming.AppendByName,
         errors=(403, 404, 409, 413),
@@ -193,7 +189,6 @@ OPERATIONS = (
         "GET",
         f"{_NAMES}/entries",
         list_named_entries,
-        "EntryPage",
         query=naming.ListNamedEntries,
         errors=(403, 404),
     ),

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from forklore.api import answers, conversation_requests, cursors, fields
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain.matching import words_of
 from forklore.errors import SearchTypeUnavailableError
 from forklore.usecases import search
@@ -16,7 +16,7 @@ LIMIT = 20
 AVAILABLE_TYPES = (fields.FULLTEXT,)
 
 
-def search_conversations(request: CheckedRequest) -> Fields:
+def search_conversations(request: CheckedRequest) -> answers.SearchPage:
     """Find the entries that have all words of a query, the newest conversations first.
 
     A grep over the history of every conversation that you may see, not a search engine: a word is
@@ -28,14 +28,14 @@ def search_conversations(request: CheckedRequest) -> Fields:
     return _search(request, resource, of_user=None)
 
 
-def search_everybodys(request: CheckedRequest) -> Fields:
+def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
     """Find the entries that have all words of a query, in everybody's history or in one user's."""
     body: admin_requests.AdminSearchConversations = request.body
     resource = json.dumps(["admin/search", body.user_id, words_of(body.query)])
     return _search(request, resource, of_user=body.user_id)
 
 
-def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> Fields:
+def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> answers.SearchPage:
     body: conversation_requests.SearchConversations = request.body
     if set(body.search_type or ()) == {fields.SEMANTIC}:
         raise SearchTypeUnavailableError(
@@ -65,7 +65,6 @@ OPERATIONS = (
         "POST",
         "/v1/conversations/search",
         search_conversations,
-        "SearchPage",
         body=conversation_requests.SearchConversations,
         errors=(501,),
         own_errors=(SearchTypeUnavailableError,),

@@ -3,7 +3,7 @@
 import re
 
 from forklore.api import answers, cursors, requests, sharing_requests
-from forklore.api.operation import CheckedRequest, Fields, Operation
+from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.users import is_user_id
@@ -22,7 +22,7 @@ _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
 """User ids that a path can carry. API Gateway may decode a path twice, and cuts it at a `?`."""
 
 
-def list_memberships(request: CheckedRequest) -> Fields:
+def list_memberships(request: CheckedRequest) -> answers.MembershipPage:
     """List who may use the conversation's fork tree, oldest first.
 
     For every member.
@@ -42,7 +42,7 @@ def list_memberships(request: CheckedRequest) -> Fields:
     }
 
 
-def share_conversation(request: CheckedRequest) -> Fields:
+def share_conversation(request: CheckedRequest) -> answers.Membership:
     """Make a user a member of the conversation's fork tree.
 
     Owners let managers, writers and readers in, managers writers and readers. It holds for
@@ -60,7 +60,7 @@ def share_conversation(request: CheckedRequest) -> Fields:
     return answers.membership(membership)
 
 
-def update_membership(request: CheckedRequest) -> Fields:
+def update_membership(request: CheckedRequest) -> answers.Membership:
     """Change a member's access level.
 
     By the rules of sharing, for the level that the member has now and the new one.
@@ -92,7 +92,7 @@ def remove_membership(request: CheckedRequest) -> None:
     )
 
 
-def request_transfer(request: CheckedRequest) -> Fields:
+def request_transfer(request: CheckedRequest) -> answers.Transfer:
     """Offer the ownership of a conversation's fork tree to a member.
 
     For the owner. The member has to accept it; one can be pending at a time.
@@ -111,7 +111,7 @@ def request_transfer(request: CheckedRequest) -> Fields:
     return answers.transfer(transfer)
 
 
-def list_transfers(request: CheckedRequest) -> Fields:
+def list_transfers(request: CheckedRequest) -> answers.TransferPage:
     """List the pending transfers that you have sent or that wait for you, oldest first.
 
     `role` chooses those that you have sent or that wait for you.
@@ -131,7 +131,7 @@ def list_transfers(request: CheckedRequest) -> Fields:
     }
 
 
-def get_transfer(request: CheckedRequest) -> Fields:
+def get_transfer(request: CheckedRequest) -> answers.Transfer:
     """Show a pending transfer to its sender or recipient.
 
     Its `id` comes from requestTransfer or listTransfers. To everybody else it is 404.
@@ -204,7 +204,6 @@ OPERATIONS = (
         "GET",
         _MEMBERSHIPS,
         list_memberships,
-        "MembershipPage",
         query=sharing_requests.ListMembers,
         errors=(403, 404),
     ),
@@ -213,7 +212,6 @@ OPERATIONS = (
         "POST",
         _MEMBERSHIPS,
         share_conversation,
-        "Membership",
         status=201,
         body=sharing_requests.ShareConversation,
         errors=(403, 404, 409),
@@ -224,7 +222,6 @@ OPERATIONS = (
         "PATCH",
         _MEMBERSHIPS,
         update_membership,
-        "Membership",
         query=sharing_requests.OneMember,
         body=sharing_requests.UpdateMembership,
         errors=(403, 404),
@@ -234,7 +231,6 @@ OPERATIONS = (
         "DELETE",
         _MEMBERSHIPS,
         remove_membership,
-        None,
         status=204,
         query=sharing_requests.OneMember,
         errors=(403, 404),
@@ -244,7 +240,6 @@ OPERATIONS = (
         "POST",
         _TRANSFERS,
         request_transfer,
-        "Transfer",
         status=201,
         body=sharing_requests.RequestTransfer,
         errors=(403, 404, 409),
@@ -255,17 +250,15 @@ OPERATIONS = (
         "GET",
         _TRANSFERS,
         list_transfers,
-        "TransferPage",
         query=sharing_requests.ListTransfers,
     ),
-    Operation("getTransfer", "GET", _TRANSFER, get_transfer, "Transfer", errors=(404,)),
-    Operation("deleteTransfer", "DELETE", _TRANSFER, delete_transfer, None, status=204, errors=(403, 404)),
+    Operation("getTransfer", "GET", _TRANSFER, get_transfer, errors=(404,)),
+    Operation("deleteTransfer", "DELETE", _TRANSFER, delete_transfer, status=204, errors=(403, 404)),
     Operation(
         "acceptTransfer",
         "POST",
         f"{_TRANSFER}/accept",
         accept_transfer,
-        None,
         status=204,
         body=requests.NoFields,
         errors=(403, 404),

@@ -62,6 +62,7 @@ def register(app: typer.Typer) -> None:
             placed["at_entry_id"] = entry_id_of(source, anchor)
             placed["position"] = "before" if before is not None else "after"
         named = {"name": conversation} if move_name else {"name": name, "expectRevision": 0}
+        current = shell.current_branch(source) if promote else None
         made = shell.client.api.fork_conversation(
             source.resolve(),
             title=title,
@@ -70,10 +71,12 @@ def register(app: typer.Typer) -> None:
             count=count if count != 1 else None,
             **placed,
         )
-        if move_name:
-            shell.say_where_it_was(conversation, source.id)
         for one in made.data if isinstance(made, Conversations) else (made,):
             if shell.out.is_json:
                 shell.out.result(one)
             else:
                 shell.out.line((one.id, "yellow"))
+        if move_name:
+            shell.say_where_it_was(conversation, source.id)
+        if current is not None and not (move_name and current == source.id):
+            shell.say_what_was_current(current)

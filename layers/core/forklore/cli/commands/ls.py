@@ -11,7 +11,7 @@ from forklore.cli.exits import CommandError
 from forklore.cli.output import Part, moment
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.results import Conversation, Name
+from forklore.client.results import ConversationDetails, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -78,7 +78,7 @@ def register(app: typer.Typer) -> None:
                 raise CommandError("--names goes without the other filters")
             _names(shell, islice(shell.client.names(query), number))
             return
-        listed: Iterable[Conversation] = shell.client.conversations(**chosen)
+        listed: Iterable[ConversationDetails] = shell.client.conversations(**chosen)
         if by_origin:
             listed = sorted(listed, key=_began, reverse=True)
         shown = islice(listed, number)
@@ -90,18 +90,18 @@ def register(app: typer.Typer) -> None:
         shell.out.table(("", "id", at[0], "access", "title"), rows)
 
 
-def _began(one: Conversation) -> str:
+def _began(one: ConversationDetails) -> str:
     """Return when a conversation began: an imported one at its source, if that is known."""
     source = one.metadata.get("source")
     began = source.get("createdAt") if isinstance(source, Mapping) else None
     return began if isinstance(began, str) and _TIME.fullmatch(began) else one.created_at
 
 
-def _updated(one: Conversation) -> str:
+def _updated(one: ConversationDetails) -> str:
     return one.updated_at
 
 
-def _row(one: Conversation, at: str) -> tuple[Part, ...]:
+def _row(one: ConversationDetails, at: str) -> tuple[Part, ...]:
     title = one.title if one.title is not None else one.last_message_preview or ""
     mark = ("*", "green") if one.is_current else ""
     return (mark, (one.id, "yellow"), at, one.access_level, title)

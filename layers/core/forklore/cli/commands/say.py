@@ -15,7 +15,7 @@ from forklore.cli.shell import Shell
 from forklore.client.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from forklore.client.arguments import Role
+    from forklore.client.messages import Role
     from forklore.client.synchronous.conversation import Conversation
 
 STDIN = "-"

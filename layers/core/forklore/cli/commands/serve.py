@@ -19,12 +19,11 @@ DATABASE_ENDED = 1
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "serve", example="forklore serve --data ./data --port 8080", shows=("data",))
+    @command(
+        app, "serve", example="forklore serve --data ./data --port 8080", shows=("data",), without=("client",)
+    )
     def serve(
         shell: Shell,
-        engine: Annotated[
-            str | None, typer.Option("--engine", metavar="NAME", help="What keeps a new folder.")
-        ] = None,
         host: Annotated[
             str | None, typer.Option("--host", metavar="ADDRESS", help="Where to listen (HOST; 127.0.0.1).")
         ] = None,
@@ -54,7 +53,7 @@ def register(app: typer.Typer) -> None:
             typer.Option("--event-content", metavar="none|history", help="What events show of entries."),
         ] = None,
         verbose: Annotated[
-            bool, typer.Option("--verbose", help="Lines per request, without content.")
+            bool, typer.Option("--verbose", help="Lines per request: what it costs on AWS, and no content.")
         ] = False,
     ) -> None:
         """Serve the API on this machine until Ctrl+C. It needs the extra `local`.
@@ -66,7 +65,7 @@ def register(app: typer.Typer) -> None:
             from forklore.local.server import main
         target = shell.target
         data = target.data if isinstance(target, InProcess) else None
-        named = {"--data": data, "--engine": engine, "--host": host, "--port": port}
+        named = {"--data": data, "--host": host, "--port": port}
         named |= {"--event-content": event_content}
         given = [f"{name}={value}" for name, value in named.items() if value is not None]
         given += [f"--allow-host={name}" for name in allow_host or ()]

@@ -9,13 +9,11 @@ from forklore.cli.output import moment
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.errors import ConflictError
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.conversation import Conversation
 
 Level = Literal["manager", "writer", "reader"]
-IS_MEMBER = "already_member"
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +41,7 @@ def register(app: typer.Typer) -> None:
         elif remove:
             if level is not None:
                 raise CommandError("--remove goes without a level")
-            shell.client.api.remove_membership(shared.resolve(), user_id=user)
+            shared.unshare(user)
             if shell.out.is_json:
                 shell.out.result({"conversationId": shared.id, "userId": user, "removed": True})
             else:
@@ -51,7 +49,11 @@ def register(app: typer.Typer) -> None:
         elif level is None:
             raise CommandError("a level is manager, writer or reader: give one, or --remove")
         else:
-            _let_in(shell, shared, user, level)
+            made = shared.share(user, level)
+            if shell.out.is_json:
+                shell.out.result(made)
+            else:
+                shell.out.line(f"{made.user_id} is {made.access_level}")
 
 
 def _list(shell: Shell, shared: "Conversation") -> None:
@@ -61,17 +63,3 @@ def _list(shell: Shell, shared: "Conversation") -> None:
         return
     rows = ((one.user_id, one.access_level, moment(one.created_at)) for one in members)
     shell.out.table(("user", "access", "since"), rows)
-
-
-def _let_in(shell: Shell, shared: "Conversation", user: str, level: Level) -> None:
-    """Make a user a member, or change the level of one."""
-    try:
-        made = shared.share(user, level)
-    except ConflictError as error:
-        if error.reason != IS_MEMBER:
-            raise
-        made = shell.client.api.update_membership(shared.resolve(), user_id=user, access_level=level)
-    if shell.out.is_json:
-        shell.out.result(made)
-    else:
-        shell.out.line(f"{made.user_id} is {made.access_level}")

@@ -12,7 +12,7 @@ from forklore.cli.references import entry_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
-from forklore.client.results import Conversation, Entry
+from forklore.client.results import ConversationDetails, Entry
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +51,7 @@ def register(app: typer.Typer) -> None:
             _conversation(shell.out, details)
 
 
-def _conversation(out: Output, one: Conversation) -> None:
+def _conversation(out: Output, one: ConversationDetails) -> None:
     forked: Part | None = None
     if one.forked_at_conversation_id:
         place = f" {one.forked_at_position} {one.forked_at_entry_id}" if one.forked_at_entry_id else ""

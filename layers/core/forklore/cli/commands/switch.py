@@ -34,18 +34,21 @@ def register(app: typer.Typer) -> None:
         if name is not None and is_id(name):
             raise CommandError("a name cannot look like an id")
         chosen = shell.conversation(conversation)
+        current = shell.current_branch(chosen)
         was = None if name is None else _place_of(shell, name)
         chosen.promote()
         if name is not None:
             chosen.point(name)
-            if was not in (None, chosen.id):
-                shell.say_where_it_was(name, was)
         if shell.out.is_json:
             pointed = {} if name is None else {"name": name}
             shell.out.result({"conversationId": chosen.id, "isCurrent": True, **pointed})
         else:
             pointing = "" if name is None else f", and {name} points to it"
             shell.out.line((chosen.id, "yellow"), f" is the current branch{pointing}")
+        if name is not None and was is not None and was != chosen.id:
+            shell.say_where_it_was(name, was)
+        if current is not None and current not in (chosen.id, was):
+            shell.say_what_was_current(current)
 
 
 def _place_of(shell: Shell, name: str) -> str | None:

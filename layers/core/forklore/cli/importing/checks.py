@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from forklore.cli.importing.exact_json import depth
 from forklore.cli.importing.values import Reason
 from forklore.client import jsontext
 from forklore.client.errors import InputError
@@ -23,7 +22,7 @@ _YEAR_10000_S = 253_402_300_800
 
 def problem_of(content: Any) -> Reason | None:
     """Return why the service would refuse an entry's content; None if it would not."""
-    if depth(content) > CONTENT_DEPTH_MAX:
+    if _depth(content) > CONTENT_DEPTH_MAX:
         return Reason.TOO_DEEP
     if isinstance(content, list) and len(content) > ELEMENTS_MAX:
         return Reason.TOO_LARGE
@@ -32,6 +31,19 @@ def problem_of(content: Any) -> Reason | None:
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
     return Reason.TOO_LARGE if escaped_size(text) > CONTENT_BYTES_MAX else None
+
+
+def _depth(value: Any) -> int:
+    """Return how many arrays and objects nest in each other in a value of a JSON file.
+
+    >>> _depth("a"), _depth([]), _depth({"a": [{}]})
+    (0, 1, 3)
+    """
+    levels, level = 0, [value]
+    while level := [one for one in level if isinstance(one, Mapping | list)]:
+        levels += 1
+        level = [held for one in level for held in (one.values() if isinstance(one, Mapping) else one)]
+    return levels
 
 
 def escaped_size(text: str) -> int:

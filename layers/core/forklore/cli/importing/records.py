@@ -3,13 +3,14 @@
 Only one value is held in memory at a time.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from forklore.cli.importing.exact_json import NotJsonError, parse_json
 from forklore.cli.importing.values import MalformedFileError
+from forklore.client import jsontext
 
 RECORD_BYTES_MAX = 512 * 1024 * 1024
 """The longest line of a file, or element of its array."""
@@ -78,10 +79,10 @@ def _parse(text: bytes, place: str, bytes_max: int) -> Any:
     if len(text) > bytes_max:
         raise MalformedFileError(f"{place}: more than {bytes_max:,} bytes")
     try:
-        return parse_json(text.removeprefix(_MARK).decode())
+        return _value(text.removeprefix(_MARK).decode())
     except UnicodeDecodeError as error:
         raise MalformedFileError(f"{place}: not UTF-8 at byte {error.start + 1}") from error
-    except NotJsonError as error:
+    except _NotJsonError as error:
         raise MalformedFileError(f"{place}: {error}") from error
 
 
@@ -90,13 +91,33 @@ def _parse_whole(text: bytes, line: int, bytes_max: int) -> Any:
     if len(text) > bytes_max:
         raise MalformedFileError(f"line {line}: more than {bytes_max:,} bytes")
     try:
-        return parse_json(text.decode())
+        return _value(text.decode())
     except UnicodeDecodeError as error:
         at = line + text.count(b"\n", 0, error.start)
         byte = error.start - text.rfind(b"\n", 0, error.start)
         raise MalformedFileError(f"line {at}: not UTF-8 at byte {byte}") from error
-    except NotJsonError as error:
+    except _NotJsonError as error:
         raise MalformedFileError(f"line {line + error.line - 1}: {error}") from error
+
+
+class _NotJsonError(Exception):
+    """A text is not one JSON value. line: where, from 1."""
+
+    def __init__(self, reason: str, *, line: int = 1) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def _value(text: str) -> Any:
+    """Return the JSON value in `text`. A number that a float cannot hold is a Decimal."""
+    try:
+        return jsontext.read(text)
+    except json.JSONDecodeError as error:
+        raise _NotJsonError(f"not JSON: {error.msg} at column {error.colno}", line=error.lineno) from error
+    except RecursionError as error:
+        raise _NotJsonError("nested too deeply to be read") from error
+    except ValueError as error:
+        raise _NotJsonError(str(error)) from error
 
 
 def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[Record]:

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
+from forklore.client.arguments import ConversationsArguments, CreateArguments, SearchArguments
 from forklore.client.asynchronous.conversation import AsyncConversation
-from forklore.client.asynchronous.pages import AsyncPages, Page
+from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.driving import AsyncTransport
 from forklore.client.errors import InputError
@@ -180,31 +181,39 @@ class AsyncForklore:
             raise InputError("an id is not empty", details={"field": "conversation_id"})
         return AsyncConversation(self.api, conversation_id or str(uuid.uuid4()))
 
-    async def create(self, **fields: Any) -> AsyncConversation:
+    async def create(self, **fields: Unpack[CreateArguments]) -> AsyncConversation:
         """Make a conversation without entries. fields: arguments of `create_conversation`."""
         made = await self.api.create_conversation(**fields)
         return AsyncConversation(self.api, made.id)
 
-    def conversations(self, **chosen: Any) -> AsyncPages[results.Conversation]:
-        """Return the caller's conversations, the newest tree first.
+    def conversations(
+        self, *, page_rows: int = PAGE_ROWS, **chosen: Unpack[ConversationsArguments]
+    ) -> AsyncPages[results.ConversationDetails]:
+        """Return the caller's conversations, the newest tree first: what is told of each.
 
-        chosen: arguments of `list_conversations`.
+        To talk in one, hand its id to `conversation`. chosen: arguments of `list_conversations`.
         """
+        refuse_paging(chosen, "page_rows says how long a page is")
 
-        async def fetch(cursor: str | None) -> Page[results.Conversation]:
-            page = await self.api.list_conversations(after_cursor=cursor, **{"limit": PAGE_ROWS, **chosen})
+        async def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
+            page = await self.api.list_conversations(after_cursor=cursor, limit=page_rows, **chosen)
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
 
-    def search(self, query: str, **chosen: Any) -> AsyncPages[results.Hit]:
+    def search(
+        self, query: str, *, page_rows: int | None = None, **chosen: Unpack[SearchArguments]
+    ) -> AsyncPages[results.Hit]:
         """Return the entries that have all words of a query, the newest tree first.
 
         chosen: arguments of `search_conversations`.
         """
+        refuse_paging(chosen, "page_rows says how long a page is")
 
         async def fetch(cursor: str | None) -> Page[results.Hit]:
-            page = await self.api.search_conversations(query=query, after_cursor=cursor, **chosen)
+            page = await self.api.search_conversations(
+                query=query, after_cursor=cursor, limit=page_rows, **chosen
+            )
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Literal
 
-from forklore.client import results
+from forklore.client import jsontext, results
 from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.memory import Base, Memory, base_of
 from forklore.client.messages import CONTEXT, elements, id_of
@@ -54,14 +54,15 @@ class AsyncContext:
         Raises ConflictError with the reason `context_moved` if somebody was faster: read the latest
         memory again. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
-        synced = await self._api.sync_context(
-            await self._resolve_made(),
-            content_type=content_type,
-            content=elements(memory, "memory"),
-            based_on_entry_id=base_of(memory, based_on, self._seen),
-            usage=usage,
-            idempotency_key=idempotency_key,
-        )
+        with jsontext.called("memory", memory):
+            synced = await self._api.sync_context(
+                await self._resolve_made(),
+                content_type=content_type,
+                content=elements(memory, "memory"),
+                based_on_entry_id=base_of(memory, based_on, self._seen),
+                usage=usage,
+                idempotency_key=idempotency_key,
+            )
         self.written(memory, synced)
         return synced
 

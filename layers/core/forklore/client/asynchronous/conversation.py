@@ -4,20 +4,31 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
-from forklore.client import results
-from forklore.client.arguments import Appended, AppendedTogether, Role, Said, Turned
+from forklore.client import jsontext, results
+from forklore.client.arguments import (
+    AppendAllArguments,
+    AppendArguments,
+    CopyArguments,
+    EntriesArguments,
+    ForkArguments,
+    MergeArguments,
+    SayArguments,
+    TurnArguments,
+    UpdateArguments,
+)
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
-from forklore.client.asynchronous.pages import AsyncPages, Page
+from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import new_key
 from forklore.client.errors import (
     BadRequestError,
+    ConflictError,
     ForbiddenError,
     InputError,
     NotFoundError,
     UnexpectedAnswerError,
 )
 from forklore.client.memory import Base
-from forklore.client.messages import HISTORY, elements, id_of, message
+from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.asynchronous import AsyncOperations
 
@@ -26,6 +37,8 @@ TURN_ENTRIES_MAX = 50
 """No turn has more entries: this is the most that one append holds."""
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
+IS_MEMBER = "already_member"
+"""The service's reason not to let somebody in twice."""
 Level = Literal["manager", "writer", "reader"]
 
 
@@ -116,7 +129,7 @@ class AsyncConversation:
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
         idempotency_key: str | None = None,
-        **more: Unpack[Said],
+        **more: Unpack[SayArguments],
     ) -> results.AppendedEntry:
         """Append a message and return it. The conversation is made if it does not exist.
 
@@ -144,31 +157,43 @@ class AsyncConversation:
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
         based_on: Base = OMITTED,
+        key: str | None = None,
         usage: Mapping[str, Any] | None = None,
-        **more: Unpack[Turned],
+        if_last: results.Entry | str | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[TurnArguments],
     ) -> results.AppendedEntry:
         """Append a message together with the agent's whole present memory, in one transaction.
 
         No fork ever shows one without the other. What became of the memory is in `context` of what
-        is returned. based_on: as of `context.sync`. more: other arguments of `say`.
+        is returned. based_on: as of `context.sync`. The other arguments are those of `say`.
         Raises ConflictError with the reason `context_moved` if the memory would replace another one
         than that which it is based on. Then the message is not appended either.
         """
-        if context is None:
-            return await self.say(role, text, usage=usage, **more)
-        memory = self.context.present(context, content_type, based_on)
-        appended = await self.say(role, text, usage=usage, context=memory, **more)
-        self.context.written(context, appended.context)
+        memory = None if context is None else self.context.present(context, content_type, based_on)
+        with jsontext.called("context", context):
+            appended = await self.say(
+                role,
+                text,
+                key=key,
+                usage=usage,
+                if_last=if_last,
+                idempotency_key=idempotency_key,
+                context=memory,
+                **more,
+            )
+        if context is not None:
+            self.context.written(context, appended.context)
         return appended
 
     async def append(
-        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[Appended]
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
     ) -> results.AppendedEntry:
         """Append one entry with any content. more: other arguments of `append_entry`."""
         return await self._append_one({"content_type": content_type, "content": elements(content), **more})
 
     async def append_all(
-        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendedTogether]
+        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendAllArguments]
     ) -> tuple[results.Entry, ...]:
         """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
 
@@ -231,7 +256,7 @@ class AsyncConversation:
         name: str | None = None,
         move_name: bool = False,
         promote: bool | None = None,
-        **more: Any,
+        **more: Unpack[ForkArguments],
     ) -> "AsyncConversation": ...
 
     @overload
@@ -241,7 +266,7 @@ class AsyncConversation:
         before: results.Entry | str | Omitted = OMITTED,
         after: results.Entry | str | Omitted = OMITTED,
         count: int,
-        **more: Any,
+        **more: Unpack[ForkArguments],
     ) -> "list[AsyncConversation]": ...
 
     async def fork(
@@ -253,7 +278,7 @@ class AsyncConversation:
         name: str | None = None,
         move_name: bool = False,
         promote: bool | None = None,
-        **more: Any,
+        **more: Unpack[ForkArguments],
     ) -> "AsyncConversation | list[AsyncConversation]":
         """Fork before or after an entry, without both at the head; nothing is copied.
 
@@ -273,10 +298,11 @@ class AsyncConversation:
         anchor = after if before is OMITTED else before
         if anchor is None:
             raise InputError("a fork at the head has neither before nor after, and None is no entry")
+        if not isinstance(anchor, Omitted):
+            more["position"] = "after" if before is OMITTED else "before"
         forked = await self._api.fork_conversation(
             await self.resolve(),
             at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
-            position=None if isinstance(anchor, Omitted) else "after" if before is OMITTED else "before",
             count=None if count == 1 else count,  # the service takes 2 and more
             name=None if taken is None else {"name": taken},
             promote=promote,
@@ -288,25 +314,33 @@ class AsyncConversation:
         return made if count is None else [made]
 
     async def start_child(
-        self, agent_id: str | None = None, *, by: results.Entry | str | None = None, **more: Any
+        self,
+        agent_id: str | None = None,
+        *,
+        by: results.Entry | str | None = None,
+        title: str | None = None,
+        tags: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> "AsyncConversation":
         """Return a child conversation, which its first entry makes. agent_id: who works in it.
 
-        by: the entry that starts it. more: `title`, `tags`, `metadata`.
+        by: the entry that starts it.
         """
         born = {
             "started_by_conversation_id": await self.resolve(),
             "started_by_entry_id": None if by is None else id_of(by),
             "agent_id": agent_id,
-            **more,
+            "title": title,
+            "tags": tags,
+            "metadata": metadata,
         }
         return AsyncConversation(self._api, str(uuid.uuid4()), born=born)
 
-    def children(self, *, by: results.Entry | str | None = None) -> AsyncPages[results.Conversation]:
+    def children(self, *, by: results.Entry | str | None = None) -> AsyncPages[results.ConversationDetails]:
         """Return the child conversations, the oldest first. by: only those of this entry."""
         started_by = None if by is None else id_of(by)
 
-        async def fetch(cursor: str | None) -> Page[results.Conversation]:
+        async def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
             page = await self._api.list_children(
                 await self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
             )
@@ -336,7 +370,7 @@ class AsyncConversation:
         channel: Literal["history", "context"] | None = None,
         after: results.Entry | str | None = None,
         page_entries: int = PAGE_ENTRIES,
-        **more: Any,
+        **more: Unpack[EntriesArguments],
     ) -> AsyncPages[results.ListedEntry]:
         """Return what the conversation shows, the oldest first; with `backward` the newest first.
 
@@ -344,10 +378,7 @@ class AsyncConversation:
         channel: None shows users the history, and agents their own context as well. after: only
         what follows this entry; not with `backward`. more: other arguments of `list_entries`.
         """
-        taken = more.keys() & {"limit", "tail", "after_cursor", "before_cursor"}
-        if taken:
-            told = "page_entries, backward and after say this; `.list(limit=…)` ends earlier"
-            raise InputError(told, details={"field": min(taken)})
+        refuse_paging(more, "page_entries, backward and after say this")
         if backward and after is not None:
             raise InputError("backward begins at the end, so it goes without after")
         begin = None if after is None else id_of(after)
@@ -430,15 +461,20 @@ class AsyncConversation:
 
     # The conversation as a whole
 
-    async def details(self) -> results.Conversation:
+    async def details(self) -> results.ConversationDetails:
         """Return the conversation: its title, owner, tags, metrics, and so on."""
         return await self._api.get_conversation(await self.resolve())
 
-    async def update(self, **fields: Any) -> results.Conversation:
-        """Replace title, tags or metadata. fields: arguments of `update_conversation`."""
+    async def update(self, **fields: Unpack[UpdateArguments]) -> results.ConversationDetails:
+        """Replace title, tags or metadata. fields: arguments of `update_conversation`.
+
+        A title of None is taken away.
+        """
         return await self._api.update_conversation(await self.resolve(), **fields)
 
-    async def merge(self, other: "AsyncConversation | str", **more: Any) -> tuple[results.Entry, ...]:
+    async def merge(
+        self, other: "AsyncConversation | str", **more: Unpack[MergeArguments]
+    ) -> tuple[results.Entry, ...]:
         """Append copies of what another branch shows; return them.
 
         more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
@@ -449,7 +485,7 @@ class AsyncConversation:
         )
         return merged.data
 
-    async def copy(self, **more: Any) -> "AsyncConversation":
+    async def copy(self, **more: Unpack[CopyArguments]) -> "AsyncConversation":
         """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
         made = await self._api.copy_conversation(await self.resolve(), **more)
         return AsyncConversation(self._api, made.id)
@@ -478,11 +514,22 @@ class AsyncConversation:
         """Delete the whole fork tree, and every tree that was started from it."""
         await self._api.delete_conversation(await self.resolve(), scope="tree")
 
-    async def share(self, user_id: str, access_level: Level = "reader") -> results.Membership:
-        """Let a user into the fork tree."""
-        return await self._api.share_conversation(
-            await self.resolve(), user_id=user_id, access_level=access_level
-        )
+    async def share(self, user_id: str, access_level: Level) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it."""
+        try:
+            return await self._api.share_conversation(
+                await self.resolve(), user_id=user_id, access_level=access_level
+            )
+        except ConflictError as error:
+            if error.reason != IS_MEMBER:
+                raise
+            return await self._api.update_membership(
+                await self.resolve(), user_id=user_id, access_level=access_level
+            )
+
+    async def unshare(self, user_id: str) -> None:
+        """End a membership: that of another user, or one's own."""
+        await self._api.remove_membership(await self.resolve(), user_id=user_id)
 
     def members(self) -> AsyncPages[results.Membership]:
         """Return who may see the fork tree, the oldest member first."""

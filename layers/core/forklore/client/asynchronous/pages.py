@@ -1,11 +1,11 @@
 """Lists as iterables: page after page is asked for while one goes on."""
 
 import builtins
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
-from forklore.client.errors import UnexpectedAnswerError
+from forklore.client.errors import InputError, UnexpectedAnswerError
 
 T = TypeVar("T")
 
@@ -16,6 +16,17 @@ class Page(Generic[T]):
 
     data: Sequence[T]
     cursor: str | None
+
+
+def refuse_paging(given: Mapping[str, object], instead: str) -> None:
+    """Refuse the arguments of an operation that choose one page: a list asks for all of them.
+
+    instead: what to do in their place, in words. Raises InputError.
+    """
+    taken = given.keys() & {"limit", "tail", "after_cursor", "before_cursor"}
+    if taken:
+        told = f"{instead}; `.list(limit=…)` ends earlier"
+        raise InputError(told, details={"field": min(taken)})
 
 
 class AsyncPages(Generic[T]):

@@ -36,7 +36,7 @@ class AsyncOperations(AsyncCalling):
         metadata: Mapping[str, Any] | None = None,
         agent_id: str | None = None,
         idempotency_key: str | None = None,
-    ) -> results.Conversation:
+    ) -> results.ConversationDetails:
         """Create a conversation without entries.
 
         You become its owner. Without an `id` the service chooses one. Appending to an id that
@@ -52,7 +52,7 @@ class AsyncOperations(AsyncCalling):
                 "metadata": metadata,
                 "agentId": agent_id,
             },
-            results.Conversation.of,
+            results.ConversationDetails.of,
             idempotency_key=idempotency_key,
         )
 
@@ -87,13 +87,13 @@ class AsyncOperations(AsyncCalling):
             results.ConversationPage.of,
         )
 
-    async def get_conversation(self, conversation_id: str) -> results.Conversation:
+    async def get_conversation(self, conversation_id: str) -> results.ConversationDetails:
         """Show a conversation.
 
         For every member of its fork tree.
         """
         return await self._call(
-            SHAPES["getConversation"], {"conversationId": conversation_id}, results.Conversation.of
+            SHAPES["getConversation"], {"conversationId": conversation_id}, results.ConversationDetails.of
         )
 
     async def update_conversation(
@@ -105,7 +105,7 @@ class AsyncOperations(AsyncCalling):
         tags: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
         if_match: str | None = None,
-    ) -> results.Conversation:
+    ) -> results.ConversationDetails:
         """Replace a conversation's title, tags or metadata.
 
         For writers. What the body names is replaced as a whole, the rest stays. `title: null`
@@ -120,7 +120,7 @@ class AsyncOperations(AsyncCalling):
                 "tags": tags,
                 "metadata": metadata,
             },
-            results.Conversation.of,
+            results.ConversationDetails.of,
             if_match=if_match,
             nulls=("title",),
         )
@@ -470,7 +470,7 @@ class AsyncOperations(AsyncCalling):
         title: str | None = None,
         up_to_entry_id: str | None = None,
         idempotency_key: str | None = None,
-    ) -> results.Conversation:
+    ) -> results.ConversationDetails:
         """Copy a conversation to a new fork tree that belongs to you alone.
 
         For every member. At most 1,000 history entries, all that the conversation shows or
@@ -481,7 +481,7 @@ class AsyncOperations(AsyncCalling):
         return await self._call(
             SHAPES["copyConversation"],
             {"conversationId": conversation_id, "id": id, "title": title, "upToEntryId": up_to_entry_id},
-            results.Conversation.of,
+            results.ConversationDetails.of,
             idempotency_key=idempotency_key,
         )
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
+from forklore.client.arguments import ConversationsArguments, CreateArguments, SearchArguments
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.driving import Transport
 from forklore.client.errors import InputError
@@ -18,7 +19,7 @@ from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.synchronous.conversation import Conversation
-from forklore.client.synchronous.pages import Page, Pages
+from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:
@@ -181,31 +182,37 @@ class Forklore:
             raise InputError("an id is not empty", details={"field": "conversation_id"})
         return Conversation(self.api, conversation_id or str(uuid.uuid4()))
 
-    def create(self, **fields: Any) -> Conversation:
+    def create(self, **fields: Unpack[CreateArguments]) -> Conversation:
         """Make a conversation without entries. fields: arguments of `create_conversation`."""
         made = self.api.create_conversation(**fields)
         return Conversation(self.api, made.id)
 
-    def conversations(self, **chosen: Any) -> Pages[results.Conversation]:
-        """Return the caller's conversations, the newest tree first.
+    def conversations(
+        self, *, page_rows: int = PAGE_ROWS, **chosen: Unpack[ConversationsArguments]
+    ) -> Pages[results.ConversationDetails]:
+        """Return the caller's conversations, the newest tree first: what is told of each.
 
-        chosen: arguments of `list_conversations`.
+        To talk in one, hand its id to `conversation`. chosen: arguments of `list_conversations`.
         """
+        refuse_paging(chosen, "page_rows says how long a page is")
 
-        def fetch(cursor: str | None) -> Page[results.Conversation]:
-            page = self.api.list_conversations(after_cursor=cursor, **{"limit": PAGE_ROWS, **chosen})
+        def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
+            page = self.api.list_conversations(after_cursor=cursor, limit=page_rows, **chosen)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
 
-    def search(self, query: str, **chosen: Any) -> Pages[results.Hit]:
+    def search(
+        self, query: str, *, page_rows: int | None = None, **chosen: Unpack[SearchArguments]
+    ) -> Pages[results.Hit]:
         """Return the entries that have all words of a query, the newest tree first.
 
         chosen: arguments of `search_conversations`.
         """
+        refuse_paging(chosen, "page_rows says how long a page is")
 
         def fetch(cursor: str | None) -> Page[results.Hit]:
-            page = self.api.search_conversations(query=query, after_cursor=cursor, **chosen)
+            page = self.api.search_conversations(query=query, after_cursor=cursor, limit=page_rows, **chosen)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)

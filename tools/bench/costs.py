@@ -1,0 +1,175 @@
+"""What each operation costs on trees of several shapes: rounds / read units / write units.
+
+python -m tools.bench.costs [--write | --shape entries=10000]
+
+Prints the measured costs. costs.txt has those that are accepted, and this fails where they differ;
+--write writes them anew. --shape measures a tree of another shape. Rounds are requests that had to
+follow one another. Units are computed by AWS's rules from the items before and after each request
+(tools/bench/units.py). No figure depends on the load of the machine.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from forklore.domain.model import Caller
+from forklore.domain.rate import UNCOUNTED_MAX, window_of
+from forklore.porting.choosing import Choice, Scope
+from forklore.porting.exporting import export
+from forklore.porting.importing import carry_out, check
+from forklore.porting.new_ids import SameIds
+from forklore.storage.cache import ConversationCache
+from forklore.storage.queue import Queue
+from forklore.usecases.cascade import run_deletion
+from tools.bench.cases import CASES, Case, Knows
+from tools.bench.local import local_dynamodb
+from tools.bench.meter import Meter
+from tools.bench.shapes import ANN, BASE, Shape, World, world
+from tools.harness.service import Process
+from tools.harness.tables import fresh_store
+
+ACCEPTED = Path(__file__).parent / "costs.txt"
+SHAPES = {
+    "base": BASE,
+    "800 entries": replace(BASE, entries=800),
+    "60 forks": replace(BASE, forks=60),
+    "chain of 12": replace(BASE, forks=0, chain=12),
+}
+HEAD = f"""\
+# What each operation costs: rounds / read units / write units. `python -m tools.bench.costs --write`
+# writes this file. base: {BASE}.
+"""
+COUNT = "count a user's requests"
+"""What is added to one of UNCOUNTED_MAX requests of a user, if the deployment has a limit."""
+
+
+def costs_of(endpoint: str | None, shape: Shape) -> dict[str, str]:
+    """Return what every case costs on a shape.
+
+    Cases that change nothing come first, and the tree's deletion last.
+    """
+    chosen = [(name, case) for name, case in CASES.items() if case.suits(shape)]
+    chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
+    with world(endpoint, shape) as of:
+        counting = _Counting(of)
+        found = counting.moved() if shape == BASE else {}  # a tree's size alone decides
+        found |= {name: counting.case(name, case) for name, case in chosen}
+        found |= {COUNT: counting.count(), "delete, the worker": counting.cascade()}
+    order = [*CASES, *found]
+    return {name: found[name] for name in sorted(found, key=order.index)}
+
+
+class _Counting:
+    """A process whose requests are counted. At first it knows nothing but the time."""
+
+    def __init__(self, of: World) -> None:
+        self._world = of
+        self._process = Process(of.store)
+        self._process.ask("getConversation", Caller("nobody"), conversationId=of.new_id())
+        self._meter = Meter(of.store, self._process.table)
+
+    def case(self, name: str, case: Case) -> str:
+        """Return the cost of a case. It sends the same texts, whichever cases were run before."""
+        self._world.random.seed(name)
+        given = dict(case.given(self._world))
+        self._process.table.cache = ConversationCache()
+        if case.knows is Knows.READ:
+            self._ask("getConversation", case.caller, conversationId=given["conversationId"])
+        if case.knows is Knows.DONE:
+            self._ask(case.operation, case.caller, **given)
+            given = dict(case.given(self._world))
+        if case.key:
+            given["idempotency_key"] = self._world.new_id()
+        self._meter.begin()
+        self._ask(case.operation, case.caller, **given)
+        return str(self._meter.end())
+
+    def _ask(self, operation: str, caller: Caller, **given: Any) -> None:
+        answer = self._process.ask(operation, caller, **given)
+        assert answer.status < 300, (operation, answer)
+
+    def count(self) -> str:
+        """Return the cost of counting requests of a user, when some of the minute are counted."""
+        table = self._process.table
+        minute_s = window_of(table.now_s())
+        table.count_requests(ANN.user_id, minute_s, by=UNCOUNTED_MAX)
+        self._meter.begin()
+        table.count_requests(ANN.user_id, minute_s, by=UNCOUNTED_MAX)
+        return str(self._meter.end())
+
+    def cascade(self) -> str:
+        """Return the cost of the worker that deletes the tree, as was requested before."""
+        self._meter.begin()
+        while not run_deletion(self._process.table, Queue(None, None), self._world.root, wait_s=0):
+            pass
+        return str(self._meter.end())
+
+    def moved(self) -> dict[str, str]:
+        """Return the costs of an export of the tree, and of its import into another table."""
+        store = self._world.store
+        with TemporaryDirectory() as folder, fresh_store("imported", endpoint=store.endpoint) as target:
+            path, meter = Path(folder) / "tree.jsonl", self._meter
+            meter.begin()
+            export(self._process.table, Choice(Scope.TREE, self._world.root), path)
+            exported = str(meter.end())
+            table = target.process()
+            meter = Meter(target, table)
+            meter.begin()
+            carry_out(table, check(path, table=table), ids_for=SameIds())
+            return {"export, the tree": exported, "import, the tree": str(meter.end())}
+
+
+def accepted(text: str) -> dict[str, dict[str, str]]:
+    """Return what costs.txt says: of each shape, by its name, the cost of each case on it."""
+    head, *rows = (line.split("|") for line in text.splitlines() if not line.startswith("#"))
+    return {
+        name.strip(): {row[0].strip(): row[at].strip() for row in rows if row[at].strip()}
+        for at, name in enumerate(head)
+        if at
+    }
+
+
+def written(costs: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the costs of several shapes as a table."""
+    names = dict.fromkeys(name for of_shape in costs.values() for name in of_shape)
+    rows = [["", *costs], *([name, *(one.get(name, "") for one in costs.values())] for name in names)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(" | ".join(map(str.ljust, row, widths)).rstrip(" ") + "\n" for row in rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return 1 if a cost is not the accepted one."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write costs.txt")
+    parser.add_argument(
+        "--shape", metavar="AXIS=SIZE", help="entries, forks, chain or entry_bytes, and a size"
+    )
+    asked = parser.parse_args(arguments)
+    shapes = SHAPES
+    if asked.shape:
+        axis, size = asked.shape.split("=")
+        shapes = {
+            asked.shape: replace(BASE, **{"forks": 0 if axis == "chain" else BASE.forks, axis: int(size)})
+        }
+    with local_dynamodb() as endpoint:
+        each = track(shapes.items(), "Shapes", console=Console(stderr=True))
+        measured = {name: costs_of(endpoint, shape) for name, shape in each}
+    print(text := written(measured))
+    if asked.shape:
+        return 0
+    if asked.write:
+        ACCEPTED.write_text(HEAD + text)
+    return int(measured != accepted(ACCEPTED.read_text()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

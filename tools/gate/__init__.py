@@ -1,1 +1,0 @@
-"""Runs the checks of docs/reliability.md at their full size, and shows the results in one table."""
