@@ -16,7 +16,7 @@ CONTENT_TYPE = "application/vnd.forklore.langgraph+json"
 HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
-PART_CHARACTERS = 2_000_000
+PART_CHARACTERS = 2_140_000
 APPEND_PARTS = 2
 """Of a record in one append. With three it may be larger than the service takes."""
 BACK_MAX = 15
