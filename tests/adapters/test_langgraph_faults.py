@@ -1,7 +1,9 @@
 """What LangGraph's conformance suite leaves out: kills, two writers, large states, long threads."""
 
+import base64
 import random
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -12,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from forklore import ConflictError, Forklore, InputError, role_of, text_of
 from forklore.adapters.langgraph import ForkloreSaver
-from forklore.adapters.langgraph.records import BACK_MAX
+from forklore.adapters.langgraph.records import BACK_MAX, Record
 from forklore.adapters.langgraph.steps import Known, back_of
 from tests.adapters.langgraph_threads import checkpoint_of, config_of, id_of, line, numbers, said, step
 from tests.adapters.services import Service
@@ -316,6 +318,27 @@ def test_all_threads_are_listed_the_newest_checkpoint_first(service: Service, us
         for limit in (None, 2):
             listed = [one.config["configurable"] for one in saver.list(None, limit=limit)]
             assert [one["checkpoint_id"] for one in listed] == [id_of(one) for one in made[::-1]][:limit]
+
+
+def test_a_list_of_all_threads_reads_of_an_older_thread_one_page(service: Service, user: str) -> None:
+    with service.client(user) as client:
+        wire = Wire()
+        saver = ForkloreSaver(client)
+        line(saver, "b", 100)
+        line(saver, "a", 2, first=500, chosen=True)
+        listed = ForkloreSaver(wire.wrapped(client)).list(None, filter={"chosen": True}, limit=2)
+        assert [one.checkpoint["channel_values"]["n"] for one in listed] == [501, 500]
+        assert wire.sent == ["listNames", "listEntriesByName", "listEntriesByName"]
+
+
+def test_a_record_in_base_85_of_an_earlier_version_is_read() -> None:
+    body = ("msgpack", bytes(range(256)) * 100)
+    record = Record.of({"kind": "writes"}, body)
+    earlier = {name: held for name, held in record.head.items() if name != "base"}
+    text = base64.b85encode(zlib.compress(body[1])).decode()
+
+    assert record.body == body
+    assert Record(earlier, [text]).body == body
 
 
 def test_requests_of_the_calls(service: Service, user: str) -> None:

@@ -18,7 +18,7 @@ CONTENT_TYPE = "application/vnd.forklore.langgraph+json"
 HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
-PART_CHARACTERS = 2_000_000
+PART_CHARACTERS = 2_140_000
 HEAD_CHARACTERS = 2000
 """A head has fewer."""
 APPEND_PARTS = 2
@@ -46,9 +46,10 @@ class Record:
     def of(cls, head: Mapping[str, Any], body: tuple[str, bytes]) -> "Record":
         """Return the record of a body, which the serializer has made."""
         kind, data = body
-        text = base64.b85encode(zlib.compress(data)).decode()
+        text = base64.b64encode(zlib.compress(data)).decode()
         parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)] or [""]
-        return cls({**head, "record": uuid.uuid4().hex, "parts": len(parts), "type": kind}, parts)
+        of = {"record": uuid.uuid4().hex, "parts": len(parts), "type": kind, "base": 64}
+        return cls({**head, **of}, parts)
 
     @property
     def is_whole(self) -> bool:
@@ -57,8 +58,9 @@ class Record:
 
     @property
     def body(self) -> tuple[str, bytes]:
-        """What the serializer made, with its type."""
-        return self.head["type"], zlib.decompress(base64.b85decode("".join(self.parts)))
+        """What the serializer made, with its type. Records without a base are in base 85."""
+        decode = base64.b64decode if self.head.get("base") == 64 else base64.b85decode
+        return self.head["type"], zlib.decompress(decode("".join(self.parts)))
 
     @property
     def place(self) -> Place:

@@ -11,6 +11,8 @@ from forklore.extras import needing
 with needing("langgraph"):
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+MESSAGES = "messages"
+"""The channel of a state's messages."""
 MESSAGES_MAX = 40
 """Of more new messages the last ones are shown. The checkpoint has all of them."""
 TEXTS_CHARACTERS_MAX = 160_000
@@ -18,8 +20,8 @@ TEXTS_CHARACTERS_MAX = 160_000
 
 
 def messages_of(values: Any) -> list[BaseMessage]:
-    """Return the messages of a state, which are in its channel `messages`."""
-    held = values.get("messages")
+    """Return the messages of a state."""
+    held = values.get(MESSAGES)
     return [one for one in held if isinstance(one, BaseMessage)] if isinstance(held, list) else []
 
 
@@ -32,14 +34,15 @@ def seen_of(values: Any) -> Seen:
     return array("q", map(_digest, messages_of(values)))
 
 
-def shown(values: Any, before: Seen | None) -> list[dict[str, str]]:
+def shown(values: Any, seen: Seen, before: Seen | None) -> list[dict[str, str]]:
     """Return roles and texts of the messages of a state that were not there before.
 
-    A message with a known id and another text is new. before: None: nothing was there.
+    A message with a known id and another text is new. seen: of the state. before: None: nothing was
+    there.
     """
     known = Counter(before or ())
     fresh = []
-    for message, digest in zip(messages_of(values), seen_of(values), strict=True):
+    for message, digest in zip(messages_of(values), seen, strict=True):
         if known[digest]:
             known[digest] -= 1
         else:

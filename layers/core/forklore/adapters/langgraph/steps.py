@@ -27,7 +27,7 @@ from forklore.adapters.langgraph.records import (
     message_entry,
     packed,
 )
-from forklore.adapters.langgraph.shown import Seen, goes_on_from, seen_of, shown
+from forklore.adapters.langgraph.shown import MESSAGES, Seen, goes_on_from, seen_of, shown
 from forklore.adapters.storable import checked_name
 from forklore.client.results import Entries
 from forklore.extras import needing
@@ -178,9 +178,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         whole = get_checkpoint_metadata(config, metadata)
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
         head |= {"outer": dict(whole.get("parents") or {})}
+        versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
 
-        def append(known: Known | None, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
-            versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
+        def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
             back = back_of(known, versions)
             stored = {name: each for name, each in versions.items() if back[name] == 0} | new
             back |= dict.fromkeys(stored, 0)
@@ -191,7 +191,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             }
             record = Record.of(head | {"back": max(back.values(), default=0)}, self.serde.dumps_typed(body))
             made = yield from self._append(thread, record, messages)
-            self._learn(thread, place, Known(dict(versions), back, seen_of(values), made))
+            self._learn(thread, place, Known(dict(versions), back, seen, made))
             return made
 
         with self._order:
@@ -199,11 +199,13 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             head["early"] = self._early.pop((thread, place), [])
         try:
             known = yield from self._what_is_known(thread, namespace, parent)
-            made = yield from append(known, self._messages(thread, namespace, parent, known, checkpoint))
+            seen, fresh = self._seen(known, versions, values)
+            branch = self._branch(thread, namespace, parent) if known else []
+            made = yield from append(known, seen, branch + fresh if self._show else [])
             if known is not None and known.conversation != made:
                 self._forget(thread)
                 if (yield from self._what_is_known(thread, namespace, parent)) is None:
-                    yield from append(None, ())
+                    yield from append(None, seen, ())
         except BaseException:
             with self._order:
                 if head["early"]:  # it is put again
@@ -224,15 +226,22 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 yield from self._get_tuple(self._config(thread, place))
         return self._known.get((thread, place))
 
-    def _messages(
-        self, thread: str, namespace: str, parent: str | None, known: Known | None, checkpoint: Checkpoint
-    ) -> list[dict[str, str]]:
-        """Return what people see of a checkpoint: its new messages, and where a branch begins."""
-        if not self._show:
-            return []
-        before = self._newest.get((thread, namespace))
-        branch = [goes_on_from(parent)] if known and parent and before and parent != before else []
-        return branch + shown(checkpoint["channel_values"], known.seen if known else None)
+    def _seen(
+        self, known: Known | None, versions: ChannelVersions, values: Mapping[str, Any]
+    ) -> tuple[Seen, list[dict[str, str]]]:
+        """Return what is known of the messages of a state, and those that are new, for people.
+
+        known: of the checkpoint before. If its channel has the same version, nothing is new.
+        """
+        if known is not None and known.versions.get(MESSAGES) == versions.get(MESSAGES):
+            return known.seen, []
+        seen = seen_of(values)
+        return seen, shown(values, seen, known.seen if known else None) if self._show else []
+
+    def _branch(self, thread: str, namespace: str, parent: str | None) -> list[dict[str, str]]:
+        """Return the line that people see where a branch begins."""
+        newest = self._newest.get((thread, namespace))
+        return [goes_on_from(parent)] if parent and newest and parent != newest else []
 
     def _learn(self, thread: str, place: Place, known: Known) -> None:
         with self._order:
@@ -353,15 +362,23 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         listed: list[CheckpointTuple] = []
         for thread in threads:
-            listed += yield from self._list_thread(thread, chosen, metadata or {}, limit)
-        if config is None:
-            listed.sort(key=lambda one: one.checkpoint["id"], reverse=True)
-        return listed[:limit]
+            newer_than = listed[-1].checkpoint["id"] if listed and len(listed) == limit else ""
+            listed += yield from self._list_thread(thread, chosen, metadata or {}, limit, newer_than)
+            listed = sorted(listed, key=lambda one: one.checkpoint["id"], reverse=True)[:limit]
+        return listed
 
     def _list_thread(
-        self, thread: str, chosen: Callable[[Place], bool], metadata: Mapping[str, Any], limit: int | None
+        self,
+        thread: str,
+        chosen: Callable[[Place], bool],
+        metadata: Mapping[str, Any],
+        limit: int | None,
+        newer_than: str,
     ) -> Steps[list[CheckpointTuple]]:
-        """Return the chosen checkpoints of a thread. With a limit it reads no further."""
+        """Return the chosen checkpoints of a thread that are newer than a checkpoint.
+
+        With a limit it reads no further.
+        """
         reading = Reading(LONG_PAGE_ENTRIES if limit else WHOLE_PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
@@ -370,6 +387,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 continue
             listed: list[CheckpointTuple] = []
             for place in sorted(filter(chosen, found.checkpoints), key=lambda each: each[1], reverse=True):
+                if place[1] <= newer_than:
+                    return listed
                 if not found.is_whole(place):
                     break
                 if not has_all_channels(found.needed(place)):
@@ -503,7 +522,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         if not self._show or place not in found.checkpoints:
             return []
         values = self._tuple(thread, place, found).checkpoint["channel_values"]
-        return [message_entry(one) for one in shown(values, None)]
+        return [message_entry(one) for one in shown(values, seen_of(values), None)]
 
     def _kept(self, thread: str, found: Thread) -> Generator[Record, None, None]:
         """Yield what a prune keeps: the latest checkpoint of each namespace with its writes.
