@@ -53,10 +53,10 @@ def test_the_layer_holds_the_rooms_that_lambda_runs_unchanged(build: Path) -> No
     source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
     rooms = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
 
-    assert {path.name for path in built.iterdir()} - {"__pycache__"} == {"__init__.py", "errors.py", *rooms}
+    assert {path.name for path in built.iterdir()} - {"__pycache__"} == {"__init__.py", "errors.py", "limits.py", *rooms}
     for room in rooms:
         assert contents(built / room) == contents(source / room), room
-    for file in ("__init__.py", "errors.py"):
+    for file in ("__init__.py", "errors.py", "limits.py"):
         assert (built / file).read_bytes() == (source / file).read_bytes()
 
 
