@@ -24,9 +24,9 @@ from forklore.usecases.deletion.pruning import run_prune
 from forklore.usecases.deletion.tree_deletion import delete_conversation
 from forklore.usecases.people import erasures, transfers
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing import conversations
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from forklore.usecases.writing.conversations import Change as Patch
 from tests.events.recording import Recorded, events_in, told
 from tests.support.mailbox import Mailbox

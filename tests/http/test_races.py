@@ -15,6 +15,7 @@ from forklore.errors import NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.steps.requests import Fork
 from forklore.usecases.writing.conversations import NewConversation, create_conversation
 from tests.http.client import Answer, Json, Service
 from tests.http.conftest import a_new_table
@@ -221,7 +222,7 @@ def test_a_replay_is_answered_as_before_although_its_look_up_was_torn_by_the_fir
             request = NewConversation(conversation_id=new)
             create_conversation(process, caller=WRITER, request=request, idempotency_key=idempotency_key)
         else:
-            fork = ForkRequest(root, new, None, ForkPosition.AFTER)
+            fork = ForkRequest(Fork(root, None, ForkPosition.AFTER), new)
             fork_conversation(process, caller=WRITER, request=fork, idempotency_key=idempotency_key)
 
     def replay(process: Table) -> None:
@@ -238,7 +239,8 @@ def test_a_view_whose_look_up_was_torn_by_the_fork_is_whole_or_not_there(table: 
     told = [one.written for one in writing.append(table, WRITER, root, ["first", "second"])]
     older = keys_in(table)
     fork_id = str(uuid4())
-    fork_conversation(table, caller=WRITER, request=ForkRequest(root, fork_id, None, ForkPosition.AFTER))
+    at_head = Fork(root, None, ForkPosition.AFTER)
+    fork_conversation(table, caller=WRITER, request=ForkRequest(at_head, fork_id))
     answers: list[Any] = []
 
     def read(process: Table) -> None:

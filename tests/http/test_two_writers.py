@@ -21,6 +21,7 @@ from forklore.domain.model import Caller, Channel, ForkPosition
 from forklore.storage.table import Table
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
+from forklore.usecases.steps.requests import Fork
 from tests.http.client import Service
 from tests.model.asking import Caller as HttpCaller
 from tests.support.machine_clock import MachineClock
@@ -128,7 +129,7 @@ class Poller:
 
 def fork(table: Table, source_id: str, anchor: str | None = None) -> str:
     """Fork after an entry, or at the head; return the fork's id."""
-    request = ForkRequest(source_id, None, None if anchor is None else EntryId(anchor), ForkPosition.AFTER)
+    request = ForkRequest(Fork(source_id, None if anchor is None else EntryId(anchor), ForkPosition.AFTER))
     [made] = fork_conversation(table, caller=CALLER, request=request)
     return made.conversation.conversation_id
 

@@ -21,8 +21,8 @@ from forklore.storage.table import Table
 from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append
 
 PAGE_ENTRIES = 40
 REPEATS_MAX = 10

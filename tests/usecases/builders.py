@@ -17,9 +17,9 @@ from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.steps.loading import ConversationDetails
+from forklore.usecases.steps.requests import Append, Description, Fork
 from forklore.usecases.writing import conversations
 from forklore.usecases.writing.append import append_entries, append_turn
-from forklore.usecases.writing.append_request import Append, Fork
 from forklore.usecases.writing.conversations import NewConversation
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
@@ -102,6 +102,12 @@ def turn(
     return append_turn(table, caller=by, request=request)
 
 
+def _described(what: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request. Those of its description are one field of it."""
+    said = {name: what.pop(name) for name in Description._fields if name in what}
+    return {**what, "described": Description(**said)}
+
+
 def create(
     table: Table,
     conversation_id: str | None = ROOT,
@@ -110,7 +116,7 @@ def create(
     idempotency_key: IdempotencyKey | None = None,
     **what: Any,
 ) -> ConversationDetails:
-    request = NewConversation(conversation_id, **what)
+    request = NewConversation(conversation_id, **_described(what))
     return conversations.create_conversation(
         table, caller=by, request=request, idempotency_key=idempotency_key
     )
@@ -132,7 +138,8 @@ def fork(
     The key's record has the answer of the one fork, as the API's without a count.
     """
     position = position or (BEFORE if anchor else AFTER)
-    request = ForkRequest(source_id, fork_id, anchor, position, **what)
+    where = Fork(source_id, anchor, position, what.pop("promotes", False), what.pop("anchor_key", None))
+    request = ForkRequest(where, fork_id, **_described(what))
     if idempotency_key is not None:
         render_one = idempotency_key.render
         idempotency_key = idempotency_key._replace(render=lambda made: render_one(made[0]))

@@ -29,8 +29,8 @@ from forklore.usecases.branches import children
 from forklore.usecases.reading import entries
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
 from tests.support.tables import Store, Ticking, WrongClock

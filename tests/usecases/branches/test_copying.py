@@ -26,8 +26,8 @@ from forklore.usecases.branches.copying import COPIED_MAX, Copy, copy_conversati
 from forklore.usecases.deletion import cascade, tree_deletion
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.loading import ConversationDetails
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (

@@ -17,6 +17,7 @@ from forklore.storage.table import Table
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.steps.idempotency import IdempotentReplay
 from forklore.usecases.steps.loading import ConversationDetails
+from forklore.usecases.steps.requests import Description, Fork
 from tests.support.tables import Store
 from tests.usecases.builders import ANN, BOB, ROOT, idempotency_key, read, say, show
 from tools.harness.wire import Request, Wire
@@ -24,9 +25,8 @@ from tools.harness.wire import Request, Wire
 
 def request(anchor: EntryId | None = None, *, count: int = FORKS_AT_ONCE) -> ForkRequest:
     position = ForkPosition.BEFORE if anchor else ForkPosition.AFTER
-    return ForkRequest(
-        ROOT, None, anchor, position, title="try", tags={"a": "b"}, metadata='{"n": 1.0}', times=count
-    )
+    described = Description("try", {"a": "b"}, '{"n": 1.0}')
+    return ForkRequest(Fork(ROOT, anchor, position), described=described, times=count)
 
 
 def ids_of(made: list[ConversationDetails]) -> list[str]:
@@ -114,13 +114,13 @@ def test_the_largest_equal_forks_fit_into_a_transaction(store: Store, table: Tab
         f"t{at:02}": "".join(chr(random.randrange(0x1F300, 0x1F600)) for _ in range(256)) for at in range(50)
     }
     metadata = json.dumps({"x": random.randbytes(8_000).hex()})
-    largest = request()._replace(title="😀" * 500, tags=tags, metadata=metadata, agent_id="a" * 255)
+    described = Description("😀" * 500, tags, metadata)
+    largest = request()._replace(described=described, agent_id="a" * 255)
 
     assert len(fork_conversation(table, caller=ANN, request=largest)) == FORKS_AT_ONCE
 
-    plain = dict.fromkeys(tags, "x" * 256)
-    key = idempotency_key()
-    assert fork_conversation(table, caller=ANN, request=largest._replace(tags=plain), idempotency_key=key)
+    plain = largest._replace(described=described._replace(tags=dict.fromkeys(tags, "x" * 256)))
+    assert fork_conversation(table, caller=ANN, request=plain, idempotency_key=idempotency_key())
 
 
 def test_equal_forks_whose_answer_cannot_be_remembered_are_413(store: Store, table: Table) -> None:

@@ -12,8 +12,8 @@ from forklore.storage.table import Table
 from forklore.usecases.reading import conversation_lists, fork_lists
 from forklore.usecases.reading.conversation_lists import ListRequest
 from forklore.usecases.steps.idempotency import IdempotentReplay
+from forklore.usecases.steps.requests import Append, Fork
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Fork
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,

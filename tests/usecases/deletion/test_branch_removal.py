@@ -25,8 +25,8 @@ from forklore.usecases.deletion.tree_deletion import delete_conversation
 from forklore.usecases.people import transfers
 from forklore.usecases.reading.fork_lists import list_forks
 from forklore.usecases.steps import views
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.support.torn import tear

@@ -14,9 +14,9 @@ from forklore.usecases.branches.promotion import promote_conversation
 from forklore.usecases.deletion import retention
 from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.deletion.retention import Retained, delete_unused
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing import conversations
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from forklore.usecases.writing.conversations import Change
 from tests.support.mailbox import Mailbox
 from tests.support.tables import DAY_S, Store, WrongClock

@@ -22,8 +22,8 @@ from forklore.usecases.deletion import cascade
 from forklore.usecases.deletion.cascade import run_deletion
 from forklore.usecases.deletion.tree_deletion import delete_conversation
 from forklore.usecases.people import sharing, transfers
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import DAY_S, Store, fresh_store
 from tests.usecases.builders import (

@@ -27,9 +27,9 @@ from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.people import erasures
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing import conversations, merging, names
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from forklore.usecases.writing.conversations import Change
 from forklore.usecases.writing.merging import Merge
 from tests.support.mailbox import Mailbox

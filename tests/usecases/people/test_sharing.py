@@ -25,8 +25,8 @@ from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.people import sharing
 from forklore.usecases.people.sharing import Membership
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from forklore.usecases.writing.conversations import Change, update_conversation
 from tests.support.tables import Store
 from tests.usecases.builders import (

@@ -8,8 +8,8 @@ from forklore.domain.model import Caller, Channel
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append
 
 ROOT = "00000000-0000-4000-8000-000000000001"
 

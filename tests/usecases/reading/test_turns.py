@@ -14,11 +14,10 @@ from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import Description
 from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Description, Fork, Start
 from forklore.usecases.writing.append import append_turn
-from forklore.usecases.writing.append_request import Append, Fork, Start
 from tests.domain.builders import examples
 from tests.support.samples import drawn
 from tests.support.tables import Store, fresh_store

@@ -15,8 +15,8 @@ from forklore.errors import (
 from forklore.usecases.branches.copying import Copy, copy_conversation
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_turn
-from forklore.usecases.writing.append_request import Append, Fork, Start
 from forklore.usecases.writing.merging import Merge, merge_branch
 from tests.support.tables import Store
 from tests.usecases.builders import (
@@ -134,11 +134,11 @@ def test_the_wrong_fork_or_child_is_a_conflict_like_others(
 @pytest.mark.parametrize(
     ("what", "code", "reason"),
     [
-        ({"anchor": NOT_SHOWN}, "not_found", None),
-        ({"anchor_key": "unknown"}, "not_found", None),
-        ({"anchor_key": "of the fork"}, "not_found", None),
+        ({"entry_id": NOT_SHOWN}, "not_found", None),
+        ({"key": "unknown"}, "not_found", None),
+        ({"key": "of the fork"}, "not_found", None),
         ({}, "conflict", "id_in_use"),
-        ({"anchor_key": "of the root"}, "conflict", "id_in_use"),
+        ({"key": "of the root"}, "conflict", "id_in_use"),
     ],
 )
 def test_a_fork_is_refused_by_its_anchor_before_its_id(
@@ -148,10 +148,10 @@ def test_a_fork_is_refused_by_its_anchor_before_its_id(
     append(process, ROOT, said("a")._replace(key="of the root"))
     fork(process)
     append(process, FORK, said("b")._replace(key="of the fork"))
-    request = ForkRequest(ROOT, FORK, anchor=None, position=AFTER, if_match=STALE)
+    request = ForkRequest(Fork(ROOT, None, AFTER)._replace(**what), FORK, if_match=STALE)
 
     with store.unchanged(), pytest.raises(ForkloreError) as refused:
-        fork_conversation(process, caller=ANN, request=request._replace(**what))
+        fork_conversation(process, caller=ANN, request=request)
     assert (refused.value.code, refused.value.details.get("reason")) == (code, reason)
 
 

@@ -7,8 +7,8 @@ from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Fork
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Fork
 
 ANN = Caller("ann")
 

@@ -23,8 +23,8 @@ from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Start
 from forklore.usecases.writing.merging import Merge, merge_branch
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store

@@ -16,13 +16,12 @@ from forklore.errors import (
     PayloadTooLargeError,
 )
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import Description
 from forklore.usecases.deletion import tree_deletion
 from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.steps.requests import Append, Description, Fork, Start
 from forklore.usecases.writing import append_by_name, names
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Fork, Start
 from forklore.usecases.writing.names import ShownName
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock

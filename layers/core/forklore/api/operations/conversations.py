@@ -3,6 +3,7 @@
 import json
 
 from forklore.api import answers, conversation_requests, cursors, requests
+from forklore.api.descriptions import described_by
 from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
@@ -12,6 +13,7 @@ from forklore.usecases.branches import children, forks, promotion
 from forklore.usecases.deletion import branch_removal, tree_deletion
 from forklore.usecases.deletion.branch_removal import Scope
 from forklore.usecases.reading import conversation_lists, fork_lists
+from forklore.usecases.steps.requests import Fork
 from forklore.usecases.writing import conversations
 
 
@@ -35,11 +37,7 @@ def create_conversation(request: CheckedRequest) -> answers.Conversation:
         request.table,
         caller=request.caller,
         request=conversations.NewConversation(
-            conversation_id=body.id,
-            title=body.title,
-            tags=body.tags or {},
-            metadata=body.metadata.text if body.metadata else "{}",
-            agent_id=body.agent_id,
+            conversation_id=body.id, described=described_by(body), agent_id=body.agent_id
         ),
         idempotency_key=request.idempotency_key(answers.conversation),
     )
@@ -145,19 +143,18 @@ def fork_conversation(request: CheckedRequest) -> answers.Forked:
         request.table,
         caller=request.caller,
         request=forks.ForkRequest(
-            source_id=request.conversation_id,
+            fork=Fork(
+                source_id=request.conversation_id,
+                entry_id=None if body.at_entry_id is None else EntryId(body.at_entry_id),
+                key=body.at_key,
+                position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
+                promotes=body.promote is True,
+            ),
             fork_id=body.id,
-            anchor=None if body.at_entry_id is None else EntryId(body.at_entry_id),
-            anchor_key=body.at_key,
-            position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
-            title=body.title,
-            tags=body.tags or {},
-            metadata=body.metadata.text if body.metadata else "{}",
+            described=described_by(body, name=body.name.of(request.caller) if body.name else None),
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),
-            name=body.name.of(request.caller) if body.name else None,
-            promotes=body.promote is True,
             times=body.count or 1,
         ),
         idempotency_key=request.idempotency_key(answer),

@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING
 
 from forklore.api import answers, entry_requests
+from forklore.api.descriptions import described_by
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
-from forklore.usecases.branches.creation import Description
 from forklore.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing import append, context
-from forklore.usecases.writing.append_request import Append, Fork, Start
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
@@ -51,9 +51,7 @@ def append_of(
         context=None if body.context is None else _present(body.context),
         fork=_fork(body),
         start=_start(body),
-        described=Description(
-            body.title, body.tags or {}, body.metadata.text if body.metadata else "{}", name
-        ),
+        described=described_by(body, name=name),
         if_match=None if request.if_match is None else EntryId(request.if_match),
         idempotency_key=request.idempotency_key(),
     )

@@ -20,21 +20,14 @@ from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import parts
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import (
-    PLAIN,
-    Creation,
-    Description,
-    Obstacle,
-    PreparedCreation,
-    name_parts,
-)
+from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.branches.roots import plan_root
 from forklore.usecases.branches.staging import STEP_WRITES_MAX, StagedTree, find_begun, keys_of_begun, stage
 from forklore.usecases.steps import cursors
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.cursors import InvalidCursor
-from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX, Draft, require_own_context
-from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_if_answered
+from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX, require_own_context
+from forklore.usecases.steps.idempotency import keys_of, raise_if_answered
 from forklore.usecases.steps.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -45,6 +38,7 @@ from forklore.usecases.steps.loading import (
     look_up,
     root_of,
 )
+from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.steps.syncing import decide_on_nothing
 
 ROWS_MAX = 250
@@ -55,33 +49,16 @@ MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
 """Members copied in one transaction, each with its row in the member's list."""
 
 
-class ChildRequest(NamedTuple):
-    """A child to start with its first entries. entry_id: the parent's entry that started it.
-
-    context: the agent's present context, which follows them.
-    """
-
-    parent_id: str
-    child_id: str
-    entry_id: str | None
-    drafts: Sequence[Draft]
-    context: Draft | None = None
-    described: Description = PLAIN
-    if_match: EntryId | None = None
-
-
-def start_child(
-    table: Table, *, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None = None
-) -> Appended | None:
+def start_child(table: Table, *, caller: Caller, request: Append, start: Start) -> Appended | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it and for
     context from a plain user, ValidationError if the parent does not show the entry, and as
     `plan_root`.
     """
-    creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
+    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare(table, caller, request, start, nonce))
     return creation.answer
 
 
@@ -94,14 +71,14 @@ class _Parent(NamedTuple):
 
 
 def _prepare(
-    table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None, nonce: str
+    table: Table, caller: Caller, request: Append, start: Start, nonce: str
 ) -> PreparedCreation[Appended] | Obstacle:
-    parent = _read_parent(table, caller, request, idempotency_key)
+    parent = _read_parent(table, caller, request, start)
     if isinstance(parent, Obstacle):
         return parent
     decision = decide_on_nothing(request.context) if request.context else None
-    child_id, group = request.child_id, parent.loaded.group
-    started_by = StartedBy(request.parent_id, EntryId(request.entry_id) if request.entry_id else None)
+    child_id, group = request.conversation_id, parent.loaded.group
+    started_by = StartedBy(start.parent_id, EntryId(start.entry_id) if start.entry_id else None)
     root = plan_root(
         table,
         caller,
@@ -115,9 +92,11 @@ def _prepare(
         if_match=request.if_match,
     )
     place = ListKey(root.conversation.created_at, child_id)
-    child_key = keys.child(group.group_id, request.parent_id, place)
+    child_key = keys.child(group.group_id, start.parent_id, place)
     appended = Appended.of(root.batch, decision)
-    record = record_appended(table, idempotency_key, appended, group_id=child_id, conversation_id=child_id)
+    record = record_appended(
+        table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
+    )
     around = [
         *record,
         parts.group.count_child(group),
@@ -150,24 +129,22 @@ def _still_writer(parent: Group, caller: Caller) -> Part:
     return parts.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
 
 
-def _read_parent(
-    table: Table, caller: Caller, request: ChildRequest, idempotency_key: IdempotencyKey | None
-) -> _Parent | Obstacle:
+def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:
     """Return the parent and what there is of the child."""
-    child_id, entry_id = request.child_id, request.entry_id
+    child_id, entry_id = request.conversation_id, start.entry_id
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
     looked_up = look_up(
         table,
-        request.parent_id,
+        start.parent_id,
         caller=caller,
-        extra_keys=[*keys_of_begun(child_id), *keys_of(idempotency_key)],
+        extra_keys=[*keys_of_begun(child_id), *keys_of(request.idempotency_key)],
         extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
     )
-    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    raise_if_answered(table, request.idempotency_key, looked_up.found, caller=caller)
     begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
     if isinstance(begun, Obstacle):
         return begun
-    loaded = looked_up.require(request.parent_id, AccessLevel.WRITER)
+    loaded = looked_up.require(start.parent_id, AccessLevel.WRITER)
     require_own_context(caller, request.drafts, request.context)
     if entry_id is not None:
         stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None

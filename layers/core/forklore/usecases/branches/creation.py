@@ -1,11 +1,11 @@
 """Creating a conversation of any kind: write it in one transaction, and judge a refusal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import Generic, NamedTuple, TypeVar
 
 from forklore.domain import ids
-from forklore.domain.model import NO_TAGS, Caller
+from forklore.domain.model import Caller
 from forklore.domain.names import Name, NameMove
 from forklore.domain.tree import Pointer
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
@@ -17,22 +17,6 @@ from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_i
 from forklore.usecases.steps.optimistic import CREATION, RetryPolicy, attempts
 
 T = TypeVar("T")
-
-
-class Description(NamedTuple):
-    """What a request says of the conversation that it creates.
-
-    title None: that of its first text. name: the name that points to it from then on.
-    """
-
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
-    name: NameMove | None = None
-
-
-PLAIN = Description()
-"""A conversation of which nothing is said."""
 
 
 class PreparedCreation(NamedTuple, Generic[T]):

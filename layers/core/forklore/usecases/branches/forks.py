@@ -1,6 +1,6 @@
 """Make a fork. A fork copies nothing but the path."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -9,7 +9,6 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.model import (
-    NO_TAGS,
     NOTHING,
     Caller,
     Channel,
@@ -22,7 +21,7 @@ from forklore.domain.model import (
     Metrics,
     StoredEntry,
 )
-from forklore.domain.names import Name, NameMove
+from forklore.domain.names import Name
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
 from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import parts
@@ -60,45 +59,29 @@ from forklore.usecases.steps.loading import (
 )
 from forklore.usecases.steps.optimistic import CREATION, CREATION_BEHIND
 from forklore.usecases.steps.references import check_named
+from forklore.usecases.steps.requests import PLAIN, Append, Description, Fork
 from forklore.usecases.steps.syncing import decide_on_inherited
 
 
 class ForkRequest(NamedTuple):
     """What to fork and how.
 
-    anchor: the entry that the fork is before or after. anchor_key: its key, if the caller names it
-    by that. Neither with BLANK. Neither with AFTER: the fork shows all that the source shows now.
-    fork_id None: an id is made. agent_id None: the source's. drafts: the fork's first entries.
-    context: the agent's present context, which follows them.
-    title None: that of the first own text, or the source's if there are no drafts.
-    if_match: the last entry of the source that the caller knows of. name: points to the fork from
-    then on.
-    promotes: whether the fork becomes the tree's current branch. times: how many equal forks to
-    make; more than one have generated ids and no entries.
+    fork_id None: an id is made. described: without a title it gets that of the first own text, or
+    the source's if there are no drafts. agent_id None: the source's.
+    drafts: the fork's first entries. context: the agent's present context, which follows them.
+    if_match: the last entry of the source that the caller knows of.
+    times: how many equal forks to make; more than one have generated ids and no entries.
     """
 
-    source_id: str
-    fork_id: str | None
-    anchor: EntryId | None
-    position: ForkPosition
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
+    fork: Fork
+    fork_id: str | None = None
+    described: Description = PLAIN
     agent_id: str | None = None
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
     context: Draft | None = None
     if_match: EntryId | None = None
-    name: NameMove | None = None
-    anchor_key: str | None = None
-    promotes: bool = False
     times: int = 1
-
-    @property
-    def is_at_head(self) -> bool:
-        """Whether the fork shows all that the source shows now."""
-        is_named = self.anchor is not None or self.anchor_key is not None
-        return self.position is ForkPosition.AFTER and not is_named
 
     @property
     def holds_source(self) -> bool:
@@ -107,7 +90,7 @@ class ForkRequest(NamedTuple):
         With an `if_match` the caller says so. If a fork at the head takes a name, an append by that
         name is inherited by the fork, or goes to the fork.
         """
-        return self.if_match is not None or (self.name is not None and self.is_at_head)
+        return self.if_match is not None or (self.described.name is not None and self.fork.is_at_head)
 
 
 def fork_conversation(
@@ -126,15 +109,22 @@ def fork_conversation(
     return creation.answer.made
 
 
-def fork_with_entries(
-    table: Table, *, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None = None
-) -> Appended | None:
+def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fork) -> Appended | None:
     """Make a fork by appending its first entries; None if a conversation of that id exists already.
 
     Raises as `fork_conversation`, and ConflictError if `if_match` is neither the last entry of the
     source nor the last one of its history.
     """
-    made = _fork(table, caller, request, idempotency_key).answer
+    what = ForkRequest(
+        fork=fork,
+        fork_id=request.conversation_id,
+        described=request.described,
+        agent_id=request.drafts[0].agent_id,
+        drafts=request.drafts,
+        context=request.context,
+        if_match=request.if_match,
+    )
+    made = _fork(table, caller, what, request.idempotency_key).answer
     return None if made is None else made.appended
 
 
@@ -150,7 +140,7 @@ def _fork(
 ) -> Creation[_Forked]:
     """Make the forks. There is no answer if the id is not free."""
     policy = CREATION_BEHIND if request.holds_source else CREATION
-    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
+    creation = Creation[_Forked](table, caller, idempotency_key, name=request.described.name, policy=policy)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation
@@ -198,8 +188,8 @@ def _prepare(
         request.drafts,
         group_id=group_id,
         conversation_id=fork_id,
-        require_tree=lambda: look_up(table, request.source_id, caller=caller).require(
-            request.source_id, AccessLevel.WRITER
+        require_tree=lambda: look_up(table, request.fork.source_id, caller=caller).require(
+            request.fork.source_id, AccessLevel.WRITER
         ),
     )
     require_match(request.if_match, loaded.head.lasts)
@@ -229,22 +219,19 @@ def _prepare(
     )
     batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
     appended = Appended.of(batch, decision)
-    default = batch.title if drafts else loaded.conversation.title
-    title = default if request.title is None else request.title
-    head = head_over(head._replace(untitled=title is None), batch)
-    fork = Conversation(
+    plain = Conversation(
         conversation_id=fork_id,
         group_id=group_id,
         created_at=created_at,
-        title=title,
-        tags=request.tags,
-        metadata=request.metadata,
+        title=batch.title if drafts else loaded.conversation.title,
         agent_id=request.agent_id or loaded.conversation.agent_id,
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
+    fork = request.described.describe(plain)
+    head = head_over(head._replace(untitled=fork.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
-    details = loaded.details._replace(head=head, is_current=request.promotes)
+    details = loaded.details._replace(head=head, is_current=request.fork.promotes)
     made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
@@ -260,12 +247,12 @@ def _prepare(
             forks,
             head,
             path,
-            promoted=fork_id if request.promotes else None,
+            promoted=fork_id if request.fork.promotes else None,
             nonce=nonce,
             now_s=table.now_s(),
         ),
         *member,
-        *name_parts(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
+        *name_parts(table, request.described.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         _check_source(loaded, request),
         *batch_parts(batch, group_id=group_id, nonce=nonce),
         *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
@@ -280,20 +267,20 @@ def _read_source(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
 ) -> _Source | Obstacle:
     """Return the source and the anchor; an Obstacle if the conversation to append to exists."""
-    anchor = request.anchor
+    anchor = request.fork.entry_id
     is_id = anchor is not None and ids.is_entry_id(anchor)
     before = _start_history_before(table, request) if anchor and is_id else None
     fork = keys.pointer(request.fork_id) if request.fork_id else None
     looked_up = look_up(
         table,
-        request.source_id,
+        request.fork.source_id,
         caller=caller,
         extra_keys=[
             *([fork] if fork else []),
-            *([keys.name(request.name.ref)] if request.name else []),
+            *([keys.name(request.described.name.ref)] if request.described.name else []),
             *keys_of(idempotency_key),
         ],
-        extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.anchor_key),
+        extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.fork.key),
     )
     history_before = before.result().entries if before else ()
     raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
@@ -302,11 +289,11 @@ def _read_source(
     taken = Obstacle.of(pointer) if pointer is not None else None
     if taken is not None and request.drafts:
         return taken
-    loaded = looked_up.require(request.source_id, AccessLevel.WRITER)
+    loaded = looked_up.require(request.fork.source_id, AccessLevel.WRITER)
     require_own_context(caller, request.drafts, request.context)
-    name = looked_up.found.name(request.name.ref) if request.name else None
-    if request.anchor_key is not None:
-        keyed = find_entry(table, caller, loaded, looked_up.found, request.anchor_key)
+    name = looked_up.found.name(request.described.name.ref) if request.described.name else None
+    if request.fork.key is not None:
+        keyed = find_entry(table, caller, loaded, looked_up.found, request.fork.key)
         return _Source(loaded, keyed, taken, name)
     if anchor is None:
         return _Source(loaded, None, taken, name)
@@ -345,13 +332,13 @@ def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAns
     It is read beside the source, which saves a round. The tree is cached, or guessed to be the
     source's own. What is found counts only if the anchor names it.
     """
-    assert request.anchor is not None
-    window = Window(stop=request.anchor)
-    if request.position is not ForkPosition.BEFORE or _has_text(request) or window.is_empty:
+    assert request.fork.entry_id is not None
+    window = Window(stop=request.fork.entry_id)
+    if request.fork.position is not ForkPosition.BEFORE or _has_text(request) or window.is_empty:
         return None
-    cached = table.cache.get(request.source_id)
-    group_id = cached.group_id if cached else request.source_id
-    read = RangeRead(window, 1, request.source_id, Channel.HISTORY)
+    cached = table.cache.get(request.fork.source_id)
+    group_id = cached.group_id if cached else request.fork.source_id
+    read = RangeRead(window, 1, request.fork.source_id, Channel.HISTORY)
     return table.start_range(group_id, read, backward=True)
 
 
@@ -360,7 +347,7 @@ def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inherita
 
     Raises ValidationError if the anchor is no entry that the source shows to the caller.
     """
-    view, anchor, position = source.loaded.view, source.anchor, request.position
+    view, anchor, position = source.loaded.view, source.anchor, request.fork.position
     field_name = "forkedAtEntryId" if request.drafts else "atEntryId"
     if anchor is not None:
         owner, entry_id = anchor.entry.conversation_id, anchor.entry_id
@@ -377,14 +364,14 @@ def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inherita
             last = anchor.entry.lasts_before.last
             begins = anchor.entry.begins
             path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=last)
-        return _Inheritance(path, ForkPoint(request.source_id, entry_id, position))
+        return _Inheritance(path, ForkPoint(request.fork.source_id, entry_id, position))
     head = source.loaded.head
     path = ()
     if position is ForkPosition.AFTER and head.lasts != NOTHING:
         path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
     if not path:
-        return _Inheritance((), ForkPoint(request.source_id, None, ForkPosition.BLANK))
-    return _Inheritance(path, ForkPoint(request.source_id, head.last_history, position))
+        return _Inheritance((), ForkPoint(request.fork.source_id, None, ForkPosition.BLANK))
+    return _Inheritance(path, ForkPoint(request.fork.source_id, head.last_history, position))
 
 
 def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:

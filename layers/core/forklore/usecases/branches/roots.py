@@ -11,7 +11,7 @@ from forklore.storage import parts
 from forklore.storage.cache import CachedConversation
 from forklore.storage.parts import Part
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import PLAIN, Creation, Description, PreparedCreation, name_parts
+from forklore.usecases.branches.creation import Creation, PreparedCreation, name_parts
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.drafts import (
     Batch,
@@ -23,8 +23,8 @@ from forklore.usecases.steps.drafts import (
     mint_batch,
     require_match,
 )
-from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.references import check_named
+from forklore.usecases.steps.requests import PLAIN, Append, Description
 from forklore.usecases.steps.syncing import decide_on_nothing
 
 
@@ -65,17 +65,16 @@ def plan_root(
     batch = mint_batch(
         table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )
-    root = Conversation(
+    plain = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
-        title=batch.title if described.title is None else described.title,
-        tags=described.tags,
-        metadata=described.metadata,
+        title=batch.title,
         agent_id=drafts[0].agent_id,
         client_id=caller.client_id,
         started_by=started_by,
     )
+    root = described.describe(plain)
     head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
     entry_parts = [
@@ -87,35 +86,21 @@ def plan_root(
     return Root(root, head, batch, entry_parts, cached)
 
 
-class RootRequest(NamedTuple):
-    """A tree to make with the first entries of its root. context: as of `append_request.Append`."""
-
-    root_id: str
-    drafts: Sequence[Draft]
-    context: Draft | None = None
-    described: Description = PLAIN
-    if_match: EntryId | None = None
-
-
-def create_root(
-    table: Table, *, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None = None
-) -> Appended | None:
+def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | None:
     """Create a root by its first entries; None if a conversation of that id exists already.
 
     Raises as `plan_root`.
     """
-    creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
+    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.described.name)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare(table, caller, request, nonce))
     return creation.answer
 
 
-def _prepare(
-    table: Table, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None, nonce: str
-) -> PreparedCreation[Appended]:
+def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> PreparedCreation[Appended]:
     decision = decide_on_nothing(request.context) if request.context else None
     drafts = [*request.drafts, *(decision.drafts if decision else ())]
-    root_id = request.root_id
+    root_id = request.conversation_id
     root = plan_root(
         table,
         caller,
@@ -126,7 +111,9 @@ def _prepare(
         if_match=request.if_match,
     )
     appended = Appended.of(root.batch, decision)
-    record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)
+    record = record_appended(
+        table, request.idempotency_key, appended, group_id=root_id, conversation_id=root_id
+    )
     tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
     name = name_parts(table, request.described.name, conversation_id=root_id, nonce=nonce)
     return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)

@@ -38,8 +38,8 @@ from forklore.usecases.steps.idempotency import (
 from forklore.usecases.steps.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore.usecases.steps.optimistic import APPEND, attempts
 from forklore.usecases.steps.references import check_named
+from forklore.usecases.steps.requests import Append, OriginalMoved
 from forklore.usecases.steps.syncing import Decision, decide
-from forklore.usecases.writing.append_request import Append, OriginalMoved
 from forklore.usecases.writing.first_append import create_branch, create_tree
 
 

@@ -9,8 +9,8 @@ from forklore.usecases.steps.append_answer import Appended, appended_again
 from forklore.usecases.steps.idempotency import IdempotentReplay, keys_of, raise_if_answered
 from forklore.usecases.steps.loading import look_up
 from forklore.usecases.steps.optimistic import CHANGE, attempts
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.writing.append import append_turn
-from forklore.usecases.writing.append_request import Append
 
 
 def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: Append) -> Appended:

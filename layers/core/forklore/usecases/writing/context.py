@@ -4,9 +4,9 @@ from forklore.domain.model import Caller
 from forklore.storage.table import Table
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.steps.syncing import Synced
 from forklore.usecases.writing.append import append_turn
-from forklore.usecases.writing.append_request import Append
 
 
 def sync_context(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import NO_TAGS, Caller, Conversation, Head
+from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import parts
 from forklore.storage.table import Table
@@ -15,15 +15,14 @@ from forklore.usecases.branches.roots import cache_entry_of_root
 from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
 from forklore.usecases.steps.loading import ConversationDetails, load_conversation
 from forklore.usecases.steps.optimistic import CHANGE, attempts
+from forklore.usecases.steps.requests import PLAIN, Description
 
 
 class NewConversation(NamedTuple):
     """A root without entries. conversation_id None: an id is made."""
 
     conversation_id: str | None = None
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
+    described: Description = PLAIN
     agent_id: str | None = None
 
 
@@ -52,16 +51,14 @@ def _prepare_root(
     if taken is not None:
         return Obstacle.of(taken)
     conversation_id = request.conversation_id or table.mint_conversation()
-    root = Conversation(
+    plain = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=ids.timestamp(table.now_ms()),
-        title=request.title,
-        tags=request.tags,
-        metadata=request.metadata,
         agent_id=request.agent_id,
         client_id=caller.client_id,
     )
+    root = request.described.describe(plain)
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
     record = record_answer(

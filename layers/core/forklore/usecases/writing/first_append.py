@@ -4,14 +4,14 @@ from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.errors import NotFoundError
 from forklore.storage.table import Table
-from forklore.usecases.branches.children import ChildRequest, start_child
-from forklore.usecases.branches.forks import ForkRequest, fork_with_entries
-from forklore.usecases.branches.roots import RootRequest, create_root
+from forklore.usecases.branches.children import start_child
+from forklore.usecases.branches.forks import fork_with_entries
+from forklore.usecases.branches.roots import create_root
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.drafts import require_own_context
 from forklore.usecases.steps.idempotency import NO_GROUP, raise_if_recorded
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.steps.syncing import Synced
-from forklore.usecases.writing.append_request import Append, Fork, Start
 
 
 def create_branch(table: Table, *, caller: Caller, request: Append) -> Appended | None:
@@ -19,10 +19,11 @@ def create_branch(table: Table, *, caller: Caller, request: Append) -> Appended 
 
     None: it names neither, or an id is in use or invalid.
     """
-    if request.fork is not None:
-        return _fork(table, caller, request, request.fork)
-    if request.start is not None:
-        return _start_child(table, caller, request, request.start)
+    fork, start = request.fork, request.start
+    if fork is not None and ids.is_uuid(fork.source_id):
+        return fork_with_entries(table, caller=caller, request=request, fork=fork)
+    if start is not None and ids.is_uuid(start.parent_id):
+        return start_child(table, caller=caller, request=request, start=start)
     return None
 
 
@@ -39,50 +40,7 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
     require_own_context(caller, request.drafts, request.context)
     if not request.drafts and request.context is not None and not request.context.content.value:
         return _create_nothing(table, caller, request)
-    root = RootRequest(
-        root_id=request.conversation_id,
-        drafts=request.drafts,
-        context=request.context,
-        described=request.described,
-        if_match=request.if_match,
-    )
-    return create_root(table, caller=caller, request=root, idempotency_key=request.idempotency_key)
-
-
-def _fork(table: Table, caller: Caller, request: Append, fork: Fork) -> Appended | None:
-    if not ids.is_uuid(fork.source_id):
-        return None
-    what = ForkRequest(
-        source_id=fork.source_id,
-        fork_id=request.conversation_id,
-        anchor=fork.entry_id,
-        position=fork.position,
-        title=request.described.title,
-        tags=request.described.tags,
-        metadata=request.described.metadata,
-        agent_id=request.drafts[0].agent_id,
-        drafts=request.drafts,
-        context=request.context,
-        if_match=request.if_match,
-        name=request.described.name,
-        promotes=fork.promotes,
-    )
-    return fork_with_entries(table, caller=caller, request=what, idempotency_key=request.idempotency_key)
-
-
-def _start_child(table: Table, caller: Caller, request: Append, start: Start) -> Appended | None:
-    if not ids.is_uuid(start.parent_id):
-        return None
-    what = ChildRequest(
-        parent_id=start.parent_id,
-        child_id=request.conversation_id,
-        entry_id=start.entry_id,
-        drafts=request.drafts,
-        context=request.context,
-        described=request.described,
-        if_match=request.if_match,
-    )
-    return start_child(table, caller=caller, request=what, idempotency_key=request.idempotency_key)
+    return create_root(table, caller=caller, request=request)
 
 
 def _create_nothing(table: Table, caller: Caller, request: Append) -> Appended:

@@ -25,8 +25,8 @@ from forklore.usecases.steps.idempotency import (
 )
 from forklore.usecases.steps.loading import LoadedConversation, LookUp, OtherConversation, TreeExtras, look_up
 from forklore.usecases.steps.optimistic import CHANGE, attempts
+from forklore.usecases.steps.requests import Append, Original, OriginalMoved
 from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.append_request import Append, Original, OriginalMoved
 
 
 class Merge(NamedTuple):

@@ -1,13 +1,12 @@
-"""What an append asks for."""
+"""What a request asks for that appends, forks, or makes a conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Conversation, ForkPosition, StartedBy
+from forklore.domain.model import NO_TAGS, Conversation, ForkPosition, StartedBy
 from forklore.domain.names import NameMove
 from forklore.errors import ConflictError
-from forklore.usecases.branches.creation import PLAIN, Description
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 
@@ -18,11 +17,32 @@ _IS_NOT = (
 """The error of an append that would make a fork or child, and of its fields."""
 
 
+class Description(NamedTuple):
+    """What a request says of the conversation that it creates.
+
+    title None: that of its first text. name: the name that points to it from then on.
+    """
+
+    title: str | None = None
+    tags: Mapping[str, str] = NO_TAGS
+    metadata: str = "{}"
+    name: NameMove | None = None
+
+    def describe(self, conversation: Conversation) -> Conversation:
+        """Return the conversation with what is said of it. Without a title it keeps its own."""
+        title = conversation.title if self.title is None else self.title
+        return conversation._replace(title=title, tags=self.tags, metadata=self.metadata)
+
+
+PLAIN = Description()
+"""A conversation of which nothing is said."""
+
+
 class Fork(NamedTuple):
     """Where a new conversation forks from.
 
-    entry_id: the entry that it is before or after; with None: at the source's head with AFTER, or
-    inheriting nothing with BLANK.
+    entry_id: the entry that it is before or after. key: its key, if the caller names it by that.
+    With neither: at the source's head with AFTER, or inheriting nothing with BLANK.
     promotes: whether it becomes the tree's current branch when it is made.
     """
 
@@ -30,6 +50,12 @@ class Fork(NamedTuple):
     entry_id: EntryId | None
     position: ForkPosition
     promotes: bool = False
+    key: str | None = None
+
+    @property
+    def is_at_head(self) -> bool:
+        """Whether it shows all that the source shows now."""
+        return self.position is ForkPosition.AFTER and self.entry_id is None and self.key is None
 
     def is_of(self, conversation: Conversation) -> bool:
         """Tell whether the conversation was forked so. A fork at the head has named an entry."""
