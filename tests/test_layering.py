@@ -34,6 +34,20 @@ ROOMS = {
     "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
     "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
 }
+# The rooms of usecases, the inner ones first. Each may import those that it names.
+BEHIND_USECASES = ROOMS["forklore.usecases"] - {"forklore.usecases"}
+for name, inner in {
+    "steps": (),
+    "reading": ("steps",),
+    "branches": ("steps", "reading"),
+    "writing": ("steps", "branches"),
+    "deletion": ("steps",),
+    "people": ("steps", "deletion"),
+    "background": ("deletion", "people"),
+}.items():
+    ROOMS[f"forklore.usecases.{name}"] = {
+        f"forklore.usecases.{one}" for one in (name, *inner)
+    } | BEHIND_USECASES
 ROOMS["forklore.events"] = {
     *("forklore.events", "forklore.storage", "forklore.domain", "forklore.errors"),
 }

@@ -120,7 +120,7 @@ def test_the_layer_holds_what_lambda_runs_and_works_without_the_rest(tmp_path: P
         source, target = PACKAGE / name, tmp_path / "forklore" / name
         shutil.copytree(source, target, ignore=NOT_BUILT) if source.is_dir() else shutil.copy(source, target)
 
-    assert set(held) == {"__init__.py", "errors.py", *LAYER_ROOMS}
+    assert set(held) == {"__init__.py", "errors.py", "limits.py", *LAYER_ROOMS}
     script = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import forklore, forklore.aws.handlers\n"

@@ -25,7 +25,7 @@ from forklore.domain.model import (
     StartedBy,
     TokenUsage,
 )
-from forklore.usecases.loading import ConversationDetails
+from forklore.usecases.steps.loading import ConversationDetails
 from tests.aws.world import conversation_id
 from tests.domain.builders import examples
 

@@ -12,7 +12,7 @@ from forklore.api import cursors
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
 from forklore.errors import InvalidCursorError
-from forklore.usecases.cursors import valid
+from forklore.usecases.steps.cursors import valid
 from tests.aws.world import (
     FOREIGN,
     PLAIN,

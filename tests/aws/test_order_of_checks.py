@@ -1,7 +1,7 @@
 """Requests with two mistakes: the error is the first in the order of checks.
 
 The order is: credentials, form, existence, membership, level, then the rest. More about the rest is
-in tests/usecases/test_refusals.py.
+in tests/usecases/steps/test_refusals.py.
 """
 
 import pytest

@@ -158,7 +158,7 @@ def test_the_audit_line_names_the_user_and_not_the_query(world: World, lines: Li
 def test_a_long_search_comes_back_short_with_a_cursor(
     world: World, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forklore.usecases.search.READ_BYTES_MAX", 1)
+    monkeypatch.setattr("forklore.usecases.reading.search.READ_BYTES_MAX", 1)
     for number in range(3):
         world.send(create({"title": f"{number}"}, user="zoe"))
     asked = find({"query": "nothing"}, user="zoe")

@@ -52,11 +52,12 @@ def test_the_layer_holds_what_its_lock_pins_and_no_boto3(build: Path) -> None:
 def test_the_layer_holds_the_rooms_that_lambda_runs_unchanged(build: Path) -> None:
     source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
     rooms = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
+    files = {"__init__.py", "errors.py", "limits.py"}
 
-    assert {path.name for path in built.iterdir()} - {"__pycache__"} == {"__init__.py", "errors.py", *rooms}
+    assert {path.name for path in built.iterdir()} - {"__pycache__"} == files | rooms
     for room in rooms:
         assert contents(built / room) == contents(source / room), room
-    for file in ("__init__.py", "errors.py"):
+    for file in files:
         assert (built / file).read_bytes() == (source / file).read_bytes()
 
 

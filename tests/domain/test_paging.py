@@ -13,8 +13,8 @@ from forklore.domain.model import StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead, Span, Window
 from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.table import Table
-from forklore.usecases import views
-from forklore.usecases.views import READ_MAX, Filter, Page
+from forklore.usecases.steps import views
+from forklore.usecases.steps.views import READ_MAX, Filter, Page
 from tests.domain.builders import (
     FORK,
     ROOT,

@@ -189,3 +189,22 @@ def test_what_has_expired_is_deleted_and_nothing_else(kept: Kept) -> None:
     kept.client.expire(20)
 
     assert [item["SK"]["S"] for item in everything(kept.client)] == ["later", "text"]
+
+
+def test_a_read_that_a_signal_ends_leaves_no_old_view_to_the_next_one(kept: Kept) -> None:
+    for sort in "ab":
+        put(kept.client, "a", sort)
+
+    def read() -> None:
+        with kept.database.reading() as connection:
+            rows = connection.execute("SELECT SK FROM item")  # and the exception keeps it
+            assert next(rows) == ("a",)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read()
+    other = Kept(kept.folder)
+    put(other.client, "a", "c")
+    other.database.close()
+
+    assert [item["SK"]["S"] for item in everything(kept.client)] == ["a", "b", "c"]

@@ -25,10 +25,10 @@ ROUNDS = 6
 ANN = Caller("ann", "planner")
 
 
-def killed_writer(folder: Path, start: int, seconds: float) -> list[dict[str, Any]]:
+def killed_writer(folder: Path, start: int, answers: int) -> list[dict[str, Any]]:
     """Let a process write, and return its answers.
 
-    It is interrupted at random instants, and killed some seconds after its first answer.
+    It is interrupted at random instants, and killed at one after so many answers.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.embedded.writer", str(folder), str(start)],
@@ -37,21 +37,24 @@ def killed_writer(folder: Path, start: int, seconds: float) -> list[dict[str, An
         stdout=subprocess.PIPE,
         text=True,
     )
+    is_over = threading.Event()
 
     def disturb() -> None:
-        kill_at = time.monotonic() + seconds
-        while time.monotonic() < kill_at:
-            time.sleep(random.uniform(0.001, 0.1))
+        while not is_over.wait(random.uniform(0.001, 0.1)):
             process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGKILL)
 
     with process:
         assert process.stdout
         lines = [process.stdout.readline()]
         disturbing = threading.Thread(target=disturb)
         disturbing.start()
-        lines += process.stdout.readlines()
+        while lines[-1] and sum("interrupted" not in line for line in lines) < answers:
+            lines.append(process.stdout.readline())
+        time.sleep(random.uniform(0, 0.05))
+        is_over.set()
         disturbing.join()
+        process.send_signal(signal.SIGKILL)
+        lines += process.stdout.readlines()
     assert process.returncode == -signal.SIGKILL
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -82,7 +85,7 @@ def check(folder: Path) -> None:
 def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absent(tmp_path: Path) -> None:
     answers: list[dict[str, Any]] = []
     for number in range(ROUNDS):
-        answers += killed_writer(tmp_path, number * 1_000_000, random.uniform(0.2, 1.5))
+        answers += killed_writer(tmp_path, number * 1_000_000, random.randrange(20, 100))
         check(tmp_path)
 
     written = [answer for answer in answers if "entry" in answer]

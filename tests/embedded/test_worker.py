@@ -15,7 +15,7 @@ from forklore.embedded.engine import NAME
 from forklore.embedded.opened import Opened
 from forklore.embedded.service import EmbeddedService
 from forklore.storage.table import Table
-from forklore.usecases import worker
+from forklore.usecases.background import worker
 from tests.embedded.test_service import ask
 from tests.embedded.writer import entry
 from tests.reliability.intact import assert_intact

@@ -16,15 +16,18 @@ from forklore.events.event import BYTES_MAX, Content, size_of
 from forklore.events.telling import ENTRIES_MAX
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import conversations, copying, erasures, removal, transfers
-from forklore.usecases.append import append_entries
-from forklore.usecases.append_request import Append, Start
-from forklore.usecases.cascade import run_deletion
-from forklore.usecases.conversations import Change as Patch
-from forklore.usecases.copying import Copy
-from forklore.usecases.deletion import delete_conversation
-from forklore.usecases.drafts import Draft
-from forklore.usecases.pruning import run_prune
+from forklore.usecases.branches import copying
+from forklore.usecases.branches.copying import Copy
+from forklore.usecases.deletion import branch_removal
+from forklore.usecases.deletion.cascade import run_deletion
+from forklore.usecases.deletion.pruning import run_prune
+from forklore.usecases.deletion.tree_deletion import delete_conversation
+from forklore.usecases.people import erasures, transfers
+from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.writing import conversations
+from forklore.usecases.writing.append import append_entries
+from forklore.usecases.writing.append_request import Append, Start
+from forklore.usecases.writing.conversations import Change as Patch
 from tests.events.recording import Recorded, events_in, told
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
@@ -161,7 +164,7 @@ def test_a_child_names_what_started_it_and_its_members_are_not_told(recorded: Re
 def test_a_staged_child_is_told_once_it_is_live(
     recorded: Recorded, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forklore.usecases.children.TRANSACTION_WRITES_MAX", 12)
+    monkeypatch.setattr("forklore.usecases.branches.children.TRANSACTION_WRITES_MAX", 12)
     say(table, ROOT, "one")
     for at in range(4):
         members.share(table, f"user-{at}")
@@ -336,7 +339,7 @@ def test_a_removed_branch_is_told_once_and_its_pruning_not(recorded: Recorded, t
     say(table, FORK, "two")
     child(table, of=FORK)
     [removed] = recorded.told(
-        lambda: removal.remove_branch(table, queue, caller=ANN, conversation_id=FORK, wait_s=0)
+        lambda: branch_removal.remove_branch(table, queue, caller=ANN, conversation_id=FORK, wait_s=0)
     )
     assert (removed["type"], removed["conversationId"]) == ("BranchDeleted", FORK)
     assert recorded.told(lambda: run_prune(table, queue, ROOT, FORK, wait_s=0)) == []
@@ -346,7 +349,9 @@ def test_the_removal_of_the_current_branch_tells_the_next_one(recorded: Recorded
     say(table, ROOT, "one")
     fork(table, promotes=True)
     events = recorded.told(
-        lambda: removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
+        lambda: branch_removal.remove_branch(
+            table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0
+        )
     )
     assert {one["type"]: one["conversationId"] for one in events} == {
         "BranchDeleted": FORK,
@@ -357,7 +362,9 @@ def test_the_removal_of_the_current_branch_tells_the_next_one(recorded: Recorded
 def test_the_removal_of_the_last_branch_is_a_deletion_of_the_tree(recorded: Recorded, table: Table) -> None:
     say(table, ROOT, "one")
     events = recorded.told(
-        lambda: removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+        lambda: branch_removal.remove_branch(
+            table, Mailbox().queue, caller=ANN, conversation_id=ROOT, wait_s=0
+        )
     )
     assert [one["type"] for one in events] == ["TreeDeleted"]
 

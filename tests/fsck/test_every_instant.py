@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from forklore.usecases import cascade, removal, sweeper
+from forklore.usecases.background import sweeper
+from forklore.usecases.deletion import branch_removal, cascade
 from tests.fsck import world
 from tests.fsck.world import ANN, BOB, CHILD, PLAIN, ROOT, conversation, say
 from tests.reliability.intact import assert_intact
@@ -65,7 +66,7 @@ def remove_all_branches(process: Process) -> None:
     for one in (world.FORK, world.TWIG, ROOT):
         mailbox = Mailbox()
         queue = mailbox.queue
-        removal.remove_branch(process.table, queue, caller=ANN, conversation_id=one, wait_s=0)
+        branch_removal.remove_branch(process.table, queue, caller=ANN, conversation_id=one, wait_s=0)
         while mailbox.messages:
             for message in mailbox.take():
                 message.work(process.table, queue, wait_s=-2)

@@ -14,7 +14,9 @@ from forklore.domain.rate import window_of
 from forklore.domain.tree import Member
 from forklore.storage import parts
 from forklore.storage.table import Table
-from forklore.usecases import cascade, deletion, erasing, erasures, removal, retention, sweeper
+from forklore.usecases.background import sweeper
+from forklore.usecases.deletion import branch_removal, cascade, retention, tree_deletion
+from forklore.usecases.people import erasing, erasures
 from tests.reliability.faults import Call, Fault, Killed, at
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
@@ -243,7 +245,9 @@ def _never_live(table: Table) -> None:
 def _gone(process: Process) -> None:
     say(process, GONE, "soon gone", idempotency_key="retired")
     mailbox = Mailbox()
-    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0)
+    tree_deletion.delete_conversation(
+        process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0
+    )
     assert cascade.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
 
 
@@ -251,7 +255,7 @@ def remove(process: Process, conversation_id: str, *, then_prune: bool) -> None:
     """Remove a branch, without the usual wait."""
     mailbox = Mailbox()
     table, queue = process.table, mailbox.queue
-    removal.remove_branch(table, queue, caller=ANN, conversation_id=conversation_id, wait_s=0)
+    branch_removal.remove_branch(table, queue, caller=ANN, conversation_id=conversation_id, wait_s=0)
     while then_prune and mailbox.messages:
         for message in mailbox.take():
             message.work(table, queue)
@@ -320,6 +324,8 @@ def delete(process: Process) -> None:
 def delete_tree(process: Process, root: str) -> None:
     """Delete a tree and its children completely, without the usual wait."""
     mailbox = Mailbox()
-    deletion.delete_conversation(process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0)
+    tree_deletion.delete_conversation(
+        process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0
+    )
     for message in mailbox.take():
         assert cascade.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)

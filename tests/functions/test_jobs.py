@@ -18,7 +18,8 @@ from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
 from forklore.storage import items, parts
 from forklore.storage.clock import system_ms
-from forklore.usecases import retention, transfers
+from forklore.usecases.deletion import retention
+from forklore.usecases.people import transfers
 from tests.support.lines import Lines, faults, metrics_of
 from tests.support.samples import drawn
 from tools.deployment.template import read_template

@@ -20,7 +20,7 @@ from forklore.events.changes import Change
 from forklore.local.invocation import invoke, load_handler
 from forklore.storage import parts
 from forklore.storage.connection import Connection
-from forklore.usecases import sweeper
+from forklore.usecases.background import sweeper
 from tests.aws.direct import Direct
 from tests.deployment.document import read_document, statements_by_function
 from tests.events.buses import Heard

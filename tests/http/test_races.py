@@ -13,9 +13,9 @@ from forklore.domain.model import Caller as Writer
 from forklore.domain.model import ForkPosition
 from forklore.errors import NotFoundError
 from forklore.storage.table import Table
-from forklore.usecases.conversations import NewConversation, create_conversation
-from forklore.usecases.forks import ForkRequest, fork_conversation
-from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.branches.forks import ForkRequest, fork_conversation
+from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.writing.conversations import NewConversation, create_conversation
 from tests.http.client import Answer, Json, Service
 from tests.http.conftest import a_new_table
 from tests.http.story import entry

@@ -19,8 +19,8 @@ import pytest
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Channel, ForkPosition
 from forklore.storage.table import Table
-from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
-from forklore.usecases.forks import ForkRequest, fork_conversation
+from forklore.usecases.branches.forks import ForkRequest, fork_conversation
+from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
 from tests.http.client import Service
 from tests.model.asking import Caller as HttpCaller
 from tests.support.machine_clock import MachineClock

@@ -9,7 +9,8 @@ from typing import Any
 from forklore.domain import model
 from forklore.domain.model import JobKind
 from forklore.storage.table import Table
-from forklore.usecases import cascade, sweeper
+from forklore.usecases.background import sweeper
+from forklore.usecases.deletion import cascade
 from tests.http.client import OPERATIONS
 from tests.http.client import Service as HttpService
 from tests.model.asking import Answer, Request

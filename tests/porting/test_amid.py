@@ -13,7 +13,7 @@ from forklore.fsck.shapes import Kind, kind_of
 from forklore.porting import making
 from forklore.porting.failures import RefusedError
 from forklore.porting.making import LEASE_SECONDS
-from forklore.usecases import sweeper
+from forklore.usecases.background import sweeper
 from tests.fsck import world
 from tests.porting.round_trip import exported, held, imported, lines_of
 from tests.reliability.faults import WRITE, Call, Fault, Killed

@@ -13,8 +13,8 @@ from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import CONVERSATIONS_MAX
-from forklore.usecases.erased_entries import forgotten_digests
-from forklore.usecases.worker import Outcome
+from forklore.usecases.background.worker import Outcome
+from forklore.usecases.people.erased_entries import forgotten_digests
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow

@@ -20,10 +20,10 @@ from forklore.errors import NotFoundError
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.queue import Queue
-from forklore.usecases import worker
-from forklore.usecases.cascade import run_deletion
-from forklore.usecases.deletion import delete_conversation
-from forklore.usecases.sweeper import CREATION_SECONDS_MAX, sweep
+from forklore.usecases.background import worker
+from forklore.usecases.background.sweeper import CREATION_SECONDS_MAX, sweep
+from forklore.usecases.deletion.cascade import run_deletion
+from forklore.usecases.deletion.tree_deletion import delete_conversation
 from tests.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.reliability.figures import Measure
 from tests.reliability.intact import assert_intact

@@ -5,8 +5,8 @@ import math
 from forklore.domain import matching
 from forklore.domain.model import Caller
 from forklore.storage.table import Table
-from forklore.usecases import search
-from forklore.usecases.search import READ_BYTES_MAX, Place, SearchPage, SearchRequest
+from forklore.usecases.reading import search
+from forklore.usecases.reading.search import READ_BYTES_MAX, Place, SearchPage, SearchRequest
 from tests.reliability.figures import Measure
 from tests.support.searching import Looked, tree_items
 from tests.support.tables import Store

@@ -15,9 +15,11 @@ from forklore.events.changes import change_of
 from forklore.events.telling import ENTRIES_MAX, events_of
 from forklore.storage import bus as bus_module
 from forklore.storage.table import Table
-from forklore.usecases import conversations, removal, transfers
-from forklore.usecases.cascade import run_deletion
-from forklore.usecases.deletion import delete_conversation
+from forklore.usecases.deletion import branch_removal
+from forklore.usecases.deletion.cascade import run_deletion
+from forklore.usecases.deletion.tree_deletion import delete_conversation
+from forklore.usecases.people import transfers
+from forklore.usecases.writing import conversations
 from tests.events.delivery import BATCH_SECONDS, Delivery, EventBridge, filters, fits
 from tests.events.recording import Record, Stream
 from tests.model.asking import Answer, Request
@@ -249,7 +251,7 @@ def live(table: Table) -> None:
     transfers.accept_transfer(table, caller=BOB, transfer_id=members.offer(table).transfer_id)
     members.remove(table, "ann", by=BOB)
     fork(table, FORK, TWIG, by=BOB)
-    removal.remove_branch(table, mail.queue, caller=BOB, conversation_id=TWIG, wait_s=0)
+    branch_removal.remove_branch(table, mail.queue, caller=BOB, conversation_id=TWIG, wait_s=0)
     say(table, OTHER, "six")
     delete_conversation(table, mail.queue, caller=PLANNER, conversation_id=OTHER, wait_s=0)
     run_deletion(table, mail.queue, OTHER, wait_s=0)

@@ -17,8 +17,10 @@ from forklore.storage import parts
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
 from forklore.storage.parts.group import MEMBERS_MAX
-from forklore.usecases import cascade, pruning, retention, sweeper, transfers
-from forklore.usecases import erasing as erasing_users
+from forklore.usecases.background import sweeper
+from forklore.usecases.deletion import cascade, pruning, retention
+from forklore.usecases.people import erasing as erasing_users
+from forklore.usecases.people import transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message

@@ -9,8 +9,8 @@ from botocore.exceptions import EndpointConnectionError
 from forklore.domain.model import JobKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases import worker
-from forklore.usecases.worker import Outcome
+from forklore.usecases.background import worker
+from forklore.usecases.background.worker import Outcome
 
 
 @dataclass(frozen=True)

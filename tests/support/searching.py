@@ -13,7 +13,7 @@ from forklore.domain.tree import Member
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases.search import UNIT_BYTES
+from forklore.usecases.reading.search import UNIT_BYTES
 from tools.harness.wire import Request, Wire
 
 FIRST_MS = ids.milliseconds("2026-01-01T00:00:00.000Z")

@@ -18,11 +18,11 @@ from forklore.storage.clients import make_client
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Connection
 from forklore.storage.table import Table
-from forklore.usecases.append import append_entries
-from forklore.usecases.append_request import Append
-from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import ListEntriesRequest, PageStart, list_entries
-from forklore.usecases.idempotency import IdempotencyKey
+from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
+from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.writing.append import append_entries
+from forklore.usecases.writing.append_request import Append
 
 PAGE_ENTRIES = 40
 REPEATS_MAX = 10

@@ -9,16 +9,18 @@ from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
-from forklore.usecases import conversations, entries, forks, promotion
-from forklore.usecases.append import append_entries, append_turn
-from forklore.usecases.append_request import Append, Fork
-from forklore.usecases.appended import Appended
-from forklore.usecases.conversations import NewConversation
-from forklore.usecases.drafts import Draft
-from forklore.usecases.entries import EntryPage, ListEntriesRequest, PageStart
-from forklore.usecases.forks import ForkRequest
-from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
-from forklore.usecases.loading import ConversationDetails
+from forklore.usecases.branches import forks, promotion
+from forklore.usecases.branches.forks import ForkRequest
+from forklore.usecases.reading import entries
+from forklore.usecases.reading.entries import EntryPage, ListEntriesRequest, PageStart
+from forklore.usecases.steps.append_answer import Appended
+from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.steps.loading import ConversationDetails
+from forklore.usecases.writing import conversations
+from forklore.usecases.writing.append import append_entries, append_turn
+from forklore.usecases.writing.append_request import Append, Fork
+from forklore.usecases.writing.conversations import NewConversation
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")

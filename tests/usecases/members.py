@@ -11,11 +11,12 @@ from forklore.domain.model import Caller, Transfer
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases import lists, sharing, transfers
-from forklore.usecases.idempotency import IdempotencyKey
-from forklore.usecases.lists import ListRequest
-from forklore.usecases.sharing import Membership
-from forklore.usecases.transfers import Role
+from forklore.usecases.people import sharing, transfers
+from forklore.usecases.people.sharing import Membership
+from forklore.usecases.people.transfers import Role
+from forklore.usecases.reading import conversation_lists
+from forklore.usecases.reading.conversation_lists import ListRequest
+from forklore.usecases.steps.idempotency import IdempotencyKey
 from tests.support.tables import Store
 from tests.usecases.builders import ANN, ROOT
 from tools.harness.wire import Request, Wire
@@ -117,7 +118,7 @@ def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int
 def listed(table: Table, by: Caller, *, ancestry: Ancestry = Ancestry.ALL, mode: Mode = Mode.ALL) -> set[str]:
     """Return the ids in the caller's list."""
     request = ListRequest(mode=mode, ancestry=ancestry, limit=200)
-    page = lists.list_conversations(table, caller=by, request=request)
+    page = conversation_lists.list_conversations(table, caller=by, request=request)
     assert page.resume is None
     return {shown.conversation.conversation_id for shown in page.conversations}
 

@@ -15,9 +15,11 @@ from forklore.domain.model import Conversation, Entry, ForkPoint, Head
 from forklore.storage import items
 from forklore.storage.connection import Item
 from forklore.storage.table import Table
-from forklore.usecases import ancestors, comparing, conversations, entries, fork_list, lists
+from forklore.usecases.reading import ancestors, comparing, conversation_lists, entries, fork_lists
+from forklore.usecases.writing import conversations
 from tests.support.samples import drawn
 from tests.support.tables import Store, fresh_store
+from tests.usecases.branches.test_children import start
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -37,8 +39,7 @@ from tests.usecases.builders import (
     thought,
     turn,
 )
-from tests.usecases.test_children import start
-from tests.usecases.test_context import sync
+from tests.usecases.writing.test_context import sync
 from tools.harness.wire import Wire
 
 ENTRIES = 60
@@ -112,7 +113,9 @@ class Asked:
     new_id: str
 
     def list(self, mode: Mode) -> None:
-        lists.list_conversations(self.table, caller=BOB, request=lists.ListRequest(mode))
+        conversation_lists.list_conversations(
+            self.table, caller=BOB, request=conversation_lists.ListRequest(mode)
+        )
 
 
 Operation = Callable[[Asked], object]
@@ -284,7 +287,7 @@ FIGURES = {
     "page of the whole tree": Figure(lambda a: page(a.table, a.tree.root, limit=50, all_forks=True), 3, 2),
     # target: forks page of 20: 3
     "page of forks": Figure(
-        lambda a: fork_list.list_forks(
+        lambda a: fork_lists.list_forks(
             a.table, caller=ANN, conversation_id=a.tree.root, after=None, limit=20
         ),
         3,

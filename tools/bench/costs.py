@@ -27,7 +27,7 @@ from forklore.porting.importing import carry_out, check
 from forklore.porting.new_ids import SameIds
 from forklore.storage.cache import ConversationCache
 from forklore.storage.queue import Queue
-from forklore.usecases.cascade import run_deletion
+from forklore.usecases.deletion.cascade import run_deletion
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter

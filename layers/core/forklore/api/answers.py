@@ -22,9 +22,12 @@ from forklore.limits import KEY_CHARACTERS_MAX
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore.domain import model
     from forklore.domain.erasures import Erasure as ErasureRecord
-    from forklore.usecases import ancestors, comparing, loading, names, search, sharing, syncing
-    from forklore.usecases import appended as appending
-    from forklore.usecases import entries as listing
+    from forklore.usecases.people import sharing
+    from forklore.usecases.reading import ancestors, comparing, search
+    from forklore.usecases.reading import entries as listing
+    from forklore.usecases.steps import append_answer as appending
+    from forklore.usecases.steps import loading, syncing
+    from forklore.usecases.writing import names
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

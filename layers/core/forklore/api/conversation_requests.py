@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from forklore.api import fields
 from forklore.api.requests import ListPage, MoveName, Request
 from forklore.domain.listing import Ancestry, Mode
-from forklore.usecases.removal import Scope
+from forklore.usecases.deletion.branch_removal import Scope
 
 
 class CreateConversation(Request):

@@ -14,8 +14,8 @@ from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
 from forklore.domain.names import NameOwner, NameRef, is_name
 from forklore.domain.users import is_user_id
-from forklore.usecases import search
-from forklore.usecases.cursors import InvalidCursor
+from forklore.usecases.reading import search
+from forklore.usecases.steps.cursors import InvalidCursor
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

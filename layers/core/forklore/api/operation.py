@@ -26,7 +26,7 @@ from forklore.errors import ForbiddenError, ForkloreError, NotFoundError, Valida
 from forklore.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases.idempotency import IdempotencyKey, IdempotentReplay
+from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
 
 MESSAGE_MAX, FIELD_MAX = 600, 100
 """Characters of an error's message and field name. Both may hold text that the caller sent."""

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from forklore.api import fields
 from forklore.api.requests import NoParameters, Request
-from forklore.usecases.transfers import Role
+from forklore.usecases.people.transfers import Role
 
 
 class MemberInPath(NoParameters):

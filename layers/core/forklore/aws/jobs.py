@@ -8,7 +8,7 @@ from forklore.aws.telemetry import Stopwatch, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
-from forklore.usecases import worker
+from forklore.usecases.background import worker
 
 SPARE_SECONDS = 10.0
 """The part of the function's time that is kept to end the last request and to announce the rest."""
@@ -47,7 +47,8 @@ def sweep(context: Any) -> None:
     An error in one job or tree is logged, and the sweep goes on with the others, and without the
     deletions if these fail as a whole. Raises SweepFailed, and RuntimeError for a wrong setting.
     """
-    from forklore.usecases import retention, sweeper  # the worker does not need them
+    from forklore.usecases.background import sweeper
+    from forklore.usecases.deletion import retention  # the worker does not need them
 
     settings = ServiceSettings.from_environment()
     watch, usage = Stopwatch(), Consumption()

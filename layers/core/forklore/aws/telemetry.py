@@ -20,7 +20,7 @@ from forklore.errors import ForkloreError
 
 if TYPE_CHECKING:
     from forklore.api.operation import Operation  # at run time the worker must not load pydantic
-    from forklore.usecases.retention import Retained
+    from forklore.usecases.deletion.retention import Retained
 
 NAMESPACE = "forklore"
 NO_OPERATION = "none"

@@ -100,8 +100,10 @@ class Database:
             connection = self._take()
             try:
                 yield connection
-            finally:
-                self._idle.append(connection)
+            except BaseException:
+                self._drop(connection)
+                raise
+            self._idle.append(connection)
 
     def _take(self) -> _Connection:
         with self._opening:
@@ -110,6 +112,11 @@ class Database:
                 return self._idle.pop()
             except IndexError:
                 return self._connect()
+
+    def _drop(self, connection: _Connection) -> None:
+        """Close a connection whose use was cut off: an open statement would keep an old view."""
+        self._open.discard(connection)
+        connection.close()
 
     @property
     def refusal(self) -> str | None:
@@ -180,10 +187,11 @@ class Database:
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
-            raise
-        finally:
             if connection is not self._own:
-                self._idle.append(connection)
+                self._drop(connection)
+            raise
+        if connection is not self._own:
+            self._idle.append(connection)
 
     # Connections
 

@@ -18,7 +18,8 @@ from forklore.domain.tree import WAIT_SECONDS
 from forklore.errors import UnavailableError
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
-from forklore.usecases import retention, sweeper, worker
+from forklore.usecases.background import sweeper, worker
+from forklore.usecases.deletion import retention
 
 WORK_SECONDS = 5
 """How long a message is worked on at a time, and so how long `stop` may have to wait."""

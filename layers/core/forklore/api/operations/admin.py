@@ -12,7 +12,7 @@ from forklore.api.operation import CheckedRequest, Operation
 from forklore.api.operations import conversations, entries, erasures, names, search, sharing
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
-from forklore.usecases import lists
+from forklore.usecases.reading import conversation_lists
 
 
 def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage:
@@ -20,10 +20,10 @@ def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage
     query: admin_requests.AdminListConversations = request.query
     filters = [query.user_id, query.mode, query.ancestry, query.agent_id, query.tag]
     resource = json.dumps(["admin/conversations", *filters])
-    page = lists.list_conversations(
+    page = conversation_lists.list_conversations(
         request.table,
         caller=request.caller,
-        request=lists.ListRequest(
+        request=conversation_lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
             wanted=Filter(agent_id=query.agent_id, tag=Tag.of(query.tag) if query.tag else None),

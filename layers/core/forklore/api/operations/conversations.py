@@ -8,8 +8,11 @@ from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
 from forklore.domain.model import ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
-from forklore.usecases import children, conversations, deletion, fork_list, forks, lists, promotion, removal
-from forklore.usecases.removal import Scope
+from forklore.usecases.branches import children, forks, promotion
+from forklore.usecases.deletion import branch_removal, tree_deletion
+from forklore.usecases.deletion.branch_removal import Scope
+from forklore.usecases.reading import conversation_lists, fork_lists
+from forklore.usecases.writing import conversations
 
 
 def check_health(_request: CheckedRequest) -> answers.Health:
@@ -86,7 +89,9 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
     cannot be used again for 30 days.
     """
     query: conversation_requests.DeleteConversation = request.query
-    delete = removal.remove_branch if query.scope is Scope.BRANCH else deletion.delete_conversation
+    delete = (
+        branch_removal.remove_branch if query.scope is Scope.BRANCH else tree_deletion.delete_conversation
+    )
     is_closed = delete(
         request.table,
         request.service.queue,
@@ -107,10 +112,10 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
     query: conversation_requests.ListConversations = request.query
     filters = [query.mode, query.ancestry, query.query, query.agent_id, query.tag]
     resource = json.dumps(["conversations", request.caller.user_id, *filters])
-    page = lists.list_conversations(
+    page = conversation_lists.list_conversations(
         request.table,
         caller=request.caller,
-        request=lists.ListRequest(
+        request=conversation_lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
             wanted=Filter(query.query, query.agent_id, Tag.of(query.tag) if query.tag else None),
@@ -182,7 +187,7 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
-    page = fork_list.list_forks(
+    page = fork_lists.list_forks(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,

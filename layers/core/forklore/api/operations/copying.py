@@ -4,7 +4,8 @@ from forklore.api import answers, entry_requests
 from forklore.api.operation import Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.errors import GroupFullError
-from forklore.usecases import copying, merging
+from forklore.usecases.branches import copying
+from forklore.usecases.writing import merging
 
 
 def merge_conversation(request: CheckedRequest) -> Answer[answers.Entries]:

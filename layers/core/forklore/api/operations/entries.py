@@ -9,10 +9,11 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Channel, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
-from forklore.usecases import ancestors, append, comparing, context, entries, keyed
-from forklore.usecases.append_request import Append, Fork, Start
-from forklore.usecases.creating import Description
-from forklore.usecases.drafts import Draft
+from forklore.usecases.branches.creation import Description
+from forklore.usecases.reading import ancestors, comparing, entries, entry_lookup
+from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.writing import append, context
+from forklore.usecases.writing.append_request import Append, Fork, Start
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
@@ -197,7 +198,7 @@ def look_entry_up(request: CheckedRequest) -> answers.Entry:
     an inherited one.
     """
     query: entry_requests.EntryOfKey = request.query
-    entry = keyed.look_entry_up(
+    entry = entry_lookup.look_entry_up(
         request.table, caller=request.caller, conversation_id=request.conversation_id, key=query.key
     )
     return answers.entry(entry)

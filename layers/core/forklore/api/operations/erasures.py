@@ -3,7 +3,7 @@
 from forklore.api import admin_requests, answers
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain.users import ADMIN
-from forklore.usecases import erasures
+from forklore.usecases.people import erasures
 
 
 def erase_user(request: CheckedRequest) -> answers.Erasure:

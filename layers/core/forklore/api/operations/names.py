@@ -15,8 +15,8 @@ from forklore.errors import (
     NotFoundError,
     brief,
 )
-from forklore.usecases import names
-from forklore.usecases.named import append_by_name
+from forklore.usecases.writing import names
+from forklore.usecases.writing.append_by_name import append_by_name
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it

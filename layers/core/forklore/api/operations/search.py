@@ -7,7 +7,7 @@ from forklore.api import answers, conversation_requests, cursors, fields
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain.matching import words_of
 from forklore.errors import SearchTypeUnavailableError
-from forklore.usecases import search
+from forklore.usecases.reading import search
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it

@@ -15,8 +15,8 @@ from forklore.errors import (
     ValidationError,
     brief,
 )
-from forklore.usecases import sharing, transfers
-from forklore.usecases.cursors import valid
+from forklore.usecases.people import sharing, transfers
+from forklore.usecases.steps.cursors import valid
 
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
 """User ids that a path can carry. API Gateway may decode a path twice, and cuts it at a `?`."""

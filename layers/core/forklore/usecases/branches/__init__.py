@@ -1,0 +1,1 @@
+"""How a conversation is made: roots, forks, children, copies; which one is current."""

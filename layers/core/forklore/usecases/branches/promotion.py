@@ -1,0 +1,46 @@
+"""Make a conversation the current branch of its fork tree."""
+
+from forklore.domain import ids
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller
+from forklore.errors import UnavailableError
+from forklore.storage import parts
+from forklore.storage.table import Table
+from forklore.usecases.steps.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_answer,
+)
+from forklore.usecases.steps.loading import look_up
+from forklore.usecases.steps.optimistic import CHANGE, attempts
+
+
+def promote_conversation(
+    table: Table, *, caller: Caller, conversation_id: str, idempotency_key: IdempotencyKey | None = None
+) -> None:
+    """Make the conversation the current branch of its tree. The last promotion wins.
+
+    Raises NotFoundError, ForbiddenError below writer, IdempotentReplay for a replay.
+    """
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(table, conversation_id, caller=caller, extra_keys=keys_of(idempotency_key))
+        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        group = looked_up.require(conversation_id, AccessLevel.WRITER).group
+        where = {"group_id": group.group_id, "conversation_id": conversation_id}
+        is_owner = caller.user_id == group.owner
+        member = parts.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
+        writes = [
+            *record_answer(table, idempotency_key, answer=None, **where),
+            parts.group.promote(
+                **where, owner=caller.user_id if is_owner else None, at=ids.timestamp(table.now_ms())
+            ),
+            parts.conversation.check_head(group.group_id, conversation_id),
+            *([] if is_owner else [member]),
+        ]
+        refused = table.try_commit(writes)
+        if refused is None:
+            return
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+    raise UnavailableError("the conversation is busy; try again")

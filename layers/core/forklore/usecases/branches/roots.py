@@ -1,0 +1,137 @@
+"""A new tree whose first conversation begins with entries."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from forklore.domain import ids
+from forklore.domain.epochs import NO_EPOCH, Epoch
+from forklore.domain.ids import EntryId
+from forklore.domain.model import NOTHING, Caller, Conversation, Head, StartedBy, Tip
+from forklore.storage import parts
+from forklore.storage.cache import CachedConversation
+from forklore.storage.parts import Part
+from forklore.storage.table import Table
+from forklore.usecases.branches.creation import PLAIN, Creation, Description, PreparedCreation, name_parts
+from forklore.usecases.steps.append_answer import Appended, record_appended
+from forklore.usecases.steps.drafts import (
+    Batch,
+    Draft,
+    batch_parts,
+    context_parts,
+    epoch_after,
+    head_over,
+    mint_batch,
+    require_match,
+)
+from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.references import check_named
+from forklore.usecases.steps.syncing import decide_on_nothing
+
+
+class Root(NamedTuple):
+    """The first conversation of a tree, and the entries it begins with.
+
+    parts: those that write the entries. cached: what is known of it once it is made.
+    """
+
+    conversation: Conversation
+    head: Head
+    batch: Batch
+    parts: list[Part]
+    cached: CachedConversation
+
+
+def plan_root(
+    table: Table,
+    caller: Caller,
+    *,
+    conversation_id: str,
+    drafts: Sequence[Draft],
+    nonce: str,
+    described: Description = PLAIN,
+    owner: str | None = None,
+    started_by: StartedBy | None = None,
+    created_at: str | None = None,
+    if_match: EntryId | None = None,
+) -> Root:
+    """Return a conversation without ancestry that begins with the drafts.
+
+    owner None: the caller. created_at None: when its first entry is.
+    Raises ValidationError for a draft that names another conversation: the new tree has none. Then
+    ConflictError for an `if_match`: a new conversation shows nothing.
+    """
+    check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
+    require_match(if_match, NOTHING)
+    batch = mint_batch(
+        table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
+    )
+    root = Conversation(
+        conversation_id=conversation_id,
+        group_id=conversation_id,
+        created_at=created_at or ids.created_at(batch.first),
+        title=batch.title if described.title is None else described.title,
+        tags=described.tags,
+        metadata=described.metadata,
+        agent_id=drafts[0].agent_id,
+        client_id=caller.client_id,
+        started_by=started_by,
+    )
+    head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
+    where = {"group_id": conversation_id, "conversation_id": conversation_id}
+    entry_parts = [
+        *batch_parts(batch, group_id=conversation_id, nonce=nonce),
+        *context_parts(batch, caller=caller, epoch=NO_EPOCH, **where),
+    ]
+    head = head_over(head, batch)
+    cached = cache_entry_of_root(caller, root, head, epoch_after(batch, NO_EPOCH))
+    return Root(root, head, batch, entry_parts, cached)
+
+
+class RootRequest(NamedTuple):
+    """A tree to make with the first entries of its root. context: as of `append_request.Append`."""
+
+    root_id: str
+    drafts: Sequence[Draft]
+    context: Draft | None = None
+    described: Description = PLAIN
+    if_match: EntryId | None = None
+
+
+def create_root(
+    table: Table, *, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None = None
+) -> Appended | None:
+    """Create a root by its first entries; None if a conversation of that id exists already.
+
+    Raises as `plan_root`.
+    """
+    creation = Creation[Appended](table, caller, idempotency_key, name=request.described.name)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+    return creation.answer
+
+
+def _prepare(
+    table: Table, caller: Caller, request: RootRequest, idempotency_key: IdempotencyKey | None, nonce: str
+) -> PreparedCreation[Appended]:
+    decision = decide_on_nothing(request.context) if request.context else None
+    drafts = [*request.drafts, *(decision.drafts if decision else ())]
+    root_id = request.root_id
+    root = plan_root(
+        table,
+        caller,
+        conversation_id=root_id,
+        drafts=drafts,
+        nonce=nonce,
+        described=request.described,
+        if_match=request.if_match,
+    )
+    appended = Appended.of(root.batch, decision)
+    record = record_appended(table, idempotency_key, appended, group_id=root_id, conversation_id=root_id)
+    tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
+    name = name_parts(table, request.described.name, conversation_id=root_id, nonce=nonce)
+    return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)
+
+
+def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
+    """Return what to cache of a new conversation without ancestry, its epoch included."""
+    return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())

@@ -1,0 +1,232 @@
+"""Who may use a fork tree: share it, change and remove memberships, list them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from forklore.domain import access, ids
+from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller, Transfer
+from forklore.domain.tree import Member, MemberChange
+from forklore.errors import (
+    ConflictError,
+    MemberLimitError,
+    NotFoundError,
+    UnavailableError,
+    ValidationError,
+)
+from forklore.storage import parts
+from forklore.storage.parts import Part, PartKind
+from forklore.storage.parts.group import MEMBERS_MAX
+from forklore.storage.table import Table
+from forklore.usecases.people.transfers import finish_rewriting
+from forklore.usecases.steps import cursors
+from forklore.usecases.steps.cursors import InvalidCursor
+from forklore.usecases.steps.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_answer,
+)
+from forklore.usecases.steps.loading import LoadedConversation, TreeExtras, load_conversation, look_up
+from forklore.usecases.steps.optimistic import CHANGE, attempts
+
+_BUSY = "the members keep changing; try again"
+
+
+class Membership(NamedTuple):
+    """A membership as it is shown for one conversation of the tree."""
+
+    conversation_id: str
+    member: Member
+
+
+class MembershipPage(NamedTuple):
+    """Memberships, oldest first.
+
+    resume: the place to continue after, (createdAt, user id); None at the end.
+    """
+
+    memberships: list[Membership]
+    resume: tuple[str, str] | None
+
+
+def list_memberships(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: tuple[str, str] | InvalidCursor | None,
+    limit: int,
+) -> MembershipPage:
+    """Return a page of the members.
+
+    after: the `resume` of the page before.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after`.
+    """
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    place = cursors.valid(after)
+    members = sorted(
+        ((member.created_at, member.user_id), member) for member in table.read.members(loaded.group.group_id)
+    )
+    left = [(at, member) for at, member in members if place is None or at > place]
+    page = [Membership(conversation_id, member) for _, member in left[:limit]]
+    return MembershipPage(page, left[limit - 1][0] if len(left) > limit else None)
+
+
+def share_conversation(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    user_id: str,
+    level: AccessLevel,
+    idempotency_key: IdempotencyKey | None = None,
+) -> Membership:
+    """Make a user a member of the conversation's tree.
+
+    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a
+    member, MemberLimitError, IdempotentReplay for a replay.
+    """
+    nonce = table.nonce()
+    for tree in _attempts(table, caller, conversation_id, user_id, idempotency_key):
+        group = tree.loaded.group
+        access.require_grant(tree.level, level)
+        if tree.target is not None:
+            raise ConflictError("already a member; PATCH changes the level", reason="already_member")
+        if group.members >= MEMBERS_MAX:
+            raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
+        member = Member(user_id, level, ids.timestamp(table.now_ms()))
+        made = Membership(conversation_id, member)
+        record = record_answer(
+            table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
+        )
+        refused = table.try_commit(
+            [
+                *record,
+                *_allowed(tree, caller, MemberChange(user_id, None, level, nonce)),
+                *parts.member.add(group, member, nonce=nonce),
+            ]
+        )
+        if refused is None or refused.has_nonce(PartKind.CHANGED_MEMBER, nonce):
+            return made
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+    raise UnavailableError(_BUSY)
+
+
+def update_membership(
+    table: Table, *, caller: Caller, conversation_id: str, user_id: str, level: AccessLevel
+) -> Membership:
+    """Change a member's level.
+
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
+    old level and give the new one, ValidationError for the owner's own membership.
+    """
+    for tree in _attempts(table, caller, conversation_id, user_id):
+        access.require(tree.level, AccessLevel.MANAGER)
+        member = tree.require_target()
+        access.require_grant(tree.level, member.level, level)
+        refused = table.try_commit(
+            [
+                *_allowed(tree, caller, MemberChange(user_id, member.level, level, table.nonce())),
+                *parts.member.change_level(tree.loaded.group, user_id, was=member.level, level=level),
+            ]
+        )
+        if refused is None:
+            return Membership(conversation_id, Member(user_id, level, member.created_at))
+    raise UnavailableError(_BUSY)
+
+
+def remove_membership(table: Table, *, caller: Caller, conversation_id: str, user_id: str) -> None:
+    """End a membership, and a pending transfer to that member. Every member may end their own.
+
+    Raises NotFoundError if there is no such member, ForbiddenError unless the caller may take the
+    member's level, ValidationError for the owner's own membership.
+    """
+    is_own = caller.user_id == user_id
+    for tree in _attempts(table, caller, conversation_id, user_id):
+        if not is_own:
+            access.require(tree.level, AccessLevel.MANAGER)
+        member, group = tree.require_target(), tree.loaded.group
+        if not is_own:
+            access.require_grant(tree.level, member.level)
+        refused = table.try_commit(
+            [
+                *_allowed(tree, caller, MemberChange(user_id, member.level, None, table.nonce())),
+                *parts.member.remove(group, user_id, was=member.level),
+                *parts.transfer.end_offer_to(user_id, group.group_id, tree.transfer),
+            ]
+        )
+        if refused is None or refused.is_absent(PartKind.CHANGED_MEMBER):
+            return
+    raise UnavailableError(_BUSY)
+
+
+class _Tree(NamedTuple):
+    """What a change of members is decided on.
+
+    target: the member it is about. transfer: the tree's pending one.
+    """
+
+    loaded: LoadedConversation
+    level: AccessLevel
+    target: Member | None
+    transfer: Transfer | None
+
+    def require_target(self) -> Member:
+        """Return the member who is changed. Raises NotFoundError, ValidationError for the owner."""
+        if self.target is None:
+            raise NotFoundError("no such member")
+        if self.target.level is AccessLevel.OWNER:
+            raise ValidationError("the owner's membership changes by a transfer only", field="userId")
+        return self.target
+
+
+def _attempts(
+    table: Table,
+    caller: Caller,
+    conversation_id: str,
+    user_id: str,
+    idempotency_key: IdempotencyKey | None = None,
+) -> Iterator[_Tree]:
+    """Yield what a change of the member is decided on, read anew for each attempt."""
+    for _ in attempts(table, CHANGE):
+        tree = _read_tree(table, caller, conversation_id, user_id, idempotency_key)
+        if tree.loaded.group.rewriting == user_id:
+            # The user was the previous owner, and some HEADs still name that user, who may append
+            # by them. Rewrite them first, so that this right ends with the change.
+            finish_rewriting(table, tree.loaded.group.group_id)
+            continue
+        yield tree
+
+
+def _read_tree(
+    table: Table, caller: Caller, conversation_id: str, user_id: str, idempotency_key: IdempotencyKey | None
+) -> _Tree:
+    looked_up = look_up(
+        table,
+        conversation_id,
+        caller=caller,
+        extra_keys=keys_of(idempotency_key),
+        extras=TreeExtras(member=user_id, transfer=True),
+    )
+    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    assert loaded.level is not None, "a member"
+    group_id = loaded.group.group_id
+    target = looked_up.found.member(group_id, user_id)
+    return _Tree(loaded, loaded.level, target, looked_up.found.transfer_of_group(group_id))
+
+
+def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Part]:
+    """Return the parts that check the caller's level again, count the members, note the change."""
+    group_id, user_id = tree.loaded.group.group_id, caller.user_id
+    is_owner = tree.level is AccessLevel.OWNER
+    # The part that changes GROUP checks the owner. The part that changes the membership checks its
+    # level.
+    checks_itself = is_owner or user_id == change.user_id
+    return [
+        parts.group.change_members(group_id, change, owner=user_id if is_owner else None),
+        *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
+    ]

@@ -1,0 +1,1 @@
+"""What a caller reads: entries, alternatives, lists, a search, a comparison."""

@@ -1,0 +1,59 @@
+"""List the conversations of a fork tree."""
+
+from typing import NamedTuple
+
+from forklore.domain import keys
+from forklore.domain.keys import ListKey
+from forklore.domain.model import Caller, Conversation
+from forklore.errors import InvalidCursorError
+from forklore.storage.table import Table
+from forklore.usecases.steps import cursors
+from forklore.usecases.steps.cursors import InvalidCursor
+from forklore.usecases.steps.loading import load_conversation
+
+
+class ForkPage(NamedTuple):
+    """Conversations of a tree, oldest first.
+
+    current: the tree's current branch. resume: to continue after; None at the end.
+    """
+
+    conversations: list[Conversation]
+    current: str
+    resume: ListKey | None
+
+
+def list_forks(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: ListKey | str | InvalidCursor | None,
+    limit: int,
+) -> ForkPage:
+    """Return a page of all conversations of the tree that `conversation_id` is in.
+
+    after: the `resume` of the page before, or the id of a conversation of the tree.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after` or the id of another conversation.
+    """
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    group_id = loaded.group.group_id
+    place = cursors.valid(after)
+    if isinstance(place, str):
+        place = _place_of(table, group_id, place)
+    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
+    page = table.conversations(group_id, places[:limit])
+    return ForkPage(page, loaded.group.current, places[limit - 1] if len(places) > limit else None)
+
+
+def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
+    """Return the place of a conversation in the tree's list.
+
+    Raises InvalidCursorError if it has none.
+    """
+    found = table.get([keys.conversation(group_id, conversation_id)])
+    conversation = found.conversation(group_id, conversation_id)
+    if conversation is None:
+        raise InvalidCursorError
+    return ListKey(conversation.created_at, conversation_id)

@@ -1,0 +1,1 @@
+"""What several use cases do: load, check, draft, read a view, retry, answer again."""

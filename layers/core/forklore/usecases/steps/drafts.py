@@ -1,0 +1,312 @@
+"""Drafts become entries with ids, and the parts that add them to HEAD and CTX."""
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from forklore.domain import access, content
+from forklore.domain.ancestry import Path, inherited
+from forklore.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
+from forklore.domain.ids import EntryId
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import (
+    Caller,
+    Channel,
+    Entry,
+    EntryRef,
+    Head,
+    LastEntries,
+    Metrics,
+    Tip,
+    TokenUsage,
+)
+from forklore.domain.turns import with_turns
+from forklore.errors import ConflictError, PayloadTooLargeError
+from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
+from forklore.storage import parts
+from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.parts.context import ContextMove
+from forklore.storage.table import Table
+from forklore.usecases.steps import views
+
+ENVELOPE_BYTES = 400
+"""About how many bytes an entry's other members take: ids, time, names."""
+TRANSACTION_BYTES_MAX = 3_900_000
+"""Less than the 4 MB of a transaction, so that the small items fit in, too."""
+TRANSACTION_WRITES_MAX = 100
+OTHER_WRITES_MAX = 12
+"""At most so many parts of a transaction do not put entries. A fork has ten of them."""
+
+
+class Author(NamedTuple):
+    """Who said something, and with which client."""
+
+    user_id: str
+    client_id: str | None
+
+
+class Draft(NamedTuple):
+    """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
+
+    author None: the caller. key, merged_from, copied_from, indexed, is_erased: as of the entry.
+    based_on: of a present context, the last context entry that it goes on from, if its author says.
+    """
+
+    channel: Channel
+    content_type: str
+    content: JsonText
+    agent_id: str | None = None
+    epoch: int | None = None
+    usage: TokenUsage = TokenUsage()
+    usage_json: str | None = None
+    author: Author | None = None
+    key: str | None = None
+    merged_from: EntryRef | None = None
+    copied_from: EntryRef | None = None
+    indexed: str | None = None
+    is_erased: bool = False
+    based_on: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        return content.history_text(self.content.value) if self.channel is Channel.HISTORY else None
+
+
+def has_context(drafts: Sequence[Draft]) -> bool:
+    return any(draft.channel is Channel.CONTEXT for draft in drafts)
+
+
+def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft | None) -> None:
+    """Raise ForbiddenError if a plain user gives a new conversation any context.
+
+    An agent may: what it makes is bound to its client. present: its present context.
+    """
+    if present is not None or has_context(drafts):
+        access.require_context(caller, bound_to=None)
+
+
+def check_fits(drafts: Sequence[Draft]) -> None:
+    """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
+    sizes = [escaped_size(draft.content.text) for draft in drafts]
+    if max(sizes) > ENTRY_BYTES_MAX:
+        raise PayloadTooLargeError(f"an entry's content is at most {ENTRY_BYTES_MAX} bytes as escaped JSON")
+    if sum(sizes) > PAGE_BYTES_MAX:
+        raise PayloadTooLargeError(f"a batch's content is at most {PAGE_BYTES_MAX} bytes as escaped JSON")
+
+
+class Batch(NamedTuple):
+    """Entries with ids, in order, and the drafts that they were made of. It may be empty.
+
+    after: the tip that they follow. tip: the tip after them.
+    """
+
+    drafts: Sequence[Draft]
+    entries: list[Entry]
+    after: Tip
+    tip: Tip
+
+    @property
+    def first(self) -> EntryId:
+        return self.entries[0].entry_id
+
+    @property
+    def title(self) -> str | None:
+        """The title that these entries give an untitled conversation; None if they hold no text."""
+        return next((d.text[: content.TITLE_CHARACTERS] for d in self.drafts if d.text), None)
+
+    @property
+    def preview(self) -> str | None:
+        texts = [draft.text for draft in self.drafts if draft.text]
+        return texts[-1][: content.PREVIEW_CHARACTERS] if texts else None
+
+    @property
+    def metrics(self) -> Metrics:
+        return Metrics(len(self.entries), TokenUsage.total(draft.usage for draft in self.drafts))
+
+    @property
+    def history(self) -> int:
+        return sum(entry.channel is Channel.HISTORY for entry in self.entries)
+
+    @property
+    def context(self) -> int:
+        return len(self.entries) - self.history
+
+
+def mint_batch(
+    table: Table,
+    drafts: Sequence[Draft],
+    *,
+    conversation_id: str,
+    caller: Caller,
+    after: Tip,
+    epoch: Epoch,
+) -> Batch:
+    """Return the drafts as entries that follow `after`, each with what is shown last before it.
+
+    epoch: the client's latest in the view. Raises ConflictError for a lower one.
+    """
+    entries = []
+    latest, tip = epoch.number, after
+    for draft in drafts:
+        entry_id = table.mint(tip.last)
+        author = draft.author or Author(caller.user_id, caller.client_id)
+        own_epoch = None
+        if draft.channel is Channel.CONTEXT:
+            own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
+            if own_epoch < latest:
+                raise ConflictError(
+                    f"epoch {own_epoch} is over; the latest is {latest}",
+                    reason="epoch_over",
+                    latestEpoch=latest,
+                )
+            latest = own_epoch
+        entries.append(
+            Entry(
+                entry_id=entry_id,
+                conversation_id=conversation_id,
+                user_id=author.user_id,
+                client_id=author.client_id,
+                agent_id=draft.agent_id,
+                channel=draft.channel,
+                epoch=own_epoch,
+                content_type=draft.content_type,
+                content=draft.content.text,
+                usage_json=draft.usage_json,
+                after=tip.lasts,
+                key=draft.key,
+                merged_from=draft.merged_from,
+                copied_from=draft.copied_from,
+                indexed=draft.indexed,
+                is_erased=draft.is_erased,
+            )
+        )
+        tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
+    return Batch(drafts, with_turns(entries), after, tip)
+
+
+def head_over(head: Head, batch: Batch) -> Head:
+    """Return a new conversation's HEAD with the batch already appended."""
+    if not batch.entries:
+        return head
+    return head._replace(
+        first=batch.first,
+        last=batch.tip.last,
+        lasts=batch.tip.lasts,
+        history=batch.history,
+        context=batch.context,
+        metrics=Metrics(
+            head.metrics.entries + batch.metrics.entries,
+            TokenUsage.total([head.metrics.usage, batch.metrics.usage]),
+        ),
+        preview=head.preview if batch.preview is None else batch.preview,
+    )
+
+
+def matches(if_match: EntryId | None, lasts: LastEntries) -> bool:
+    """Tell whether the caller named no entry, or the last one that is shown.
+
+    The last one of the history will do, too.
+    """
+    return if_match is None or if_match in (lasts.history, lasts.last)
+
+
+def require_match(if_match: EntryId | None, lasts: LastEntries) -> None:
+    """Raise ConflictError if the caller named an entry, and neither last one."""
+    if not matches(if_match, lasts):
+        raise ConflictError("the conversation has moved on", reason="stale", lastEntryId=lasts.history)
+
+
+def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str, path: Path) -> Epoch:
+    """Return the client's latest epoch in what a new conversation inherits."""
+    if not has_context(drafts):
+        return NO_EPOCH
+    assert caller.client_id is not None, "a plain user has no context"
+    return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
+
+
+def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
+    """Return the parts that put the entries, their chunks and their keys.
+
+    Raises PayloadTooLargeError when they do not fit into one transaction.
+    """
+    puts: list[Part] = []
+    for entry in batch.entries:
+        puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
+        puts += parts.entry.claim_key(group_id, entry)
+    size = parts.entry.body_bytes(puts)
+    if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
+        raise PayloadTooLargeError("too much for one request; append it in parts")
+    return puts
+
+
+def require_room(writes: Sequence[Part]) -> None:
+    """Raise PayloadTooLargeError for more parts than one transaction holds."""
+    if len(writes) > TRANSACTION_WRITES_MAX:
+        raise PayloadTooLargeError("too much for one request; append it in parts")
+
+
+def answer_bytes(entry: Entry) -> int:
+    """Return about how many bytes of an answer the entry takes, as escaped."""
+    own = [entry.user_id, entry.client_id, entry.agent_id, entry.content_type]
+    texts = (entry.content, entry.usage_json or "", json.dumps(own))
+    return ENVELOPE_BYTES + sum(map(escaped_size, texts))
+
+
+def context_parts(
+    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
+) -> list[Part]:
+    """Return the part that moves the client's CTX over the context entries; nothing without any.
+
+    epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
+    epoch does.
+    """
+    move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
+    return [parts.context.append(move)] if move else []
+
+
+def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
+    """Return the client's latest epoch once the batch is appended. epoch: the latest before it."""
+    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
+    if not own:
+        return epoch
+    latest = own[-1].epoch or 0
+    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
+    contents = [
+        draft.content.value
+        for draft, entry in zip(batch.drafts, batch.entries, strict=True)
+        if entry.channel is Channel.CONTEXT and entry.epoch == latest
+    ]
+    starts = latest > epoch.number
+    known = NO_ELEMENTS if starts else epoch.digest
+    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
+    return Epoch(latest, begins if starts else epoch.first or begins, digest)
+
+
+def context_move(
+    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
+) -> ContextMove | None:
+    """Return what the batch's context entries do to their client's CTX; None without any."""
+    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
+    if not own or caller.client_id is None:
+        return None
+    epochs = [entry.epoch or 0 for entry in own]
+    then = epoch_after(batch, epoch)
+    return ContextMove(
+        group_id=group_id,
+        conversation_id=conversation_id,
+        client_id=caller.client_id,
+        epoch=then.number,
+        lowest=epochs[0],
+        first=then.first or own[0].entry_id,
+        last=own[-1].entry_id,
+        added=epochs.count(then.number),
+        starts_epoch=then.number > epoch.number,
+        digest=then.digest,
+        known_digest=epoch.digest,
+    )
+
+
+def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
+    """Tell whether the entries exist because this very transaction was sent twice."""
+    return refused.has_nonce(PartKind.ENTRY, nonce)

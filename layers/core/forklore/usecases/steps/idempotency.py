@@ -1,0 +1,120 @@
+"""The record of an Idempotency-Key. It is written in the same transaction as the effect."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller, Entry
+from forklore.domain.tree import IdempotencyRecord
+from forklore.errors import IdempotencyMismatchError
+from forklore.storage import parts
+from forklore.storage.found import Found
+from forklore.storage.parts import ConditionFailed, Part
+from forklore.storage.table import Table
+from forklore.usecases.steps.loading import look_up
+
+NO_GROUP = ""
+"""The group id in the record of a request that neither found nor made a conversation."""
+
+
+class IdempotencyKey(NamedTuple):
+    """A request that carries an Idempotency-Key.
+
+    key: the key of the request's record. It names the caller, the route, the ids in the path and
+    the Idempotency-Key.
+    request_hash: the hash of the body. render: turns the use case's result into the answer's text.
+    """
+
+    key: Key
+    request_hash: str
+    render: Callable[[Any], str]
+
+
+class IdempotentReplay(Exception):
+    """The request was answered before under its Idempotency-Key. `record` has the answer."""
+
+    def __init__(self, record: IdempotencyRecord) -> None:
+        super().__init__("answered before")
+        self.record = record
+
+
+def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
+    """Return the record's key, to read with the other items. So a replay is found early."""
+    return [idempotency_key.key] if idempotency_key else []
+
+
+def record_answer(
+    table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
+) -> list[Part]:
+    """Return the part that records the answer. Without a key: no part."""
+    if idempotency_key is None:
+        return []
+    record = IdempotencyRecord(
+        idempotency_key.request_hash, group_id, conversation_id, (), idempotency_key.render(answer)
+    )
+    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+
+
+def record_entries(
+    table: Table,
+    idempotency_key: IdempotencyKey | None,
+    *,
+    group_id: str,
+    conversation_id: str,
+    entries: Sequence[Entry],
+    note: str = "",
+) -> list[Part]:
+    """Return the part that records which entries were appended. Without a key: no part.
+
+    Entries never change, so the record holds only their ids. note: the rest of the answer.
+    """
+    if idempotency_key is None:
+        return []
+    ids = tuple(entry.entry_id for entry in entries)
+    record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, ids, note)
+    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+
+
+def raise_if_answered(
+    table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
+) -> None:
+    """Raise IdempotentReplay if `found` holds this request's record.
+
+    If the record cannot be shown, raise another error instead: IdempotencyMismatchError if the
+    record is of another request, NotFoundError if the conversation is deleted, ForbiddenError if
+    the caller is no longer a member.
+    """
+    if idempotency_key is None:
+        return
+    record = found.idempotency_record(idempotency_key.key, now_s=table.now_s())
+    if record is not None:
+        _answer_again(table, idempotency_key, record, caller=caller)
+
+
+def _answer_again(
+    table: Table, idempotency_key: IdempotencyKey, record: IdempotencyRecord, *, caller: Caller
+) -> NoReturn:
+    """Raise what `raise_if_answered` raises for this request's record."""
+    conversation_id = record.conversation_id
+    existed = record.group_id != NO_GROUP
+    shown = look_up(table, conversation_id, caller=caller, existed=existed)
+    if existed or shown.exists:
+        shown.require(conversation_id, AccessLevel.READER)
+    if record.request_hash != idempotency_key.request_hash:
+        raise IdempotencyMismatchError("this Idempotency-Key was used with another request")
+    raise IdempotentReplay(record)
+
+
+def raise_if_recorded(
+    table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
+) -> None:
+    """Raise as `raise_if_answered` does, if this request's record caused the refusal."""
+    record = refused.idempotency_record(now_s=table.now_s())
+    if idempotency_key is not None and record is not None:
+        _answer_again(table, idempotency_key, record, caller=caller)
+
+
+def entries_again(table: Table, record: IdempotencyRecord) -> list[Entry]:
+    """Return the entries that the recorded request appended, in order."""
+    return table.entries(record.group_id, record.entry_ids)

@@ -1,0 +1,1 @@
+"""What a caller writes: appends, merges, titles, names."""

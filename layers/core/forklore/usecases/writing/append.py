@@ -1,0 +1,352 @@
+"""Append entries to a conversation, which is created by that if it does not exist."""
+
+from forklore.domain import access, ids
+from forklore.domain.access import AccessLevel
+from forklore.domain.epochs import NO_EPOCH, Epoch
+from forklore.domain.model import Caller, Entry
+from forklore.domain.names import name_moved
+from forklore.errors import (
+    ConflictError,
+    ForbiddenError,
+    UnavailableError,
+    ValidationError,
+)
+from forklore.storage import parts
+from forklore.storage.cache import CachedConversation
+from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage.table import Table
+from forklore.usecases.steps import views
+from forklore.usecases.steps.append_answer import Appended, appended_again, record_appended
+from forklore.usecases.steps.drafts import (
+    batch_parts,
+    check_fits,
+    context_parts,
+    epoch_after,
+    has_context,
+    is_own_first_attempt,
+    matches,
+    mint_batch,
+    require_match,
+    require_room,
+)
+from forklore.usecases.steps.idempotency import (
+    IdempotentReplay,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+)
+from forklore.usecases.steps.loading import LoadedConversation, LookUp, TreeExtras, look_up
+from forklore.usecases.steps.optimistic import APPEND, attempts
+from forklore.usecases.steps.references import check_named
+from forklore.usecases.steps.syncing import Decision, decide
+from forklore.usecases.writing.append_request import Append, OriginalMoved
+from forklore.usecases.writing.first_append import create_branch, create_tree
+
+
+def append_entries(table: Table, *, caller: Caller, request: Append) -> list[Entry]:
+    """Append as `append_turn`, and return the entries without what became of the context."""
+    return append_turn(table, caller=caller, request=request).entries
+
+
+def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
+    """Append the entries, and sync the present context in the same transaction.
+
+    A conversation that does not exist is created.
+    Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another
+    client's context, ConflictError if `if_match` is not a last entry, an epoch is over or the
+    conversation is not the fork or child that the request names, PayloadTooLargeError,
+    GroupFullError.
+    """
+    check_fits([*request.drafts, *([request.context] if request.context else [])])
+    try:
+        return _Appending(table, caller, request).run()
+    except IdempotentReplay as before:
+        return appended_again(table, before.record, own=len(request.drafts))
+
+
+class _Appending:
+    """One append.
+
+    The first attempt is made on what this process has cached. A refusal tells what the next one is
+    made on.
+    """
+
+    def __init__(self, table: Table, caller: Caller, request: Append) -> None:
+        self._table = table
+        self._caller = caller
+        self._request = request
+        self._id = request.conversation_id
+        self._nonce = table.nonce()
+        self._has_lineage = not request.names_origin
+        self._decision: Decision | None = None
+        self._named: list[Part] | None = None
+
+    def run(self) -> Appended:
+        cached = self._cached()
+        for _ in attempts(self._table, APPEND):
+            if cached is None:
+                made = self._create()
+                if made is not None:
+                    return made
+                cached = self._cached()
+                continue
+            try:
+                self._require_named(cached.group_id)  # a 400 comes before any 409
+                with self._table.turn(self._id):
+                    written = self._append(self._matching(self._newest(cached)))
+            except (ConflictError, ValidationError) as error:
+                now = self._with_stored_epoch(cached, error)
+                if now == cached:
+                    raise
+                cached = now
+                continue
+            if not isinstance(written, ConditionFailed):
+                return written
+            cached = self._learn(cached, written)
+        raise UnavailableError("the conversation is busy; try again")
+
+    def _cached(self) -> CachedConversation | None:
+        """Return what the append can be tried on without a read; None if a read is needed."""
+        if self._request.context is not None and self._decision is None:
+            return None
+        cached = self._table.cache.get(self._id) if self._has_lineage else None
+        if cached is None or not has_context(self._request.drafts):
+            return cached
+        client = self._caller.client_id
+        return cached if client is not None and cached.epoch_of(client) is not None else None
+
+    # The conversation does not exist, or this process does not know it
+
+    def _create(self) -> Appended | None:
+        """Return what has created the conversation; None if it exists. It is cached then."""
+        request, by = self._request, self._caller
+        if request.held is None:
+            if request.described.name is not None and not request.names_origin:
+                # Its id was made for it, so nobody has it.
+                return create_tree(self._table, caller=by, request=request)
+            if not self._has_lineage:
+                made = create_branch(self._table, caller=by, request=request)
+                if made is not None:
+                    return made
+        looked_up = self._look_up(TreeExtras(context_of=by.client_id))
+        if looked_up.exists or request.held is not None:
+            self._cache_existing(looked_up)
+            return None
+        return create_tree(self._table, caller=by, request=request)
+
+    def _cache_existing(self, looked_up: LookUp) -> None:
+        """Cache what an append to the conversation is tried on, and decide on the present context.
+
+        Raises NotFoundError if it is deleted, ForbiddenError, ValidationError, and ConflictError if
+        it is not the fork or child that the request names.
+        """
+        loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        present = self._request.context
+        uses_context = present is not None or has_context(self._request.drafts)
+        if uses_context:
+            access.require_context(self._caller, bound_to=loaded.conversation.client_id)
+        self._require_named(loaded.group.group_id)
+        self._request.require_lineage(loaded.conversation)
+        self._has_lineage = True
+        if not uses_context:
+            return
+        client = self._caller.client_id
+        assert client is not None
+        context = looked_up.found.context(loaded.group.group_id, self._id, client)
+        if present is not None:
+            require_match(self._request.if_match, loaded.head.lasts)
+            self._decision = decide(self._table, self._caller, loaded, context, present)
+        else:
+            self._cache_epoch(loaded, client, context.epoch if context else None)
+
+    def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
+        """Cache the client's latest epoch in the view.
+
+        epoch: that of its CTX in the conversation; None: the latest one that is inherited.
+        """
+        group_id = loaded.group.group_id
+        latest = epoch or views.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
+        cached = self._table.cache.get(self._id)
+        if cached is not None:
+            self._table.cache.put(self._id, cached.with_epoch(client, latest))
+
+    # The conversation exists
+
+    def _newest(self, cached: CachedConversation) -> CachedConversation:
+        """Return the same with what another thread of this process has appended meanwhile."""
+        now = self._table.cache.get(self._id)
+        if now is None or now.tip.last <= cached.tip.last:
+            return cached
+        return cached._replace(tip=now.tip, titled=now.titled)
+
+    def _matching(self, cached: CachedConversation) -> CachedConversation:
+        """Return the same with the caller's If-Match as a last entry of what is shown.
+
+        The write requires the last entry of what is returned, so nothing more is checked for
+        If-Match. Raises ConflictError if the last entries are others.
+        """
+        if matches(self._request.if_match, cached.tip.lasts):
+            return cached
+        head = self._load().head
+        require_match(self._request.if_match, head.lasts)
+        return cached._replace(tip=head.tip)
+
+    def _with_stored_epoch(
+        self, cached: CachedConversation, error: ConflictError | ValidationError
+    ) -> CachedConversation:
+        """Return the same with the epoch that the context entries of the request join now.
+
+        So a 409 names the epoch that is the latest now. error: what was found with the cached one.
+        Raises as `_load`, and ConflictError if If-Match does not hold now, which is told before any
+        other conflict.
+        """
+        client = self._caller.client_id if has_context(self._request.drafts) else None
+        looked_up = self._look_up(TreeExtras(context_of=client))
+        loaded = looked_up.require(self._id, AccessLevel.WRITER)
+        if isinstance(error, ConflictError):
+            require_match(self._request.if_match, loaded.head.lasts)
+        own = looked_up.found.context(loaded.group.group_id, self._id, client) if client else None
+        if client is None or own is None:
+            return cached  # what is inherited does not change
+        self._cache_epoch(loaded, client, own.epoch)
+        return cached.with_epoch(client, own.epoch)
+
+    def _load(self) -> LoadedConversation:
+        """Return the conversation as it is now.
+
+        Raises IdempotentReplay, NotFoundError or ForbiddenError: they come before any 409.
+        """
+        return self._look_up(TreeExtras()).require(self._id, AccessLevel.WRITER)
+
+    def _look_up(self, extras: TreeExtras) -> LookUp:
+        """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
+        table, caller, key = self._table, self._caller, self._request.idempotency_key
+        is_named = self._request.held is not None
+        looked_up = look_up(
+            table, self._id, caller=caller, extra_keys=keys_of(key), extras=extras, existed=is_named
+        )
+        raise_if_answered(table, key, looked_up.found, caller=caller)
+        return looked_up
+
+    def _append(self, cached: CachedConversation) -> Appended | ConditionFailed:
+        """Append in one transaction. Return the refusal if `cached` or the decision is outdated."""
+        table, caller, request, decision = self._table, self._caller, self._request, self._decision
+        where = {"group_id": cached.group_id, "conversation_id": self._id}
+        client = caller.client_id
+        drafts = [*request.drafts, *(decision.drafts if decision else ())]
+        known = cached.epoch_of(client) if client else None
+        epoch = decision.epoch if decision else known or NO_EPOCH
+        if drafts:
+            table.refuse_if_full(cached.group_id)
+        batch = mint_batch(
+            table, drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
+        )
+        appended = Appended.of(batch, decision)
+        record = record_appended(table, request.idempotency_key, appended, **where)
+        held, at = request.held, ids.timestamp(table.now_ms())
+        around = [*record, *([parts.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
+        if not drafts:
+            return (table.try_commit(around) if around else None) or appended
+        is_owner = caller.user_id == cached.owner
+        member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
+        title = None if cached.titled else batch.title
+        writes = [
+            *around,
+            *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
+            parts.conversation.move_head(
+                after=batch.after.last,
+                first=batch.first,
+                tip=batch.tip,
+                history=batch.history,
+                context=batch.context,
+                added=batch.metrics,
+                preview=batch.preview,
+                owner=caller.user_id if is_owner else None,
+                titles=title is not None,
+                **where,
+            ),
+            *([] if is_owner else [member]),
+            *self._checks_of_named(cached),
+            *(
+                [decision.part(batch, caller=caller, **where)]
+                if decision
+                else context_parts(batch, caller=caller, epoch=epoch, **where)
+            ),
+            *([parts.conversation.set_title(title=title, **where)] if title else []),
+        ]
+        require_room(writes)
+        refused = table.try_commit(writes)
+        if refused is not None and not is_own_first_attempt(refused, self._nonce):
+            return refused
+        now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
+        if client and batch.context:
+            now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
+        table.cache.put(self._id, now_cached)
+        return appended
+
+    def _checks_of_named(self, cached: CachedConversation) -> list[Part]:
+        """Return the parts that check the conversations which the request names."""
+        group_id, original = cached.group_id, self._request.copied_out_of
+        if original is not None:
+            of, last = original.conversation_id, original.last
+            if of != self._id:
+                return [parts.conversation.check_exists(group_id, of, last=last)]
+            if last not in (None, cached.tip.last):
+                raise OriginalMoved
+            return []
+        return self._require_named(group_id)
+
+    def _require_named(self, group_id: str) -> list[Part]:
+        """Return the parts that check what the drafts name. Raises as `check_named`."""
+        if self._named is None:
+            self._named = check_named(
+                self._table,
+                self._caller,
+                self._request.drafts,
+                group_id=group_id,
+                conversation_id=self._id,
+                require_tree=self._load,
+            )
+        return self._named
+
+    def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
+        """Return what the next attempt is tried on; None if it must read the conversation.
+
+        Raises the error of the request where the refusal is final.
+        """
+        table, request = self._table, self._request
+        for kind in refused.kinds:
+            match kind:
+                case PartKind.IDEMPOTENCY:
+                    raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
+                case PartKind.NAME:
+                    raise name_moved(refused.name()) from refused
+                case PartKind.ENTRY:
+                    return cached
+                case PartKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
+                    self._load()
+                    raise ConflictError(
+                        "another entry of the conversation has the key",
+                        reason="key_in_use",
+                        entryId=refused.keyed_entry(),
+                    ) from refused
+                case PartKind.HEAD:
+                    head = refused.head()
+                    if head is None:
+                        table.cache.forget(self._id)
+                        return None
+                    cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
+                case PartKind.MEMBER:
+                    raise ForbiddenError("this needs the access level 'writer'") from refused
+                case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                    raise OriginalMoved from refused
+                case PartKind.NAMED_HEAD:
+                    self._named = None
+                case PartKind.CONTEXT if self._decision is not None:
+                    self._decision = None
+                    return None
+                case PartKind.CONTEXT:
+                    epoch = refused.epoch()
+                    if epoch is not None and self._caller.client_id:
+                        cached = cached.with_epoch(self._caller.client_id, epoch)
+        return cached

@@ -1,0 +1,198 @@
+"""The current branch of a tree: who promotes what, and who sees it."""
+
+import pytest
+
+from forklore.domain import keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.listing import Mode
+from forklore.domain.model import Caller, ForkPosition
+from forklore.errors import ConflictError, ForbiddenError, IdempotencyMismatchError, NotFoundError
+from forklore.storage import items
+from forklore.storage.table import Table
+from forklore.usecases.reading import conversation_lists, fork_lists
+from forklore.usecases.reading.conversation_lists import ListRequest
+from forklore.usecases.steps.idempotency import IdempotentReplay
+from forklore.usecases.writing.append import append_entries
+from forklore.usecases.writing.append_request import Append, Fork
+from tests.support.tables import Store
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    ROOT,
+    TWIG,
+    create,
+    fork,
+    idempotency_key,
+    promote,
+    said,
+    say,
+    show,
+)
+from tools.harness.wire import Request, Wire
+
+
+@pytest.fixture
+def forked(store: Store) -> Table:
+    """A tree of Ann with a fork and a fork of that. Bob is a writer."""
+    table = store.process()
+    say(table, ROOT, "a")
+    fork(table)
+    fork(table, FORK, TWIG)
+    store.add_member(ROOT, "bob", AccessLevel.WRITER)
+    return table
+
+
+def current(table: Table, *, by: Caller = ANN) -> str:
+    """Return the tree's current branch. Each view of the tree must name the same one."""
+    shown = [one for one in (ROOT, FORK, TWIG) if show(table, one, by=by).is_current]
+    page = conversation_lists.list_conversations(table, caller=by, request=ListRequest(mode=Mode.CURRENT))
+    everything = conversation_lists.list_conversations(table, caller=by, request=ListRequest(mode=Mode.ALL))
+    rows = fork_lists.list_forks(table, caller=by, conversation_id=ROOT, after=None, limit=20)
+
+    assert [one.conversation.conversation_id for one in page.conversations] == shown
+    assert [one.conversation.conversation_id for one in everything.conversations if one.is_current] == shown
+    assert [rows.current] == shown
+    return shown[0]
+
+
+def test_the_root_is_the_current_branch_until_another_is_promoted(store: Store, forked: Table) -> None:
+    assert current(forked) == ROOT
+
+    promote(forked, FORK)
+    assert current(store.process()) == FORK
+    promote(store.process(), TWIG, by=BOB)
+    assert current(store.process()) == TWIG
+    promote(forked, ROOT)
+    assert current(store.process(), by=BOB) == ROOT
+
+
+def test_a_promotion_of_the_current_branch_is_counted_and_changes_nothing_else(
+    store: Store, forked: Table
+) -> None:
+    promote(forked, FORK)
+    before, group = store.contents(), keys.group(ROOT)
+
+    promote(forked, FORK)
+
+    after = store.contents()
+    changed = {"promotions": items.number(2), "usedAt": after[group]["usedAt"]}
+    assert after == before | {group: before[group] | changed}
+
+
+def test_a_promotion_does_not_touch_the_conversation(store: Store, forked: Table) -> None:
+    before = show(forked, FORK)
+
+    promote(forked, FORK)
+
+    assert show(store.process(), FORK) == before._replace(is_current=True)
+
+
+def test_a_promotion_in_one_tree_leaves_others_alone(store: Store, forked: Table) -> None:
+    create(forked, OTHER)
+
+    promote(forked, FORK)
+
+    assert show(store.process(), OTHER).is_current
+
+
+def test_only_writers_promote(store: Store, forked: Table) -> None:
+    store.add_member(ROOT, "rita", AccessLevel.READER)
+
+    for by in (Caller("rita"), EVE):
+        with store.refuses(ForbiddenError):
+            promote(store.process(), FORK, by=by)
+    with store.refuses(NotFoundError):
+        promote(store.process(), OTHER)
+
+
+@pytest.mark.failure("write-during-revocation")
+def test_a_writer_who_was_removed_meanwhile_promotes_nothing(store: Store, forked: Table) -> None:
+    process = store.process()
+
+    def revoke(request: Request) -> None:
+        if request.operation == "TransactWriteItems" and store.contents().get(keys.member(ROOT, "bob")):
+            store.remove_member(ROOT, "bob")
+
+    Wire.of(process).before(revoke)
+    with pytest.raises(ForbiddenError):
+        promote(process, FORK, by=BOB)
+    assert current(store.process()) == ROOT
+
+
+@pytest.mark.failure("half-visible-transaction")
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["the owner", "a writer"])
+def test_a_conversation_that_vanishes_meanwhile_is_not_promoted(
+    store: Store, forked: Table, by: Caller
+) -> None:
+    """The promotion may have read the conversation before it was removed, and GROUP after that."""
+    process = store.process()
+    removed = [keys.head(ROOT, FORK), keys.conversation(ROOT, FORK), keys.pointer(FORK)]
+    wire = Wire.of(process)
+    wire.before(lambda one: store.delete(*removed) if one.operation == "TransactWriteItems" else None)
+
+    with pytest.raises(NotFoundError):
+        promote(process, FORK, by=by)
+
+    assert items.group(store.item(keys.group(ROOT))).current == ROOT
+
+
+def test_a_promotion_with_a_key_takes_effect_once(store: Store, forked: Table) -> None:
+    key = idempotency_key()
+    promote(forked, FORK, idempotency_key=key)
+    promote(forked, TWIG)
+
+    with store.unchanged(), pytest.raises(IdempotentReplay):
+        promote(store.process(), FORK, idempotency_key=key)
+
+    with store.unchanged(), pytest.raises(IdempotencyMismatchError):
+        promote(store.process(), FORK, idempotency_key=key._replace(request_hash="another"))
+
+
+def test_a_promotion_costs_two_rounds_and_writes_one_item(store: Store, forked: Table) -> None:
+    for by, writes in ((ANN, 2), (BOB, 3)):
+        process = store.process()
+        show(process, FORK, by=by)
+        wire = Wire.of(process)
+
+        promote(process, FORK, by=by)
+
+        assert wire.operations == ["BatchGetItem", "TransactWriteItems"]
+        parts = wire.requests[-1].body["TransactItems"]
+        assert len(parts) == writes
+        assert [verb for part in parts for verb in part].count("Update") == 1
+
+
+# A fork that is promoted as it is made
+
+
+def test_a_fork_can_be_promoted_as_it_is_made(store: Store, forked: Table) -> None:
+    assert not fork(forked, ROOT, OTHER).is_current
+    assert current_of(store) == ROOT
+
+    made = fork(forked, ROOT, None, promotes=True)
+
+    assert made.is_current
+    assert current_of(store) == made.conversation.conversation_id
+
+
+def current_of(store: Store) -> str:
+    return items.group(store.item(keys.group(ROOT))).current
+
+
+def test_a_fork_by_an_append_can_be_promoted(store: Store, forked: Table) -> None:
+    request = Append(OTHER, [said("edited")], fork=Fork(ROOT, None, ForkPosition.BLANK, promotes=True))
+
+    append_entries(forked, caller=BOB, request=request)
+    assert current_of(store) == OTHER
+
+    promote(forked, ROOT)
+    append_entries(store.process(), caller=BOB, request=request)  # It exists, so this only appends.
+    assert current_of(store) == ROOT
+
+
+def test_a_fork_that_is_refused_promotes_nothing(store: Store, forked: Table) -> None:
+    with store.refuses(ConflictError):
+        fork(forked, ROOT, FORK, promotes=True)

@@ -1,0 +1,245 @@
+"""Alternatives of a page of entries: what other conversations go on with at each place."""
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+
+from forklore.domain.ids import EntryId
+from forklore.storage.table import Table
+from tests.domain.builders import Tree
+from tests.domain.builders import conversation as numbered
+from tests.support.tables import Store
+from tests.usecases.builders import (
+    AFTER,
+    ANN,
+    BEFORE,
+    BLANK,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    C,
+    H,
+    append,
+    conversation,
+    create,
+    fork,
+    page,
+    say,
+    texts,
+    thought,
+)
+from tests.usecases.deletion.test_branch_removal import prune, remove
+from tests.usecases.reading.test_alternatives_of_trees import history_of, places_of, plain
+from tools.harness.wire import Wire
+
+AT_END = "at the end"
+
+
+def alternatives(table: Table, conversation_id: str = ROOT, **what: Any) -> dict[str, list[str]]:
+    """Return the alternatives of a page by the text of the entry, where there are any."""
+    found = page(table, conversation_id, alternatives=True, **what)
+    said = dict(zip([entry.entry_id for entry in found.entries], texts(found.entries), strict=True))
+    by_text = {said[entry_id]: ids for entry_id, ids in found.alternatives.items()}
+    return by_text | ({AT_END: found.alternatives_at_end} if found.alternatives_at_end else {})
+
+
+def edit(table: Table, new_id: str, source: str, anchor: EntryId, text: str) -> EntryId:
+    """Fork before an entry with another text, as an interface edits a message."""
+    [entry] = append(table, new_id, text, fork=(source, anchor))
+    return entry.entry_id
+
+
+def test_a_message_that_was_edited_twice_has_two_alternatives_in_each_branch(table: Table) -> None:
+    _, _, third = say(table, ROOT, "A", "B", "C")
+    own = edit(table, FORK, ROOT, third, "C, edited")
+    edit(table, TWIG, FORK, own, "C, edited again")
+
+    assert alternatives(table, ROOT) == {"C": [FORK, TWIG]}
+    assert alternatives(table, FORK) == {"C, edited": [ROOT, TWIG]}
+    assert alternatives(table, TWIG) == {"C, edited again": [ROOT, FORK]}
+
+
+def test_the_first_message_of_a_tree_can_be_edited_too(table: Table) -> None:
+    [first] = say(table, ROOT, "A")
+    own = edit(table, FORK, ROOT, first, "A, edited")
+    edit(table, TWIG, FORK, own, "A, edited again")
+    append(table, OTHER, "blank", fork=(ROOT, None))
+
+    assert alternatives(table, ROOT) == {"A": [FORK, TWIG, OTHER]}
+    assert alternatives(table, TWIG) == {"A, edited again": [ROOT, FORK, OTHER]}
+    assert alternatives(table, OTHER) == {"blank": [ROOT, FORK, TWIG]}
+
+
+def test_a_second_answer_and_an_edit_are_alternatives_of_one_place(table: Table) -> None:
+    """One fork is made after the question and the other before the answer."""
+    asked, answered, _ = say(table, ROOT, "question", "answer", "thanks")
+    fork(table, ROOT, FORK, asked, AFTER)
+    say(table, FORK, "another answer")
+    edit(table, TWIG, ROOT, answered, "a third answer")
+    further = conversation(9)
+    fork(table, ROOT, further, answered, AFTER)
+    say(table, further, "more")
+
+    assert alternatives(table, FORK) == {"another answer": [ROOT, TWIG]}
+    assert alternatives(table, ROOT) == {"answer": [FORK, TWIG], "thanks": [further]}
+    assert alternatives(table, further) == {"answer": [FORK, TWIG], "more": [ROOT]}
+
+
+def test_the_end_of_a_view_has_alternatives(table: Table) -> None:
+    first, last = say(table, ROOT, "A", "B")
+    fork(table, ROOT, FORK)
+    fork(table, ROOT, TWIG, first, AFTER)
+
+    assert alternatives(table, ROOT) == {"B": [TWIG], AT_END: [FORK]}
+    assert alternatives(table, FORK) == {"B": [TWIG]}
+    assert alternatives(table, TWIG) == {AT_END: [ROOT]}
+    say(table, ROOT, "C")
+    assert alternatives(table, FORK, tail=True, limit=1) == {"B": [TWIG], AT_END: [ROOT]}
+    assert page(table, ROOT, alternatives=True, limit=2).alternatives_at_end is None
+    assert page(table, ROOT, alternatives=True, before=last).alternatives_at_end is None
+    assert page(table, ROOT, alternatives=True, up_to=last).alternatives_at_end is None
+    assert page(table, ROOT, alternatives=True).alternatives_at_end == []
+    assert page(table, ROOT).alternatives_at_end is None
+
+
+def test_an_empty_view_has_alternatives_at_its_end(table: Table) -> None:
+    say(table, ROOT, "A")
+    fork(table, ROOT, FORK, position=BLANK)
+
+    assert alternatives(table, FORK) == {AT_END: [ROOT]}
+
+
+def test_context_entries_carry_none_and_are_looked_through(table: Table) -> None:
+    append(table, ROOT, "A", thought("p1"), by=PLANNER)
+    [second] = say(table, ROOT, "B")
+    edit(table, FORK, ROOT, second, "B, edited")
+
+    assert alternatives(table, ROOT, by=PLANNER) == {"B": [FORK]}
+    assert alternatives(table, FORK, by=PLANNER) == {"B, edited": [ROOT]}
+    assert alternatives(table, ROOT, by=PLANNER, channel=H) == {"B": [FORK]}
+    wire = Wire.of(table)
+    assert alternatives(table, ROOT, by=PLANNER, channel=C) == {}
+    assert len(wire.requests) == 2
+
+
+def test_a_page_says_the_same_as_the_whole_list(table: Table) -> None:
+    """The entry before the page decides where the page's first place begins."""
+    written = say(table, ROOT, *[f"r{at}" for at in range(6)])
+    forks = [conversation(10 + at) for at in range(6)]
+    for at, one in enumerate(forks):
+        edit(table, one, ROOT, written[at], f"r{at}, edited")
+    whole = {f"r{at}": [one] for at, one in enumerate(forks)}
+
+    assert alternatives(table, ROOT) == whole
+    for at in range(5):
+        there = {f"r{at + 1}": [forks[at + 1]]}
+        assert alternatives(table, ROOT, after=written[at], limit=1) == there
+        if at < 4:
+            assert alternatives(table, ROOT, before=written[at + 2], limit=1) == there
+        assert alternatives(table, forks[at + 1], after=written[at]) == {f"r{at + 1}, edited": [ROOT]}
+    assert alternatives(table, ROOT, tail=True, limit=2) == {"r4": [forks[4]], "r5": [forks[5]]}
+    assert alternatives(table, forks[5], own=True) == {"r5, edited": [ROOT]}
+    assert alternatives(table, forks[5], own=True, tail=True) == {"r5, edited": [ROOT]}
+
+
+def test_the_oldest_live_branch_that_shows_it_stands_for_a_removed_one(store: Store, table: Table) -> None:
+    _, second = say(table, ROOT, "A", "B")
+    own = edit(table, FORK, ROOT, second, "B, edited")
+    say(table, FORK, "C")
+    fork(table, FORK, TWIG, own, AFTER)
+    fork(table, FORK, OTHER)
+    assert alternatives(table, ROOT) == {"B": [FORK]}
+
+    remove(table, FORK)
+    assert alternatives(table, ROOT) == {"B": [TWIG]}
+    assert alternatives(table, TWIG) == {"B, edited": [ROOT], AT_END: [OTHER]}
+    remove(table, TWIG)
+    assert alternatives(table, ROOT) == {"B": [OTHER]}
+    remove(table, OTHER)
+    assert alternatives(table, ROOT) == {}
+    prune(store)
+    assert alternatives(table, ROOT) == {}
+
+
+def test_a_removed_root_is_not_listed_either(store: Store, table: Table) -> None:
+    _, second, _ = say(table, ROOT, "A", "B", "C")
+    edit(table, FORK, ROOT, second, "B, edited")
+    fork(table, ROOT, TWIG)
+    remove(table, ROOT)
+
+    assert alternatives(table, FORK) == {"B, edited": [TWIG]}
+    remove(table, TWIG)
+    assert alternatives(table, FORK) == {}
+
+
+def test_of_many_alternatives_a_hundred_are_listed(store: Store, table: Table) -> None:
+    _, second = say(table, ROOT, "A", "B")
+    forks = [conversation(100 + at) for at in range(105)]
+    for one in forks:
+        fork(table, ROOT, one, second)
+    say(table, forks[50], "B, edited")
+
+    assert alternatives(table, ROOT) == {"B": forks[:100]}
+    assert alternatives(table, ROOT, tail=True) == {"B": forks[:100]}
+    assert alternatives(table, forks[50]) == {"B, edited": [ROOT, *forks[:50], *forks[51:100]]}
+
+
+def test_alternatives_take_no_more_rounds_than_the_entries(store: Store, table: Table) -> None:
+    written = say(table, ROOT, *[f"r{at}" for at in range(30)])
+    edit(table, FORK, ROOT, written[20], "edited")
+    for number in range(9):
+        edit(table, conversation(10 + number), ROOT, written[2 * number], "edited")
+    for of in (ROOT, FORK):
+        for start in ({}, {"tail": True}, {"after": written[3]}, {"before": written[15]}):
+            rounds = []
+            for asked in (False, True):
+                process = store.process()
+                wire = Wire.of(process)
+                page(process, of, limit=10, alternatives=asked, **start)
+                rounds.append(wire.rounds)
+            assert rounds[0] == rounds[1], (of, start)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_random_trees_in_the_table_agree_with_the_plain_definition(
+    store: Store, table: Table, seed: int
+) -> None:
+    """The definition knows only what each fork shows; branches are removed at random."""
+    random, tree = Random(seed), Tree()
+    create(table, numbered(0), by=PLANNER)
+    real: dict[EntryId, EntryId] = {}
+    for moment in range(30):
+        here = random.choice(tree.conversations)
+        if random.random() < 0.5 and tree.sees[here]:
+            anchor = random.choice([None, *[e for e in tree.sees[here] if e.entry.channel is H]])
+            position = random.choice([BEFORE, AFTER]) if anchor else AFTER
+            new = tree.fork(here, position, anchor)
+            at = real[anchor.entry_id] if anchor else None
+            fork(table, here, new, at, position, by=PLANNER)
+            here = new
+        if random.random() < 0.8:
+            channel = random.choice([H, H, C])
+            mine = tree.append(here, now_ms=1_000 * moment, channel=channel, client_id="planner")
+            [entry] = append(table, here, "said" if channel is H else thought("p"), by=PLANNER)
+            real[mine] = entry.entry_id
+    everyone = [*tree.paths]
+    removed = frozenset(one for one in everyone[:-1] if random.random() < 0.3)
+    for one in removed:
+        remove(table, one, by=PLANNER)
+    if seed % 2:
+        prune(store)
+    for of in [one for one in tree.paths if one not in removed]:
+        history = history_of(tree)[of]
+        found = page(table, of, alternatives=True, by=ANN, limit=random.choice([2, 100]), tail=True)
+        shown = [entry.entry_id for entry in found.entries]
+        places = [place for place in places_of(history) if place[1] and real[place[1]] in shown]
+        expected = {real[e]: plain(tree, removed, of, p, e) for p, e in places if e}
+
+        assert found.alternatives == {entry: held for entry, held in expected.items() if held}
+        assert found.alternatives_at_end == plain(tree, removed, of, *places_of(history)[-1])
+        assert all(one < other for one, other in pairwise(shown))

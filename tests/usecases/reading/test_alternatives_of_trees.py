@@ -1,0 +1,253 @@
+"""Alternatives in random trees, beside a plain definition that knows only what each fork shows.
+
+The tree and the table are in memory, so that thousands of trees can be asked.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.domain.alternatives import Line
+from forklore.domain.ids import FIRST, LAST, EntryId
+from forklore.domain.keys import Key, in_head
+from forklore.domain.model import Channel, Conversation, ForkPosition, Head
+from forklore.domain.paging import RangeAnswer, RangeRead, Window
+from forklore.domain.tree import ForkRecord
+from forklore.storage import items
+from forklore.storage.found import Found
+from forklore.usecases.reading.alternatives import AlternativesReader
+from forklore.usecases.steps.views import Filter, read_view
+from tests.domain.builders import Growth, Shelf, Tree, conversation, examples, growths
+
+H = Channel.HISTORY
+BEFORE, AFTER, BLANK = ForkPosition
+ROOT = conversation(0)
+
+
+class MemoryTable(Shelf):
+    """A tree of the builders as a table: what reads of entries, HEADs and fork records answer."""
+
+    def __init__(self, tree: Tree, removed: frozenset[str]) -> None:
+        super().__init__(tree.entries)
+        self._removed = removed
+        self._records: dict[str, list[ForkRecord]] = {}
+        for fork in [*tree.paths][1:]:
+            made = Conversation(fork, ROOT, fork[:8])
+            record = ForkRecord.of(made, tree.paths[fork], is_removed=fork in removed)
+            self._records.setdefault(record.owner, []).append(record)
+        for records in self._records.values():
+            records.sort(key=lambda one: (one.stop, one.created_at))
+        self.records_read = 0
+        self.read = SimpleNamespace(fork_records=self._fork_records)
+
+    def _fork_records(
+        self, _group: str, owner: str, *, first: EntryId, last: EntryId, newest_first: bool, limit: int
+    ) -> Iterator[ForkRecord]:
+        found = [one for one in self._records.get(owner, []) if first <= one.stop <= last]
+        found = (found[::-1] if newest_first else found)[:limit]
+        self.records_read += len(found)
+        return iter(found)
+
+    def get(self, wanted: Iterable[Key]) -> Found:
+        live = [key for key in wanted if in_head(key.sort) not in self._removed]
+        heads = (items.head_item(Conversation(in_head(key.sort), ROOT, ""), Head("ann", "")) for key in live)
+        return Found(dict(zip(live, heads, strict=True)))
+
+    def start(self, call: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(call())
+        return future
+
+    def start_range(self, group_id: str, read: RangeRead, *, backward: bool) -> Future[RangeAnswer]:
+        return self.start(lambda: self.read_ranges(group_id, [read], backward=backward)[0])
+
+    def side_by_side(self, call: Any, arguments: Any) -> Any:
+        return map(call, arguments)
+
+
+Shown = Mapping[str, list[EntryId]]
+
+
+def history_of(tree: Tree) -> Shown:
+    """Return the history that each conversation shows."""
+    return {one: [e.entry_id for e in tree.sees[one] if e.entry.channel is H] for one in tree.paths}
+
+
+def plain(
+    tree: Tree, removed: frozenset[str], of: str, after: EntryId | None, before: EntryId | None
+) -> list[str]:
+    """Return the alternatives of a place between two history entries that `of` shows.
+
+    An alternative is a fork that `of` shows nothing of, that was made of something that `of`
+    shows, and that inherits the history up to the place and no more; or a conversation that `of`
+    shows something of, and that goes on there with another history entry of its own.
+    """
+    owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
+    histories = history_of(tree)
+    line = {ROOT, of, *(e.entry.conversation_id for e in tree.sees[of])}
+    found: set[str | None] = set()
+    for fork in [*tree.paths][1:]:
+        inherited = tree.sees[fork][: len(tree.sees[fork]) - len(tree.own[fork])]
+        history = [e.entry_id for e in inherited if e.entry.channel is H]
+        made_of = inherited[-1].entry.conversation_id if inherited else ROOT
+        if fork not in line and made_of in line and (history[-1] if history else None) == after:
+            found.add(standing_for(tree, removed, fork, tree.own[fork][0] if tree.own[fork] else None))
+    for one in line:
+        goes_on = next_in(histories[one], after)
+        if goes_on is not None and goes_on != before and owners[goes_on] == one:
+            found.add(standing_for(tree, removed, one, goes_on))
+    return sorted(one for one in found if one is not None)
+
+
+def next_in(history: Sequence[EntryId], after: EntryId | None) -> EntryId | None:
+    """Return the entry after `after`; None if it is the last one, or if it is not shown."""
+    if after is not None and after not in history:
+        return None
+    rest = history[history.index(after) + 1 :] if after else history
+    return rest[0] if rest else None
+
+
+def standing_for(tree: Tree, removed: frozenset[str], one: str, entry: EntryId | None) -> str | None:
+    """Return the conversation, or if it was removed the oldest live one that shows the entry."""
+    if one not in removed:
+        return one
+    live = (other for other in tree.paths if other not in removed)
+    return next((other for other in live if entry in {e.entry_id for e in tree.sees[other]}), None)
+
+
+def places_of(history: Sequence[EntryId]) -> list[tuple[EntryId | None, EntryId | None]]:
+    """Return each place of a history: the entries around it."""
+    return list(zip([None, *history], [*history, None], strict=True))
+
+
+def listed(
+    table: MemoryTable, tree: Tree, of: str, window: Window, *, limit: int, backward: bool
+) -> dict[tuple[EntryId | None, EntryId | None], list[str]]:
+    """Return the alternatives of the places of one page, as list_entries asks for them."""
+    view, history = tree.view(of), history_of(tree)[of]
+    line = Line(view, root_id=ROOT)
+    after = None if backward else next((e for e in history[::-1] if e < window.start), None)
+    near = line.number_of(window.stop) if backward and window.stop != LAST else line.own
+    reader = AlternativesReader(
+        table,  # type: ignore[arg-type]
+        ROOT,
+        line,
+        backward=backward,
+        after=after,
+        near=near if backward else line.number_of(after),
+    )
+    page = read_view(
+        table,  # type: ignore[arg-type]
+        ROOT,
+        view,
+        show=Filter((H,)),
+        limit=limit,
+        window=window,
+        backward=backward,
+        beside=reader.start,
+    )
+    shown = sorted(e.entry_id for e in page.entries)
+    around = [place for place in places_of(history) if place[1] in shown]
+    if window.stop == LAST and (backward or page.resume is None):
+        around.append(places_of(history)[-1])
+    places = [line.place(after=after, before=before) for after, before in around]
+    return dict(zip(around, reader.of(places), strict=True))
+
+
+@examples(1_500)
+@given(growths(10, 25, 60), st.sampled_from([0.0, 0.3, 0.7]), st.integers(0, 1 << 32))
+def test_the_alternatives_of_each_place_are_those_of_the_plain_definition(
+    growth: Growth, removals: float, seed: int
+) -> None:
+    tree, random = growth.tree(), Random(seed)
+    removed = frozenset(one for one in tree.paths if random.random() < removals)
+    histories = history_of(tree)
+    table = MemoryTable(tree, removed)
+    for of in random.sample([*tree.paths], min(6, len(tree.paths))):
+        if of in removed:
+            continue
+        history = histories[of]
+        start = random.choice([FIRST, *history])
+        stop = random.choice([LAST, LAST, *history])
+        backward, limit = random.random() < 0.5, random.choice([1, 3, 50])
+        window = Window(start if not backward else FIRST, stop if backward else LAST)
+        found = listed(table, tree, of, window, limit=limit, backward=backward)
+
+        assert found == {place: plain(tree, removed, of, *place) for place in found}
+
+
+@examples(500)
+@given(st.integers(0, 1 << 32))
+def test_in_history_alone_they_are_the_owners_of_the_entries_that_come_next_elsewhere(seed: int) -> None:
+    """There is no context, nothing is removed, and each fork has an entry of its own."""
+    random, tree = Random(seed), Tree()
+    for moment in range(random.choice([5, 15, 40])):
+        here = random.choice(tree.conversations)
+        fork = here
+        if random.random() < 0.5 and tree.sees[here]:
+            anchor = random.choice([None, *tree.sees[here]])
+            position = random.choice([BEFORE, AFTER]) if anchor else random.choice([AFTER, BLANK])
+            fork = tree.fork(here, position, anchor)
+        tree.append(fork, now_ms=1_000 * moment)
+    owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
+    histories = history_of(tree)
+    of = random.choice(tree.conversations)
+    found = listed(MemoryTable(tree, frozenset()), tree, of, Window(), limit=1_000, backward=False)
+
+    for (after, before), alternatives in found.items():
+        elsewhere = {next_in(history, after) for history in histories.values()} - {None, before}
+        assert alternatives == sorted({owners[entry] for entry in elsewhere if entry})
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(("position", "anchor"), [(BEFORE, 3), (AFTER, 2)])
+def test_a_place_with_many_forks_is_jumped_over(backward: bool, position: ForkPosition, anchor: int) -> None:
+    """The records of other places are read, and of a crowded one only the first."""
+    tree = Tree()
+    for moment in range(10):
+        tree.append(ROOT, now_ms=1_000 * moment)
+    entries = list(tree.sees[ROOT])
+    crowd = [tree.fork(ROOT, position, entries[anchor]) for _ in range(2_000)]
+    late = tree.fork(ROOT, BEFORE, entries[8])
+    table = MemoryTable(tree, frozenset())
+
+    found = listed(table, tree, ROOT, Window(), limit=1_000, backward=backward)
+
+    assert {before: of for (_, before), of in found.items() if of} == {
+        entries[3].entry_id: crowd[:100],
+        entries[8].entry_id: [late],
+    }
+    assert table.records_read <= 15 + 2 * 101
+
+
+def test_the_chain_of_a_view_is_read_in_the_round_of_its_entries() -> None:
+    """Nothing is read after the page, for a view of a few segments."""
+    tree = Tree()
+    tree.append(ROOT)
+    fork = tree.fork(ROOT, AFTER)
+    tree.append(fork)
+    table = MemoryTable(tree, frozenset())
+    reads: list[str] = []
+    line = Line(tree.view(fork), root_id=ROOT)
+    reader = AlternativesReader(
+        table,  # type: ignore[arg-type]
+        ROOT,
+        line,
+        backward=False,
+        after=None,
+        near=0,
+    )
+    reader.start([RangeRead(Window(), 1, one, H) for one in (ROOT, fork)])
+    table.read = SimpleNamespace(fork_records=partial(reads.append, "late"))
+    first, own = (e.entry_id for e in tree.sees[fork])
+
+    places = [line.place(after=None, before=first), line.place(after=first, before=own)]
+    assert reader.of([*places, line.place(after=own, before=None)]) == [[], [], []]
+    assert not reads

@@ -1,0 +1,24 @@
+"""How often and how soon a request decides again."""
+
+import pytest
+
+from forklore.errors import UnavailableError
+from forklore.storage.table import Table
+from forklore.usecases.steps.optimistic import APPEND, CHANGE, RetryPolicy, attempts
+
+
+def test_a_change_pauses_longer_before_each_attempt_but_the_first() -> None:
+    assert [CHANGE.pause_before(attempt) for attempt in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_the_second_attempt_of_an_append_follows_at_once_and_its_pauses_stay_short() -> None:
+    assert [APPEND.pause_before(attempt) for attempt in range(8)] == [0, 0, 1, 2, 3, 4, 4, 4]
+
+
+def test_there_are_as_many_attempts_as_the_policy_allows(table: Table) -> None:
+    assert list(attempts(table, RetryPolicy(3))) == [0, 1, 2]
+
+
+def test_there_is_no_attempt_without_time(table: Table) -> None:
+    with pytest.raises(UnavailableError):
+        list(attempts(table.within(0), CHANGE))

@@ -1,0 +1,626 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from forklore.domain import ids, keys
+from forklore.domain.access import AccessLevel
+from forklore.domain.keys import Key
+from forklore.domain.model import Caller, Conversation, Head
+from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore.storage import items
+from forklore.storage.clock import Clock, system_ms
+from forklore.storage.connection import Item
+from forklore.storage.items import text
+from forklore.storage.table import Table
+from forklore.usecases.steps.loading import ConversationDetails
+from forklore.usecases.steps.optimistic import CHANGE
+from forklore.usecases.writing.conversations import Change, update_conversation
+from tests.support.tables import Store, WrongClock
+from tests.support.torn import of_kind, tear
+from tests.usecases.builders import (
+    ANN,
+    BOB,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    append,
+    create,
+    fork,
+    page,
+    read,
+    say,
+    show,
+)
+from tools.harness.wire import Request, Wire
+
+WRITE = "TransactWriteItems"
+MINUTE_MS = 60_000
+HOSTILE = ["a#b", "a/b%2F", "MEM#ann", " ", "\x7f😀" * 20, "é", "e\u0301"]
+
+
+def change(
+    table: Table,
+    *,
+    by: Caller = ANN,
+    conversation_id: str = ROOT,
+    title: str | type[str] | None = str,
+    tags: dict[str, str] | None = None,
+    metadata: str | None = None,
+) -> ConversationDetails:
+    """Change a conversation. title: if it is left out, it stays."""
+    is_given = title is None or isinstance(title, str)
+    asked = Change(is_given, title if isinstance(title, str) else None, tags, metadata)
+    return update_conversation(table, caller=by, conversation_id=conversation_id, change=asked)
+
+
+# Create
+
+
+def test_a_new_conversation_has_the_requested_fields(table: Table) -> None:
+    made = create(
+        table,
+        title="t",
+        tags={"a.b": "c"},
+        metadata='{"x": 1.0, "y": [1e400]}',
+        agent_id="helper",
+        by=PLANNER,
+    )
+
+    created_at = made.conversation.created_at
+    assert made == ConversationDetails(
+        Conversation(
+            ROOT,
+            ROOT,
+            created_at,
+            title="t",
+            tags={"a.b": "c"},
+            metadata='{"x": 1.0, "y": [1e400]}',
+            agent_id="helper",
+            client_id="planner",
+        ),
+        Head("ann", created_at),
+        AccessLevel.OWNER,
+        "ann",
+        is_current=True,
+    )
+    assert show(table) == made
+    assert abs(ids.milliseconds(created_at) - system_ms()) < 5_000
+
+
+def test_a_new_conversation_starts_empty(table: Table) -> None:
+    made = create(table)
+
+    assert (made.conversation.title, made.conversation.tags, made.conversation.metadata) == (None, {}, "{}")
+    assert made.head.untitled
+    assert read(table) == []
+
+
+def test_an_id_is_made_if_none_is_given(table: Table) -> None:
+    first, second = (create(table, None).conversation.conversation_id for _ in range(2))
+
+    assert ids.is_uuid(first)
+    assert first < second
+    assert show(table, first).conversation.conversation_id == first
+
+
+@pytest.mark.parametrize("user_id", HOSTILE, ids=ascii)
+def test_any_user_may_create_a_conversation_that_nobody_else_sees(
+    store: Store, table: Table, user_id: str
+) -> None:
+    caller = Caller(user_id)
+    create(table, by=caller)
+    append(table, ROOT, "a", by=caller)
+
+    assert show(table, by=caller).head.owner == user_id
+    for other in [*HOSTILE, "a", "a#", "ann"]:
+        if other != user_id:
+            with pytest.raises(ForbiddenError):
+                show(table, by=Caller(other))
+
+
+@pytest.mark.parametrize("by", [ANN, EVE], ids=["one's own", "another's"])
+def test_an_id_in_use_is_409_without_details_of_the_conversation(
+    store: Store, table: Table, by: Caller
+) -> None:
+    create(table, title="secret")
+    say(table, ROOT, "secret")
+    fork(table)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ConflictError) as raised:
+            create(store.process(), conversation_id, by=by)
+        assert set(raised.value.details) == {"message", "reason"}
+        assert raised.value.details["reason"] == "id_in_use"
+        assert "secret" not in raised.value.message
+        assert "ann" not in raised.value.message
+
+
+@pytest.mark.failure("reused-id")
+def test_an_id_that_was_deleted_recently_is_409(store: Store, table: Table) -> None:
+    create(table)
+    fork(table)
+    store.remove_tree(ROOT)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ConflictError):
+            create(table, conversation_id)
+
+
+def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -> None:
+    create(table, title="old")
+    show(table)
+    store.remove_tree(ROOT, ttl_s=system_ms() // 1000 - 10)
+
+    create(table, title="new", by=EVE)
+
+    assert show(table, by=EVE).conversation.title == "new"
+    assert show(store.process(), by=EVE).head.owner == "eve"
+    with pytest.raises(ForbiddenError):
+        show(table)
+
+
+@pytest.mark.failure("two-creators")
+@pytest.mark.parametrize(
+    "rival",
+    [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
+    ids=["creates", "appends"],
+)
+def test_of_two_creations_of_one_conversation_the_second_is_409_and_changes_nothing(
+    store: Store, table: Table, rival: Callable[[Table], object]
+) -> None:
+    """The answer contains nothing of the existing conversation."""
+    expected: dict[Key, Item] = {}
+
+    def take() -> None:
+        rival(store.process())
+        expected.update(store.contents())
+
+    Wire.of(table).just_before(WRITE, take)
+    with pytest.raises(ConflictError):
+        create(table, title="mine")
+
+    assert store.contents() == expected
+    assert show(table, by=EVE).conversation.title == "rival"
+
+
+@pytest.mark.failure("own-first-attempt")
+def test_a_creation_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+
+    def lose(request: Request, answer: dict[str, Any]) -> None:
+        if wire.operations.count(WRITE) == 1 and request.operation == WRITE:
+            raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    wire.after(lose)
+    made = create(table, title="t")
+
+    assert wire.operations.count(WRITE) == 2
+    assert show(store.process()) == made
+
+
+@pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
+@pytest.mark.parametrize("conversation_id", [ROOT, None], ids=["with an id", "without"])
+def test_a_clock_known_to_be_far_off_creates_nothing(
+    store: Store, off_ms: int, conversation_id: str | None
+) -> None:
+    table = store.process(clock=Clock(lambda: system_ms() + off_ms))
+    table.get([keys.pointer(ROOT)])
+
+    with store.refuses(UnavailableError):
+        create(table, conversation_id)
+
+
+def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> None:
+    table = store.process(clock=Clock(lambda: system_ms() + 365 * 24 * 60 * MINUTE_MS))
+
+    with store.refuses(UnavailableError):
+        create(table, None)
+
+
+# Show
+
+
+@pytest.mark.parametrize("level", [level for level in AccessLevel if level is not AccessLevel.OWNER])
+def test_any_member_may_see_a_conversation_and_their_own_level(
+    store: Store, table: Table, level: AccessLevel
+) -> None:
+    create(table, title="t")
+    fork(table)
+    store.add_member(ROOT, "bob", level)
+
+    for conversation_id in (ROOT, FORK):
+        shown = show(store.process(), conversation_id, by=BOB)
+        assert (shown.level, shown.head.owner) == (level, "ann")
+
+
+def test_a_conversation_is_404_when_unknown_and_403_for_strangers(store: Store, table: Table) -> None:
+    create(table)
+    fork(table)
+
+    for conversation_id in (ROOT, FORK):
+        with store.refuses(ForbiddenError):
+            show(table, conversation_id, by=EVE)
+    with store.refuses(NotFoundError):
+        show(table, OTHER, by=EVE)
+
+
+def test_a_removed_member_sees_nothing_also_with_a_warm_cache(store: Store, table: Table) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    show(table, by=BOB)
+    store.remove_member(ROOT, "bob")
+
+    for use in (lambda: show(table, by=BOB), lambda: page(table, by=BOB), lambda: change(table, by=BOB)):
+        with store.refuses(ForbiddenError):
+            use()
+
+
+# Change
+
+
+def test_only_the_named_fields_are_replaced(table: Table) -> None:
+    create(table, title="t", tags={"a": "1", "b": "2"}, metadata='{"m": 1}')
+
+    assert change(table, title="new") == show(table)
+    assert change(table, tags={"c": "3"}) == show(table)
+    shown = change(table, metadata='{"n": 1.0}')
+
+    assert shown == show(table)
+    now = shown.conversation
+    assert (now.title, now.tags, now.metadata) == ("new", {"c": "3"}, '{"n": 1.0}')
+
+
+def test_fields_can_be_cleared(store: Store, table: Table) -> None:
+    create(table, title="t", tags={"a": "1"}, metadata='{"m": 1}')
+
+    shown = change(table, title=None, tags={}, metadata="{}")
+
+    assert shown == show(table)
+    now = shown.conversation
+    assert (now.title, now.tags, now.metadata) == (None, {}, "{}")
+    assert not shown.head.untitled
+
+
+def test_a_change_moves_only_updated_at_in_head(store: Store, table: Table) -> None:
+    say(table, ROOT, "a")
+    fork(table)
+    before, contents = show(table), store.contents()
+
+    after = change(table, tags={"a": "b"})
+
+    assert after.head.updated_at > before.head.updated_at
+    assert after.head == before.head._replace(changed_at=after.head.changed_at)
+    now = store.contents()
+    assert {key for key in now if now[key] != contents[key]} == {
+        keys.conversation(ROOT, ROOT),
+        keys.head(ROOT, ROOT),
+    }
+
+
+def test_an_empty_change_moves_updated_at(table: Table) -> None:
+    before = create(table)
+
+    after = change(table)
+
+    assert after.conversation == before.conversation
+    assert after.head.updated_at > before.head.updated_at
+
+
+def test_updated_at_moves_on_after_a_clock_that_was_fast(store: Store, table: Table) -> None:
+    fast = create(store.process(clock=WrongClock(60 * MINUTE_MS)))
+
+    assert change(table).head.updated_at > fast.head.updated_at
+
+
+def test_updated_at_never_goes_back(store: Store, table: Table) -> None:
+    create(table)
+    changed = change(store.process(clock=WrongClock(5 * MINUTE_MS)))
+    say(table, ROOT, "a")
+
+    assert show(table).head.updated_at >= changed.head.updated_at
+
+
+@pytest.mark.parametrize("level", [AccessLevel.WRITER, AccessLevel.MANAGER])
+def test_a_writer_may_change_a_conversation(store: Store, table: Table, level: AccessLevel) -> None:
+    create(table)
+    store.add_member(ROOT, "bob", level)
+
+    change(table, by=BOB, title="bob's")
+
+    assert show(table).conversation.title == "bob's"
+
+
+@pytest.mark.parametrize("level", [AccessLevel.READER, None])
+def test_a_reader_and_a_stranger_may_not(store: Store, table: Table, level: AccessLevel | None) -> None:
+    create(table)
+    if level:
+        store.add_member(ROOT, "bob", level)
+
+    with store.refuses(ForbiddenError):
+        change(table, by=BOB, title="bob's")
+
+
+def test_an_unknown_or_deleted_conversation_is_404(store: Store, table: Table) -> None:
+    create(table)
+    with store.refuses(NotFoundError):
+        change(table, conversation_id=OTHER, title="x")
+    store.mark_deleted(ROOT)
+    with store.refuses(NotFoundError):
+        change(table, title="x")
+
+
+@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
+def test_a_membership_taken_away_before_the_write_is_403(
+    store: Store, table: Table, level: AccessLevel | None
+) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    expected: dict[Key, Item] = {}
+
+    def revoke() -> None:
+        if level:
+            store.change(keys.member(ROOT, "bob"), level=text(level))
+        else:
+            store.remove_member(ROOT, "bob")
+        expected.update(store.contents())
+
+    Wire.of(table).just_before(WRITE, revoke)
+    with pytest.raises(ForbiddenError):
+        change(table, by=BOB, title="too late")
+
+    assert store.contents() == expected
+
+
+def test_a_tree_that_is_removed_before_the_write_is_404_and_stays_removed(store: Store, table: Table) -> None:
+    create(table)
+    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
+
+    with pytest.raises(NotFoundError):
+        change(table, title="x", metadata='{"a":1}')
+
+    assert store.contents().keys() == {keys.pointer(ROOT)}
+
+
+@pytest.mark.parametrize("level", [AccessLevel.MANAGER, AccessLevel.READER, None])
+def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
+    store: Store, table: Table, level: AccessLevel | None
+) -> None:
+    create(table)
+    store.add_member(ROOT, "bob")
+    expected: dict[Key, Item] = {}
+
+    def transfer() -> None:
+        store.change(keys.group(ROOT), owner=text("bob"))
+        store.change(keys.head(ROOT, ROOT), owner=text("bob"))
+        store.change(keys.member(ROOT, "bob"), level=text(AccessLevel.OWNER))
+        if level:
+            store.change(keys.member(ROOT, "ann"), level=text(level))
+        else:
+            store.remove_member(ROOT, "ann")
+        expected.update(store.contents())
+
+    Wire.of(table).just_before(WRITE, transfer)
+    if level is AccessLevel.MANAGER:
+        change(table, title="still")
+        assert show(table).conversation.title == "still"
+    else:
+        with pytest.raises(ForbiddenError):
+            change(table, title="no more")
+        assert store.contents() == expected
+
+
+def test_a_concurrent_append_and_change_both_hold(store: Store, table: Table) -> None:
+    create(table)
+    Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "a"))
+
+    change(table, tags={"a": "b"})
+
+    shown = show(table)
+    assert (shown.conversation.tags, shown.conversation.title, shown.head.history) == ({"a": "b"}, "a", 1)
+
+
+def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, table: Table) -> None:
+    create(table, title="t")
+    Wire.of(table).just_before(WRITE, lambda: change(store.process(), metadata='{"rival":1}'))
+
+    shown = change(table, tags={"a": "b"})
+
+    assert (shown.conversation.tags, shown.conversation.metadata) == ({"a": "b"}, '{"rival":1}')
+    assert show(table) == shown
+
+
+def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table) -> None:
+    create(table, title="t")
+    wire = Wire.of(table)
+    times = iter(range(1, 1_000))
+
+    def touch(_request: Request) -> None:
+        if wire.operations[-1] == WRITE:
+            store.change(keys.head(ROOT, ROOT), changedAt=text(ids.timestamp(next(times))))
+
+    wire.before(touch)
+    with pytest.raises(UnavailableError):
+        change(table, title="never")
+
+    assert wire.operations.count(WRITE) == CHANGE.attempts_max
+    assert items.conversation(store.item(keys.conversation(ROOT, ROOT))).title == "t"
+
+
+@pytest.mark.failure("retry-without-key")
+def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> None:
+    create(table, title="t")
+
+    first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))
+
+    assert second.conversation == first.conversation == show(table).conversation
+
+
+# If-Match on a change
+
+
+def test_a_change_that_names_the_present_updated_at_is_made(store: Store, table: Table) -> None:
+    at = create(table).head.updated_at
+    for title in ("first", "second"):
+        changed = update_conversation(
+            table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True, title=title, if_match=at)
+        )
+        assert show(store.process()) == changed
+        at = changed.head.updated_at
+    say(table, ROOT, "said")
+    update_conversation(
+        table, caller=ANN, conversation_id=ROOT, change=Change(if_match=show(table).head.updated_at)
+    )
+
+
+def test_a_change_that_names_an_earlier_updated_at_is_409(store: Store, table: Table) -> None:
+    earlier = create(table).head.updated_at
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change(tags={"a": "b"}))
+    now = show(table).head.updated_at
+
+    for wrong in (earlier, "2000-01-01T00:00:00.000Z", ids.timestamp(ids.milliseconds(now) + 1)):
+        with store.refuses(ConflictError) as raised:
+            update_conversation(
+                store.process(), caller=ANN, conversation_id=ROOT, change=Change(tags={}, if_match=wrong)
+            )
+        assert {name: raised.value.details[name] for name in ("reason", "updatedAt")} == {
+            "reason": "stale",
+            "updatedAt": now,
+        }
+
+
+def test_a_stranger_s_change_with_a_wrong_updated_at_is_403(store: Store, table: Table) -> None:
+    create(table)
+
+    with store.refuses(ForbiddenError):
+        change = Change(tags={}, if_match="2000-01-01T00:00:00.000Z")
+        update_conversation(table, caller=EVE, conversation_id=ROOT, change=change)
+
+
+@pytest.mark.parametrize("by_append", [True, False], ids=["an append", "a change"])
+def test_what_comes_between_reading_and_writing_makes_a_change_stale(
+    store: Store, table: Table, by_append: bool
+) -> None:
+    at = create(table).head.updated_at
+    process = store.process()
+    wire = Wire.of(process)
+
+    def intervene(request: Request) -> None:
+        if request.operation == "TransactWriteItems":
+            later = store.process(clock=WrongClock(60_000))
+            if by_append:
+                say(later, ROOT, "between")
+            else:
+                update_conversation(later, caller=ANN, conversation_id=ROOT, change=Change(tags={"a": "b"}))
+
+    wire.before(intervene)
+    with pytest.raises(ConflictError) as raised:
+        update_conversation(
+            process, caller=ANN, conversation_id=ROOT, change=Change(metadata='{"x": 1}', if_match=at)
+        )
+
+    assert raised.value.details["reason"] == "stale"
+    assert show(store.process()).conversation.metadata == "{}"
+
+
+# Reads that are torn: CONV is read before another request and HEAD after it, or the other way round
+
+EACH_EARLY = pytest.mark.parametrize("early", ["CONV", "HEAD"])
+
+
+def amid(store: Store, early: str, between: Callable[[Table], object]) -> Table:
+    """Return a process that reads one of a conversation's items just before another request."""
+    late = store.process()
+    tear(late, early=of_kind(early), between=lambda: between(store.process()))
+    return late
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_what_is_shown_belongs_to_its_updated_at(store: Store, table: Table, early: str) -> None:
+    before = create(table)
+    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
+
+    assert show(late) in (before, show(table))
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_a_title_belongs_to_the_append_that_gave_it(store: Store, table: Table, early: str) -> None:
+    before = create(table, title=None)
+    late = amid(store, early, lambda other: say(other, ROOT, "the first words"))
+
+    assert show(late) in (before, show(table))
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_the_answer_to_a_change_shows_the_change_before_it(store: Store, table: Table, early: str) -> None:
+    create(table)
+    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
+
+    changed = change(late, tags={"a": "b"})
+
+    assert changed.conversation.metadata == '{"n": 1}'
+    assert changed == show(table)
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
+def test_a_counter_in_the_metadata_loses_no_change(store: Store, table: Table, early: str) -> None:
+    """A reader computes the next value from what is shown, and sends it with its `updatedAt`."""
+    create(table)
+    seen = show(amid(store, early, lambda other: change(other, metadata='{"n": 1}')))
+    counted = '{"n": 2}' if seen.conversation.metadata == '{"n": 1}' else '{"n": 1}'
+    asked = Change(metadata=counted, if_match=seen.head.updated_at)
+
+    try:
+        update_conversation(table, caller=ANN, conversation_id=ROOT, change=asked)
+    except ConflictError:
+        counted = '{"n": 1}'
+
+    assert show(table).conversation.metadata == counted
+    assert counted == '{"n": 2}' or seen.conversation.metadata == "{}"
+
+
+@pytest.mark.failure("torn-read")
+def test_a_conversation_that_is_torn_at_every_look_is_503(store: Store, table: Table) -> None:
+    create(table)
+    store.change(keys.head(ROOT, ROOT), changes=items.number(1))
+
+    with pytest.raises(UnavailableError):
+        show(store.process())
+
+
+# Ids that are not free
+
+
+def test_an_id_that_was_deleted_recently_is_409_and_says_so(store: Store, table: Table) -> None:
+    created = create(table).conversation
+    create(table, OTHER)
+    store.put(items.retired_item(ROOT, ttl_s=table.now_s() + 60))
+    store.delete(keys.head(ROOT, ROOT), keys.conversation(ROOT, ROOT), keys.group(ROOT))
+
+    with store.refuses(ConflictError) as raised:
+        create(store.process(), ROOT)
+    assert raised.value.details["reason"] == "deleted_recently"
+    with store.refuses(ConflictError) as raised:
+        fork(store.process(), OTHER, created.conversation_id)
+    assert raised.value.details["reason"] == "deleted_recently"
+
+
+def test_an_id_that_is_deleted_during_its_creation_is_409_and_says_so(store: Store, table: Table) -> None:
+    wire = Wire.of(table)
+
+    def delete(request: Request) -> None:
+        if request.operation == "TransactWriteItems":
+            store.put(items.retired_item(ROOT, ttl_s=store.process().now_s() + 60))
+
+    wire.before(delete)
+    with pytest.raises(ConflictError) as raised:
+        create(table)
+
+    assert raised.value.details["reason"] == "deleted_recently"
