@@ -100,7 +100,7 @@ class Call:
 
     def texts(self) -> dict[str, str]:
         """Return each argument as JSON text. Raises InputError for one that cannot be written."""
-        return {name: jsontext.write(held) for name, held in self.given.items()}
+        return {name: jsontext.write(held, name) for name, held in self.given.items()}
 
     def body_text(self, texts: Mapping[str, str] | None = None) -> str:
         """Return the body as JSON text. texts: the arguments, where they were written before.

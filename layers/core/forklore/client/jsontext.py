@@ -27,10 +27,10 @@ def read(text: str) -> Any:
     return json.loads(text, parse_float=number, parse_int=integer, parse_constant=_no_number)
 
 
-def write(value: Any) -> str:
+def write(value: Any, place: str = "") -> str:
     """Return `value` as JSON text. A Decimal is written with all its digits.
 
-    Raises InputError for what JSON cannot hold.
+    place: what the caller calls the value. Raises InputError for what JSON cannot hold.
 
     >>> write({"n": [Decimal("1E+400"), 0.1]})
     '{"n":[1E+400,0.1]}'
@@ -39,7 +39,7 @@ def write(value: Any) -> str:
         text = _written(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        check(value)
+        check(value, place)
         raise InputError(f"a value cannot be written as JSON: {error}") from error
     return text
 
