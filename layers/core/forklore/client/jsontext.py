@@ -30,8 +30,7 @@ def read(text: str) -> Any:
 def write(value: Any, place: str = "") -> str:
     """Return `value` as JSON text. A Decimal is written with all its digits.
 
-    place: what the caller calls the value, for the error.
-    Raises InputError for what JSON cannot hold.
+    place: what the caller calls the value. Raises InputError for what JSON cannot hold.
 
     >>> write({"n": [Decimal("1E+400"), 0.1]})
     '{"n":[1E+400,0.1]}'
