@@ -12,7 +12,7 @@ from forklore.domain.keys import ListKey
 from forklore.domain.model import Caller, Conversation, StartedBy
 from forklore.domain.rate import window_of
 from forklore.domain.tree import Member
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.table import Table
 from forklore.usecases.background import sweeper
 from forklore.usecases.deletion import branch_removal, cascade, retention, tree_deletion
@@ -218,7 +218,7 @@ def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
     root = Conversation(group_id, group_id, created_at, started_by=StartedBy(PLAIN, None))
     child_key = keys.child(PLAIN, PLAIN, ListKey(created_at, group_id))
     table.commit(
-        parts.group.begin_tree(
+        actions.group.begin_tree(
             root,
             owner="bob",
             members=70,
@@ -229,7 +229,7 @@ def begin(table: Table, group_id: str, created_at: str, *users: str) -> None:
         )
     )
     for user in users:
-        table.commit(parts.member.copy(root, Member(user, AccessLevel.WRITER, created_at)))
+        table.commit(actions.member.copy(root, Member(user, AccessLevel.WRITER, created_at)))
 
 
 def _creating(table: Table) -> None:

@@ -16,7 +16,7 @@ from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
 from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
-from forklore.storage import items, parts
+from forklore.storage import actions, items
 from forklore.storage.clock import system_ms
 from forklore.usecases.deletion import retention
 from forklore.usecases.people import transfers
@@ -172,7 +172,7 @@ def test_a_sweep_writes_a_line_with_the_number_of_open_jobs_also_when_it_is_zero
     forget_jobs()
     invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     began = ids.timestamp(system_ms() - 7_200_000)
-    table.commit([parts.job.put(JobKind.DELETION, str(uuid.uuid4()), at=began)])
+    table.commit([actions.job.put(JobKind.DELETION, str(uuid.uuid4()), at=began)])
     invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     none, one = lines.named("sweep")
 
@@ -205,8 +205,8 @@ def test_a_bad_job_is_logged_and_counted_and_the_sweep_continues(
 ) -> None:
     table, url, good = open_table(), announced(monkeypatch), str(uuid.UUID(int=(1 << 128) - 1))
     forget_jobs()
-    bad = parts.job.put(JobKind.DELETION, "00000000-0000-4000-8000-000000000000", at="secret")
-    table.commit([bad, parts.job.put(JobKind.DELETION, good, at=ids.timestamp(0))])
+    bad = actions.job.put(JobKind.DELETION, "00000000-0000-4000-8000-000000000000", at="secret")
+    table.commit([bad, actions.job.put(JobKind.DELETION, good, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     failed, swept = lines.all
@@ -303,7 +303,7 @@ def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
 ) -> None:
     made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
     table, url = open_table(), announced(monkeypatch)
-    table.commit([parts.job.put(JobKind.TRANSFER, made, at=ids.timestamp(0))])
+    table.commit([actions.job.put(JobKind.TRANSFER, made, at=ids.timestamp(0))])
 
     invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
     assert made in received(url)

@@ -18,7 +18,7 @@ from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
 from forklore.events.changes import Change
 from forklore.local.invocation import invoke, load_handler
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.connection import Connection
 from forklore.usecases.background import sweeper
 from tests.aws.direct import Direct
@@ -153,7 +153,7 @@ class Service:
         """Run the sweep and the worker until no job is left."""
         [record] = sample_event("deleteGroup")["Records"]
         # A creation ends while the sweep runs: the sweep finds its job, but no tree in the making.
-        ended = parts.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
+        ended = actions.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
         for _ in range(ROUNDS):
             self._run(SWEEP, sample_event("sweep"))
@@ -300,8 +300,8 @@ def done() -> Mapping[str, Actions]:
             service = Service(Gateway(template, FORKLORE_ADMINS="adam"), is_direct=is_direct)
             use_everything(service)
         assert service.asked == {f"{one.method} {one.path}" for one in operations.ALL} - UNSTORED
-        for name, actions in service.done.items():
-            found.setdefault(name, set()).update(actions)
+        for name, done_by in service.done.items():
+            found.setdefault(name, set()).update(done_by)
     return found
 
 

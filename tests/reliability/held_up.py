@@ -11,8 +11,8 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.domain.tree import State
 from forklore.storage import items
+from forklore.storage.actions.group import CONVERSATIONS_MAX
 from forklore.storage.connection import Item
-from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.usecases.background.worker import Outcome
 from forklore.usecases.people.erased_entries import forgotten_digests
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite

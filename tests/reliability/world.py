@@ -13,10 +13,10 @@ from forklore.domain import ids
 from forklore.domain.model import Caller, JobKind
 from forklore.domain.tree import Job
 from forklore.errors import UnavailableError
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions.group import MEMBERS_MAX
 from forklore.storage.clock import Clock
 from forklore.storage.connection import Item
-from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.usecases.background import sweeper
 from forklore.usecases.deletion import cascade, pruning, retention
 from forklore.usecases.people import erasing as erasing_users
@@ -430,7 +430,7 @@ def _remove(process: Process, conversation_id: str) -> None:
 
 
 def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
-    process.table.commit([parts.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+    process.table.commit([actions.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
 
 
 def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:

@@ -11,19 +11,19 @@ from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.keys import Key
 from forklore.errors import UnavailableError
 from forklore.storage import items
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.clock import Clock, system_ms
 from forklore.storage.consumption import Consumption
 from forklore.storage.items import text
-from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from tests.support.tables import Store
 from tools.harness.tables import NAME
 from tools.harness.wire import Answer, Wire, cancelled, failure
 
 GROUP = "00000000-0000-4000-8000-000000000001"
-PUT = Part(PartKind.POINTER, "Put", {"Item": items.key_of(keys.pointer("x"))})
-CHECK = Part(
-    PartKind.POINTER,
+PUT = Action(ActionKind.POINTER, "Put", {"Item": items.key_of(keys.pointer("x"))})
+CHECK = Action(
+    ActionKind.POINTER,
     "ConditionCheck",
     {"Key": items.key_of(keys.pointer("none")), "ConditionExpression": "attribute_exists(PK)"},
 )

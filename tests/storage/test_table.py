@@ -10,10 +10,10 @@ from forklore.domain.keys import Key, SortRange
 from forklore.domain.model import Channel, Entry, JobKind, StoredEntry
 from forklore.domain.paging import RangeRead, Window
 from forklore.errors import GroupFullError, UnavailableError
-from forklore.storage import bodies, items, parts
+from forklore.storage import actions, bodies, items
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.connection import ATTEMPTS_MAX, Item
 from forklore.storage.items import number, text
-from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import BATCH_DELETES_MAX, BATCH_KEYS_MAX, BLOBS_AT_ONCE, LOOKS_MAX, Table
 from tests.support.tables import Store
 from tools.harness.tables import NAME
@@ -368,7 +368,7 @@ def test_many_chunks_are_read_in_requests_whose_answers_fit(store: Store, table:
 
 
 def test_two_parts_of_one_id_are_a_mistake_of_the_code(store: Store, table: Table) -> None:
-    one = Part(PartKind.GROUP, "Put", {"Item": items.key_of(keys.group(GROUP))})
+    one = Action(ActionKind.GROUP, "Put", {"Item": items.key_of(keys.group(GROUP))})
 
     with store.unchanged(), pytest.raises(AssertionError):
         table.commit([one, one])
@@ -376,23 +376,23 @@ def test_two_parts_of_one_id_are_a_mistake_of_the_code(store: Store, table: Tabl
 
 def test_a_refusal_names_the_parts_that_refused_and_decodes_what_stands_there(table: Table) -> None:
     there, gone = JobKind.DELETION, JobKind.TRANSFER
-    table.commit([parts.job.put(there, GROUP, at=ids.timestamp(0))])
-    table.commit([parts.job.lease(keys.job(there, GROUP), was=items.FREE, until="soon", holder="mine")])
+    table.commit([actions.job.put(there, GROUP, at=ids.timestamp(0))])
+    table.commit([actions.job.lease(keys.job(there, GROUP), was=items.FREE, until="soon", holder="mine")])
     leases = [
-        parts.job.lease(keys.job(kind, GROUP), was="another", until="later", holder="other")
+        actions.job.lease(keys.job(kind, GROUP), was="another", until="later", holder="other")
         for kind in (there, gone)
     ]
 
     with pytest.raises(ConditionFailed) as refused:
-        table.commit([parts.job.put(there, OTHER, at=ids.timestamp(0)), *leases])
+        table.commit([actions.job.put(there, OTHER, at=ids.timestamp(0)), *leases])
 
     failed = refused.value
     assert [part.of for part in failed.failed] == [f"delete#{GROUP}", f"transfer#{GROUP}"]
-    assert failed.kinds == [PartKind.JOB, PartKind.JOB]
+    assert failed.kinds == [ActionKind.JOB, ActionKind.JOB]
     assert failed.lease_holder() == "mine"
-    assert failed.has(PartKind.JOB, f"transfer#{GROUP}")
-    assert not failed.has(PartKind.JOB, f"delete#{OTHER}")
-    assert not failed.has(PartKind.HEAD)
+    assert failed.has(ActionKind.JOB, f"transfer#{GROUP}")
+    assert not failed.has(ActionKind.JOB, f"delete#{OTHER}")
+    assert not failed.has(ActionKind.HEAD)
     assert (failed.head(), failed.group(), failed.transfer(), failed.epoch()) == (None, None, None, None)
 
 
@@ -408,7 +408,7 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
     wire.after(lambda _, answer: answer.update(ItemCollectionMetrics={NAME: sizes}))
     item = items.key_of(keys.group(GROUP)) | {"x": number(1)}
 
-    table.commit([Part(PartKind.GROUP, "Put", {"Item": item})])
+    table.commit([Action(ActionKind.GROUP, "Put", {"Item": item})])
 
     assert wire.requests[0].body["ReturnItemCollectionMetrics"] == "SIZE"
     assert table.cache.is_full(GROUP) is is_full

@@ -12,7 +12,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import ForkPosition
 from forklore.errors import ForkLimitError, PayloadTooLargeError
 from forklore.storage import items
-from forklore.storage.parts.group import CONVERSATIONS_MAX
+from forklore.storage.actions.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.steps.idempotency import IdempotentReplay

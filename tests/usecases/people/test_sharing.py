@@ -19,9 +19,9 @@ from forklore.errors import (
     ValidationError,
 )
 from forklore.storage import items
+from forklore.storage.actions.group import MEMBERS_MAX
 from forklore.storage.connection import Item
 from forklore.storage.items import number
-from forklore.storage.parts.group import MEMBERS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.people import sharing
 from forklore.usecases.people.sharing import Membership

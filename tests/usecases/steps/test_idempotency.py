@@ -16,10 +16,10 @@ from forklore.errors import (
     NotFoundError,
 )
 from forklore.storage import items
+from forklore.storage.actions.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.clock import system_ms
 from forklore.storage.connection import Item
 from forklore.storage.items import number, text
-from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.table import Table
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.writing.conversations import Change, update_conversation

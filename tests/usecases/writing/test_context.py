@@ -16,7 +16,7 @@ from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import JsonText, read_value, text_of
 from forklore.domain.model import Caller, Channel, Entry
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
-from forklore.storage import items, parts
+from forklore.storage import actions, items
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
@@ -933,7 +933,7 @@ def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table
 
 def forget_digest(table: Table, conversation_id: str = ROOT) -> None:
     """Leave the planner's CTX without a digest, as an older version stored it."""
-    table.commit([parts.context.forget_digest(keys.context(ROOT, conversation_id, "planner"))])
+    table.commit([actions.context.forget_digest(keys.context(ROOT, conversation_id, "planner"))])
 
 
 @pytest.mark.parametrize("sent", [["more"], [], None], ids=["more", "the same", "something else"])

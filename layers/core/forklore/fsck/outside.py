@@ -17,7 +17,7 @@ from forklore.fsck.facts import Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
 from forklore.fsck.survey import RETIRED, Resting, Survey
-from forklore.storage.parts.conversation import RETIRED_SECONDS
+from forklore.storage.actions.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
 _ABSENT: Final = object()

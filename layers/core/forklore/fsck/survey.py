@@ -23,9 +23,9 @@ from forklore.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import SHAPES, Kind, kind_of
 from forklore.storage import bodies, items
+from forklore.storage.actions.conversation import RETIRED_SECONDS
+from forklore.storage.actions.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.connection import Item
-from forklore.storage.parts.conversation import RETIRED_SECONDS
-from forklore.storage.parts.idempotency import IDEMPOTENCY_SECONDS
 from forklore.storage.table import COUNT_SECONDS
 
 COST_DECIMALS = 9

@@ -23,8 +23,8 @@ from forklore.porting.failures import RefusedError
 from forklore.porting.input import TreeLines
 from forklore.porting.new_ids import Ids
 from forklore.porting.records import Outline, Parent, TreeStart
-from forklore.storage import items, parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage import actions, items
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.table import Table
 
 PARTS_MAX = 98
@@ -172,10 +172,10 @@ class TreeMaker:
         return parent if all(key in found for key in entries) else replace(parent, entry_id=None)
 
     def _why(self, refused: ConditionFailed) -> str:
-        taken = next((part.of for part in refused.failed if part.kind is PartKind.POINTER), None)
+        taken = next((part.of for part in refused.failed if part.kind is ActionKind.POINTER), None)
         if taken is not None:
             return in_use(taken or self._group_id, is_blocked=False)
-        if refused.has(PartKind.PARENT_GROUP):
+        if refused.has(ActionKind.PARENT_GROUP):
             return f"tree {self._group_id}: {_PARENT_GONE}"
         return f"tree {self._group_id}: this import took too long and was given up; try again in a minute"
 
@@ -212,7 +212,7 @@ class TreeMaker:
             now, until = self._lease()
             attempt = self._nonce + self._table.nonce()
             self._on_step()
-            begun = parts.imported.begin(
+            begun = actions.imported.begin(
                 like_root,
                 owner=tree.owner,
                 child_key=tree.child_key,
@@ -230,53 +230,53 @@ class TreeMaker:
         """Put all items but those of the last step. Return how many names are taken."""
         outline, group_id = self._outline, self._group_id
         self._step([])  # the sweep leaves the tree alone from now on
-        self._steps(parts.imported.put_member(tree, member) for member in outline.members)
+        self._steps(actions.imported.put_member(tree, member) for member in outline.members)
         self._steps(self._entries())
         held = [new_ids.of_held(one, self._new) for one in self._lines.held]
         self._steps(
-            [parts.imported.put_context(group_id, one.conversation_id, one.client_id, one.context)]
+            [actions.imported.put_context(group_id, one.conversation_id, one.client_id, one.context)]
             for one in held
         )
         self._steps(self._branches(tree, parent))
         self._block(_named_only(outline))
         return sum(map(self._is_taken, outline.names))
 
-    def _entries(self) -> Iterator[list[Part]]:
+    def _entries(self) -> Iterator[list[Action]]:
         """Yield the parts of each entry that is not there. They are put in their order."""
         newest = self._table.query(keys.entries_range(self._group_id), backward=True, limit=1, only=())
         last = next((keys.entry_id_of(items.key(item).sort) for item in newest), FIRST)
         for said in self._lines.entries():
             one = new_ids.of_entry(said, self._new)
             if one.entry.entry_id > last:
-                yield parts.imported.put_entry(
+                yield actions.imported.put_entry(
                     self._group_id, one.entry, nonce=self._nonce, escaped_bytes=one.size
                 )
 
-    def _branches(self, tree: Group, parent: Parent | None) -> Iterator[list[Part]]:
+    def _branches(self, tree: Group, parent: Parent | None) -> Iterator[list[Action]]:
         now_s = self._table.now_s()
         started_by = StartedBy(parent.conversation_id, parent.entry_id) if parent else None
         for branch in self._outline.branches.values():
             one = branch.conversation
             whole = one._replace(started_by=started_by) if one.is_root else one
             head = branch.head._replace(owner=tree.owner)
-            yield parts.imported.put_branch(whole, head, branch.path, nonce=self._nonce, now_s=now_s)
+            yield actions.imported.put_branch(whole, head, branch.path, nonce=self._nonce, now_s=now_s)
         for removed in self._outline.removed.values():
             if removed.conversation_id != self._group_id:
                 remnant = removed.remnant(self._group_id, self._nonce)
-                yield parts.imported.put_removed(remnant, removed.path)
+                yield actions.imported.put_removed(remnant, removed.path)
 
     def _block(self, conversation_ids: Iterable[str]) -> None:
         """Block the ids of removed conversations that forks name, if nobody uses them."""
         now_s = self._table.now_s()
         for conversation_id in conversation_ids:
-            self._table.try_commit([parts.imported.block_id(conversation_id, now_s=now_s)])
+            self._table.try_commit([actions.imported.block_id(conversation_id, now_s=now_s)])
 
     def _is_taken(self, name: Name) -> bool:
         """Put a name. Return whether its owner has given it to something else."""
         try:
-            self._step([parts.imported.put_name(name._replace(nonce=self._nonce))])
+            self._step([actions.imported.put_name(name._replace(nonce=self._nonce))])
         except ConditionFailed as refused:
-            if not refused.has(PartKind.NAME):
+            if not refused.has(ActionKind.NAME):
                 raise
             return True
         return False
@@ -288,7 +288,7 @@ class TreeMaker:
         for attempt in range(LOOKS_MAX):
             self._table.pause(attempt)
             self._on_step()
-            last = parts.imported.open_tree(
+            last = actions.imported.open_tree(
                 tree,
                 nonce=self._nonce,
                 attempt=self._attempt,
@@ -299,22 +299,22 @@ class TreeMaker:
             refused = self._table.try_commit([*last, *self._link(tree, parent)])
             if refused is None:
                 return
-            starting = refused.group(PartKind.PARENT_GROUP)
-            if refused.has(PartKind.CREATING_GROUP) or starting is None or not starting.is_live:
+            starting = refused.group(ActionKind.PARENT_GROUP)
+            if refused.has(ActionKind.CREATING_GROUP) or starting is None or not starting.is_live:
                 raise refused
         raise RefusedError(f"tree {tree.group_id}: its parent changes all the time; try again")
 
-    def _link(self, tree: Group, parent: Parent | None) -> Sequence[Part]:
+    def _link(self, tree: Group, parent: Parent | None) -> Sequence[Action]:
         """Return the parts that make the tree a child of its parent."""
         if parent is None or tree.child_key is None:
             return ()
         group = self._table.get([keys.group(parent.group_id)]).group(parent.group_id)
         started_by = StartedBy(parent.conversation_id, parent.entry_id)
-        return parts.imported.link(group or Group(parent.group_id, "", ""), tree.child_key, started_by)
+        return actions.imported.link(group or Group(parent.group_id, "", ""), tree.child_key, started_by)
 
-    def _steps(self, units: Iterable[list[Part]]) -> None:
+    def _steps(self, units: Iterable[list[Action]]) -> None:
         """Write the units in steps as large as they may be. The parts of a unit stay together."""
-        step: list[Part] = []
+        step: list[Action] = []
         size = 0
         for unit in units:
             more = sum(items.size(one.request.get("Item", {})) for one in unit)
@@ -326,14 +326,14 @@ class TreeMaker:
         if step:
             self._step(step)
 
-    def _step(self, step: Sequence[Part]) -> None:
+    def _step(self, step: Sequence[Action]) -> None:
         """Write some parts, if the tree is still this attempt's. Hold its job, if it is time to."""
         self._on_step()
-        check = parts.group.check_creating(self._group_id, nonce=self._attempt)
-        hold: list[Part] = []
+        check = actions.group.check_creating(self._group_id, nonce=self._attempt)
+        hold: list[Action] = []
         if self._table.now_ms() > self._held_until_ms - (LEASE_SECONDS - RENEW_SECONDS) * 1000:
             now, until = self._lease()
-            hold = [parts.imported.hold(self._group_id, at=now, until=until)]
+            hold = [actions.imported.hold(self._group_id, at=now, until=until)]
         if step or hold:
             self._table.commit([check, *hold, *step])
 

@@ -19,6 +19,7 @@ from forklore.domain.names import REVISION_BITS
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
 from forklore.storage import bodies, items, schema
+from forklore.storage.actions import Action, ConditionFailed
 from forklore.storage.cache import ConversationCache
 from forklore.storage.connection import (
     ATTEMPTS_MAX,
@@ -31,7 +32,6 @@ from forklore.storage.connection import (
 from forklore.storage.consumption import Consumption
 from forklore.storage.found import Found
 from forklore.storage.items import key_of, number, text
-from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.reads import Reads
 
 BATCH_KEYS_MAX = 100
@@ -154,14 +154,14 @@ class Table:
 
     # Writing
 
-    def commit(self, parts: Sequence[Part]) -> None:
-        """Write all parts or none. Raises ConditionFailed, and what Connection.call raises."""
-        assert len({part.id for part in parts}) == len(parts), "two parts of one id"
+    def commit(self, actions: Sequence[Action]) -> None:
+        """Write all actions or none. Raises ConditionFailed, and what Connection.call raises."""
+        assert len({action.id for action in actions}) == len(actions), "two actions of one id"
         name = self.connection.table_name
         try:
-            answer = self.connection.transact([part.request_to(name) for part in parts], self._until())
+            answer = self.connection.transact([action.request_to(name) for action in actions], self._until())
         except TransactionRefused as refused:
-            failed = {parts[at].id: item for at, item in refused.failed.items()}
+            failed = {actions[at].id: item for at, item in refused.failed.items()}
             raise ConditionFailed(failed) from refused
         for collection in answer.get("ItemCollectionMetrics", {}).get(name, []):
             gigabytes = collection["SizeEstimateRangeGB"][0]
@@ -169,18 +169,18 @@ class Table:
             if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
 
-    def try_commit(self, parts: Sequence[Part]) -> ConditionFailed | None:
-        """Write all parts or none. Return the refusal; None if the parts are written.
+    def try_commit(self, actions: Sequence[Action]) -> ConditionFailed | None:
+        """Write all actions or none. Return the refusal; None if the actions are written.
 
         Raises what Connection.call raises.
         """
         try:
-            self.commit(parts)
+            self.commit(actions)
         except ConditionFailed as refused:
             return refused
         return None
 
-    def commit_each(self, transactions: Sequence[Sequence[Part]]) -> list[bool]:
+    def commit_each(self, transactions: Sequence[Sequence[Action]]) -> list[bool]:
         """Commit several transactions at the same time. Return for each whether it was written.
 
         A transaction is not written if one of its conditions does not hold.

@@ -8,7 +8,7 @@ from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.domain.tree import State
 from forklore.errors import UnavailableError
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.queue import Queue
 from forklore.storage.reads import Malformed
 from forklore.storage.table import Table
@@ -129,8 +129,8 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     """
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or group.state is not State.CREATING:
-        still = parts.group.check_not_creating(group_id)
-        table.try_commit([still, parts.job.delete(JobKind.CREATION, group_id)])
+        still = actions.group.check_not_creating(group_id)
+        table.try_commit([still, actions.job.delete(JobKind.CREATION, group_id)])
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
@@ -138,10 +138,10 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
     return (
         table.try_commit(
             [
-                parts.group.mark_never_live(group, at=at),
-                parts.conversation.free_id(group_id),
-                parts.job.delete(JobKind.CREATION, group_id),
-                parts.job.put(JobKind.DELETION, group_id, at=at),
+                actions.group.mark_never_live(group, at=at),
+                actions.conversation.free_id(group_id),
+                actions.job.delete(JobKind.CREATION, group_id),
+                actions.job.put(JobKind.DELETION, group_id, at=at),
             ]
         )
         is None

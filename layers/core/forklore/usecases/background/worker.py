@@ -16,8 +16,8 @@ from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.errors import UnavailableError
-from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed
+from forklore.storage import actions
+from forklore.storage.actions import ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import RETRY_SECONDS, run_deletion
@@ -128,7 +128,7 @@ def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
         raise _Held
     until, holder = ids.timestamp(now_ms + lease_s * 1000), table.nonce()
     try:
-        table.commit([parts.job.lease(key, was=held, until=until, holder=holder)])
+        table.commit([actions.job.lease(key, was=held, until=until, holder=holder)])
     except ConditionFailed as refused:
         if refused.lease_holder() != holder:  # if equal, an earlier attempt of this call took it
             raise _Held from refused

@@ -17,8 +17,8 @@ from forklore.domain.model import Caller, Conversation, Entry, StartedBy
 from forklore.domain.tree import ChildRow, Group, Member, MemberChange
 from forklore.errors import InvalidCursorError, ValidationError
 from forklore.limits import PAGE_BYTES_MAX
-from forklore.storage import parts
-from forklore.storage.parts import Part
+from forklore.storage import actions
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.branches.roots import plan_root
@@ -99,12 +99,12 @@ def _prepare(
     )
     around = [
         *record,
-        parts.group.count_child(group),
+        actions.group.count_child(group),
         *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
-        parts.group.put_child(child_key, started_by),
+        actions.group.put_child(child_key, started_by),
         *name_parts(table, request.described.name, conversation_id=child_id, nonce=nonce),
     ]
-    tree = parts.group.put_tree(
+    tree = actions.group.put_tree(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
     if parent.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
@@ -116,7 +116,7 @@ def _prepare(
     return PreparedCreation(
         [
             *around,
-            *parts.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
+            *actions.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
             *root.parts,
         ],
         appended,
@@ -125,8 +125,8 @@ def _prepare(
     )
 
 
-def _still_writer(parent: Group, caller: Caller) -> Part:
-    return parts.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
+def _still_writer(parent: Group, caller: Caller) -> Action:
+    return actions.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
 
 
 def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:
@@ -179,17 +179,19 @@ def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
         raise ValidationError("the parent does not show the entry", field="startedByEntryId")
 
 
-def _changes_of_members(table: Table, root: Conversation, members: Sequence[Member]) -> Iterator[list[Part]]:
+def _changes_of_members(
+    table: Table, root: Conversation, members: Sequence[Member]
+) -> Iterator[list[Action]]:
     """Yield the steps that give a tree that is being made these members and no others."""
     there = {member.user_id: member for member in table.read.members(root.group_id)}
     wanted = {member.user_id: member for member in members}
-    changes: list[list[Part]] = []
+    changes: list[list[Action]] = []
     for user_id, member in there.items():
         if user_id not in wanted:
-            changes.append(parts.member.drop(root, member))
+            changes.append(actions.member.drop(root, member))
     for user_id, member in wanted.items():
         if user_id not in there or there[user_id].level is not member.level:
-            changes.append(parts.member.copy(root, member))
+            changes.append(actions.member.copy(root, member))
     for at in range(0, len(changes), MEMBERS_AT_ONCE):
         yield list(chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE]))
 

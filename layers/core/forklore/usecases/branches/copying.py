@@ -18,8 +18,8 @@ from forklore.domain.model import Caller, Conversation, Head, Metrics, StoredEnt
 from forklore.domain.tree import Group, Member
 from forklore.errors import PayloadTooLargeError
 from forklore.limits import packs
-from forklore.storage import bodies, parts
-from forklore.storage.parts import Part
+from forklore.storage import actions, bodies
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore.usecases.branches.roots import cache_entry_of_root
@@ -110,7 +110,7 @@ class _Copying:
         if begun is None and len(list(portions(originals))) <= 1:
             copied = copies.put(originals) if originals else []
             head = copies.head_over(head, len(originals))
-            made = [*parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s()), *copied]
+            made = [*actions.group.put_root(root, head, nonce=nonce, now_s=table.now_s()), *copied]
         else:
             tree = StagedTree(root, head.owner, 1, None, begun)
             if not stage(table, tree, copies.steps(originals, begun=begun is not None), nonce=nonce):
@@ -118,8 +118,8 @@ class _Copying:
             head = copies.head_over(head, len(originals))
             owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
             made = [
-                *parts.group.open_tree(root, head, members=1, nonce=nonce),
-                *parts.member.copy(root, owner),
+                *actions.group.open_tree(root, head, members=1, nonce=nonce),
+                *actions.member.copy(root, owner),
             ]
         details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
         where = {"group_id": root.group_id, "conversation_id": root.conversation_id}
@@ -127,8 +127,8 @@ class _Copying:
         writes = [
             *record_answer(table, self._key, answer=details, **where),
             *made,  # before the checks: a request that is sent twice recognises its own tree
-            parts.conversation.check_exists(source_group, request.source_id),
-            parts.member.check(source_group, self._caller.user_id, AccessLevel.READER),
+            actions.conversation.check_exists(source_group, request.source_id),
+            actions.member.check(source_group, self._caller.user_id, AccessLevel.READER),
         ]
         cached = cache_entry_of_root(self._caller, root, head, NO_EPOCH)
         return PreparedCreation(writes, details, root.conversation_id, cached)
@@ -213,7 +213,7 @@ class _Copies:
         self.first: EntryId | None = None
         self.tip = Tip(ids.FIRST)
 
-    def put(self, originals: Sequence[StoredEntry]) -> list[Part]:
+    def put(self, originals: Sequence[StoredEntry]) -> list[Action]:
         """Return the parts that put copies of these entries behind those that are there."""
         entries = self._table.with_bodies(self._source_group, originals)
         batch = mint_batch(
@@ -227,7 +227,7 @@ class _Copies:
         self.first, self.tip = self.first or batch.first, batch.tip
         return batch_parts(batch, group_id=self._root.group_id, nonce=self._nonce)
 
-    def steps(self, originals: Sequence[StoredEntry], *, begun: bool) -> Iterator[list[Part]]:
+    def steps(self, originals: Sequence[StoredEntry], *, begun: bool) -> Iterator[list[Action]]:
         """Yield the steps that give a tree that is being made these copies and no other entries.
 
         begun: whether a request has begun to copy already. What it has copied of them stays.
@@ -247,13 +247,13 @@ class _Copies:
             chain.from_iterable(pages(self._table, self._root.group_id, Originals(view), limit=PAGE_ENTRIES))
         )
 
-    def _erase(self, unwanted: Sequence[StoredEntry]) -> Iterator[list[Part]]:
+    def _erase(self, unwanted: Sequence[StoredEntry]) -> Iterator[list[Action]]:
         """Yield the steps that remove these entries, the newest first and each as a whole.
 
         So what is there between two steps is always the beginning of what was there.
         """
         for portion in portions(unwanted[::-1]):
-            yield parts.group.erase([key for one in portion for key in self._keys_of(one)])
+            yield actions.group.erase([key for one in portion for key in self._keys_of(one)])
 
     def _keys_of(self, stored: StoredEntry) -> list[Key]:
         group_id, entry_id = self._root.group_id, stored.entry_id

@@ -9,9 +9,9 @@ from forklore.domain.model import Caller
 from forklore.domain.names import Name, NameMove
 from forklore.domain.tree import Pointer
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_if_answered, raise_if_recorded
 from forklore.usecases.steps.optimistic import CREATION, RetryPolicy, attempts
@@ -26,7 +26,7 @@ class PreparedCreation(NamedTuple, Generic[T]):
     it. equal_ids: further conversations of which it then knows the same.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[Action]
     answer: T
     conversation_id: str
     cached: CachedConversation
@@ -134,32 +134,32 @@ class Creation(Generic[T]):
         """
         for kind in refused.kinds:
             match kind:
-                case PartKind.IDEMPOTENCY:
+                case ActionKind.IDEMPOTENCY:
                     raise_if_recorded(self._table, self._idempotency_key, refused, caller=self._caller)
-                case PartKind.POINTER:
+                case ActionKind.POINTER:
                     if refused.has_nonce(kind, self._nonce):
                         return None
                     pointer = refused.pointer(now_s=self._table.now_s())
                     return Obstacle.of(pointer) if pointer else Obstacle.CHANGED
-                case PartKind.NAMED_HEAD:
+                case ActionKind.NAMED_HEAD:
                     return Obstacle.CHANGED
-                case PartKind.MEMBER:
+                case ActionKind.MEMBER:
                     raise ForbiddenError("the membership was taken away") from refused
-                case PartKind.CREATING_GROUP:
+                case ActionKind.CREATING_GROUP:
                     group = refused.group(kind)
                     if group is not None and group.is_live:
                         return None if refused.has_nonce(kind, self._nonce) else Obstacle.ID_IN_USE
-                case PartKind.GROUP:
+                case ActionKind.GROUP:
                     group = refused.group()
                     if group is not None and group.never_live:
                         raise still_cleared()
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
-                case PartKind.PARENT_GROUP:
+                case ActionKind.PARENT_GROUP:
                     parent = refused.group(kind)
                     if parent is None or not parent.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
-                case PartKind.NAME if self._name is not None:
+                case ActionKind.NAME if self._name is not None:
                     self._name.require(refused.name())
         return Obstacle.CHANGED
 
@@ -176,7 +176,7 @@ def name_parts(
     was: Name | None = None,
     conversation_id: str,
     nonce: str,
-) -> list[Part]:
+) -> list[Action]:
     """Return the part that points a name to a new conversation. Without a name: no part.
 
     was: the name as it was read; None: that of the move. Raises NameMovedError if it is not at the
@@ -188,4 +188,4 @@ def name_parts(
     now = ids.timestamp(table.now_ms())
     revision = table.first_revision()
     name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)
-    return [parts.name.move(name, was=was, data=move.data)]
+    return [actions.name.move(name, was=was, data=move.data)]

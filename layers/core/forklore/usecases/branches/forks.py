@@ -24,10 +24,10 @@ from forklore.domain.model import (
 from forklore.domain.names import Name
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
 from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action
+from forklore.storage.actions.group import CONVERSATIONS_MAX
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import Part
-from forklore.storage.parts.group import CONVERSATIONS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_parts
 from forklore.usecases.reading.entry_lookup import find_entry
@@ -239,10 +239,10 @@ def _prepare(
         else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
     )
     is_owner = caller.user_id == head.owner
-    member = [] if is_owner else [parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
+    member = [] if is_owner else [actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
     writes = [
         *record,
-        *parts.group.put_forks(
+        *actions.group.put_forks(
             loaded.group,
             forks,
             head,
@@ -303,7 +303,7 @@ def _read_source(
     return _Source(loaded, stored, taken, name, history_before[0] if history_before else None)
 
 
-def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Part:
+def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Action:
     """Return the check that the source was not removed, and where needed, ends where it did.
 
     The version of the tree does not tell: GROUP may have been read after a removal of the source,
@@ -311,8 +311,8 @@ def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Part:
     """
     source = loaded.conversation
     if not request.holds_source:
-        return parts.conversation.check_not_removed(source)
-    return parts.conversation.check_head(source.group_id, source.conversation_id, last=loaded.head.last)
+        return actions.conversation.check_not_removed(source)
+    return actions.conversation.check_head(source.group_id, source.conversation_id, last=loaded.head.last)
 
 
 def _fork_ids(table: Table, request: ForkRequest) -> list[str]:

@@ -4,7 +4,7 @@ from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.errors import UnavailableError
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.table import Table
 from forklore.usecases.steps.idempotency import (
     IdempotencyKey,
@@ -30,13 +30,13 @@ def promote_conversation(
         group = looked_up.require(conversation_id, AccessLevel.WRITER).group
         where = {"group_id": group.group_id, "conversation_id": conversation_id}
         is_owner = caller.user_id == group.owner
-        member = parts.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
+        member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [
             *record_answer(table, idempotency_key, answer=None, **where),
-            parts.group.promote(
+            actions.group.promote(
                 **where, owner=caller.user_id if is_owner else None, at=ids.timestamp(table.now_ms())
             ),
-            parts.conversation.check_head(group.group_id, conversation_id),
+            actions.conversation.check_head(group.group_id, conversation_id),
             *([] if is_owner else [member]),
         ]
         refused = table.try_commit(writes)

@@ -7,9 +7,9 @@ from forklore.domain import ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
 from forklore.domain.model import NOTHING, Caller, Conversation, Head, StartedBy, Tip
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Creation, PreparedCreation, name_parts
 from forklore.usecases.steps.append_answer import Appended, record_appended
@@ -37,7 +37,7 @@ class Root(NamedTuple):
     conversation: Conversation
     head: Head
     batch: Batch
-    parts: list[Part]
+    parts: list[Action]
     cached: CachedConversation
 
 
@@ -114,7 +114,7 @@ def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> Prepa
     record = record_appended(
         table, request.idempotency_key, appended, group_id=root_id, conversation_id=root_id
     )
-    tree = parts.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
+    tree = actions.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
     name = name_parts(table, request.described.name, conversation_id=root_id, nonce=nonce)
     return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)
 

@@ -11,9 +11,9 @@ from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation
 from forklore.domain.tree import Group, State
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.found import Found
-from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Obstacle, still_cleared
 from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX
@@ -61,7 +61,7 @@ def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Gro
     return group
 
 
-def stage(table: Table, tree: StagedTree, steps: Iterable[Sequence[Part]], *, nonce: str) -> bool:
+def stage(table: Table, tree: StagedTree, steps: Iterable[Sequence[Action]], *, nonce: str) -> bool:
     """Begin the tree, and write each of the steps in a transaction of its own.
 
     A request that finds a tree being made takes it over: it sets its own nonce, and all further
@@ -76,7 +76,7 @@ def stage(table: Table, tree: StagedTree, steps: Iterable[Sequence[Part]], *, no
         if tree.begun is None or tree.begun.nonce != nonce:
             _claim(table, tree, nonce)
         for step in steps:
-            table.commit([parts.group.check_creating(group_id, nonce=nonce), *step])
+            table.commit([actions.group.check_creating(group_id, nonce=nonce), *step])
     except ConditionFailed:
         return False
     return True
@@ -84,7 +84,7 @@ def stage(table: Table, tree: StagedTree, steps: Iterable[Sequence[Part]], *, no
 
 def _claim(table: Table, tree: StagedTree, nonce: str) -> None:
     """Begin the tree, or take it over. Raises ConditionFailed when another request was faster."""
-    claim = parts.group.begin_tree(
+    claim = actions.group.begin_tree(
         tree.root,
         owner=tree.owner,
         members=tree.members,
@@ -96,6 +96,6 @@ def _claim(table: Table, tree: StagedTree, nonce: str) -> None:
     try:
         table.commit(claim)
     except ConditionFailed as refused:
-        is_own_earlier_attempt = refused.has_nonce(PartKind.CREATING_GROUP, nonce)
+        is_own_earlier_attempt = refused.has_nonce(ActionKind.CREATING_GROUP, nonce)
         if not is_own_earlier_attempt:
             raise

@@ -13,8 +13,8 @@ from forklore.domain.model import Caller
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import WAIT_SECONDS, Group
 from forklore.errors import ForbiddenError, UnavailableError
-from forklore.storage import parts
-from forklore.storage.parts import Part, PartKind
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.closing_trees import close_children, time_now, tombstone
@@ -67,13 +67,13 @@ def remove_branch(
         if refused is None:
             has_children = group.children > 0
             return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
-        if refused.has(PartKind.MEMBER):
+        if refused.has(ActionKind.MEMBER):
             raise ForbiddenError("this needs the access level 'manager'")
         # Refused: the tree or its current branch has changed. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Part]:
+def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Action]:
     """Return the parts that remove a branch from a tree that has others."""
     group, conversation = loaded.group, loaded.conversation
     at = time_now(table)
@@ -83,15 +83,15 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
         raise ForbiddenError(
             "this needs the access level 'owner': the branch has started other conversations"
         )
-    member = parts.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
+    member = actions.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
     current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
     return [
-        parts.group.remove_branch(group, current=current, at=at),
-        *([parts.conversation.check_exists(group.group_id, current)] if current else []),
+        actions.group.remove_branch(group, current=current, at=at),
+        *([actions.conversation.check_exists(group.group_id, current)] if current else []),
         *([member] if is_manager else []),
-        *parts.conversation.remove(conversation),
-        parts.remnant.put(remnant),
-        parts.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce),
+        *actions.conversation.remove(conversation),
+        actions.remnant.put(remnant),
+        actions.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce),
     ]
 
 

@@ -14,8 +14,8 @@ from forklore.domain.keys import Key
 from forklore.domain.model import TREE_JOBS, JobKind
 from forklore.domain.tree import WAIT_SECONDS, Group, State
 from forklore.errors import UnavailableError
-from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage import actions
+from forklore.storage.actions import ActionKind, ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
@@ -54,8 +54,8 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     group = found.group(group_id)
     if group is None:
         if job in found:
-            gone = parts.group.check_absent(group_id)
-            table.try_commit([gone, parts.job.delete(JobKind.DELETION, group_id)])
+            gone = actions.group.check_absent(group_id)
+            table.try_commit([gone, actions.job.delete(JobKind.DELETION, group_id)])
         return None
     if group.state is not State.DELETING:
         return None
@@ -118,7 +118,7 @@ def _free_ids(table: Table, group: Group) -> None:
     for some in in_batches(chain(heads, remnants), GUARDED_AT_ONCE // 2):
         pointers = [keys.pointer(key.sort.partition("#")[2]) for key in some]
         others = [pointer for pointer in pointers if pointer != keys.pointer(group_id)]
-        table.commit([parts.group.check_deleting(group), *parts.group.erase([*others, *some])])
+        table.commit([actions.group.check_deleting(group), *actions.group.erase([*others, *some])])
 
 
 def _erase_members(table: Table, group: Group) -> None:
@@ -166,7 +166,7 @@ def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
         table.delete(unwanted)
         return
     for some in in_batches(unwanted, GUARDED_AT_ONCE):
-        table.commit([parts.group.check_deleting(group), *parts.group.erase(some)])
+        table.commit([actions.group.check_deleting(group), *actions.group.erase(some)])
 
 
 def _end(table: Table, group: Group) -> None:
@@ -177,15 +177,15 @@ def _end(table: Table, group: Group) -> None:
     CHILD is gone.
     """
     last = [
-        parts.group.delete(group),
-        *(parts.job.delete(kind, group.group_id) for kind in TREE_JOBS),
+        actions.group.delete(group),
+        *(actions.job.delete(kind, group.group_id) for kind in TREE_JOBS),
     ]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
         table.try_commit(last)
         return
     table.delete([group.child_key])
     try:
-        table.commit([*last, parts.group.uncount_child(group.child_key.partition)])
+        table.commit([*last, actions.group.uncount_child(group.child_key.partition)])
     except ConditionFailed as refused:
-        if not refused.has(PartKind.GROUP):
+        if not refused.has(ActionKind.GROUP):
             table.try_commit(last)  # the parent is deleted

@@ -12,8 +12,8 @@ from forklore.domain import ids, keys
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
 from forklore.domain.tree import Group
-from forklore.storage import parts
-from forklore.storage.parts import Part
+from forklore.storage import actions
+from forklore.storage.actions import Action
 from forklore.storage.queue import Queue
 from forklore.storage.table import READS_AT_ONCE, Table
 from forklore.usecases.deletion.counted_items import all_child_keys, all_head_ids, child_keys_now
@@ -76,7 +76,7 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
 
 def tombstone(
     group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
-) -> list[Part]:
+) -> list[Action]:
     """Return the parts that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
@@ -85,8 +85,8 @@ def tombstone(
     cascaded: whether the tree is deleted because what had started it is.
     """
     return [
-        parts.group.mark_deleted(group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded),
-        parts.job.put(JobKind.DELETION, group_id, at=at),
+        actions.group.mark_deleted(group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded),
+        actions.job.put(JobKind.DELETION, group_id, at=at),
     ]
 
 
@@ -160,12 +160,12 @@ def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
         table.commit_each([_closing(batch, now_s) for batch in in_batches(some, CLOSED_AT_ONCE)])
 
 
-def _closing(heads: Sequence[_Head], now_s: int) -> list[Part]:
-    closing: list[Part] = []
+def _closing(heads: Sequence[_Head], now_s: int) -> list[Action]:
+    closing: list[Action] = []
     for head in heads:
         closing += [
-            parts.conversation.retire_id(head.conversation_id, now_s=now_s),
-            parts.conversation.delete_head(head.group_id, head.conversation_id),
+            actions.conversation.retire_id(head.conversation_id, now_s=now_s),
+            actions.conversation.delete_head(head.group_id, head.conversation_id),
         ]
     return closing
 
@@ -174,4 +174,6 @@ def retire_ids(table: Table, conversation_ids: Sequence[str]) -> None:
     """Block the ids of deleted conversations for 30 days from now on."""
     now_s = table.now_s()
     batches = in_batches(conversation_ids, CLOSED_AT_ONCE)
-    table.commit_each([[parts.conversation.retire_id(one, now_s=now_s) for one in some] for some in batches])
+    table.commit_each(
+        [[actions.conversation.retire_id(one, now_s=now_s) for one in some] for some in batches]
+    )

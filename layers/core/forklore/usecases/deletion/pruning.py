@@ -14,8 +14,8 @@ from forklore.domain.model import JobKind
 from forklore.domain.remnants import Remnant, end_of_shown, next_to_prune
 from forklore.domain.tree import WAIT_SECONDS, ForkRecord, Job
 from forklore.errors import UnavailableError
-from forklore.storage import parts
-from forklore.storage.parts import Part, PartKind
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, erase_entries, seconds_left
@@ -60,8 +60,8 @@ def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wa
     if job is None or (group is not None and not group.is_live):
         return None  # the deletion of the tree removes its jobs, too
     if group is None or remnant is None:
-        gone = parts.remnant.check(group_id, conversation_id, is_there=False)
-        table.try_commit([gone, parts.job.delete(JobKind.PRUNE, group_id, conversation_id)])
+        gone = actions.remnant.check(group_id, conversation_id, is_there=False)
+        table.try_commit([gone, actions.job.delete(JobKind.PRUNE, group_id, conversation_id)])
         return None
     close_children(table, queue, table.read.child_keys(group_id, conversation_id), delay_s=0)
     left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
@@ -100,9 +100,9 @@ def _pause(table: Table, group_id: str, job: Job, last: ForkRecord) -> int | Non
     If such a fork was pruned meanwhile, the job was put again, and stays. The job also stays if the
     last fork was pruned before, and the Query in the middle of that still saw its record.
     """
-    seen = [parts.remnant.check(group_id, last.conversation_id, is_there=True)] if last.is_removed else []
-    refused = table.try_commit([parts.job.delete_prune(job), *seen])
-    return None if refused is None or refused.is_absent(PartKind.JOB) else 0
+    seen = [actions.remnant.check(group_id, last.conversation_id, is_there=True)] if last.is_removed else []
+    refused = table.try_commit([actions.job.delete_prune(job), *seen])
+    return None if refused is None or refused.is_absent(ActionKind.JOB) else 0
 
 
 def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
@@ -120,10 +120,10 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
         found = table.get([keys.remnant(group_id, owner)] if owner else [])
         is_next = owner is not None and found.remnant(group_id, owner) is not None
         writes = [
-            parts.remnant.delete(remnant),
-            parts.job.delete(JobKind.PRUNE, group_id, conversation_id),
+            actions.remnant.delete(remnant),
+            actions.job.delete(JobKind.PRUNE, group_id, conversation_id),
             *_resting(table, remnant),
-            *([parts.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
+            *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
             *([_job_of(table, group_id, owner)] if owner and is_next else []),
         ]
         if table.try_commit(writes) is None:
@@ -133,14 +133,14 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     raise UnavailableError("the tree keeps changing; try again")
 
 
-def _resting(table: Table, remnant: Remnant) -> Iterator[Part]:
+def _resting(table: Table, remnant: Remnant) -> Iterator[Action]:
     """Yield the part that lets the branch's id rest for 30 days from now on.
 
     The id of a root is also that of its tree. It rests as long as the tree exists.
     """
     if not remnant.is_root:
-        yield parts.conversation.retire_id(remnant.conversation_id, now_s=table.now_s())
+        yield actions.conversation.retire_id(remnant.conversation_id, now_s=table.now_s())
 
 
-def _job_of(table: Table, group_id: str, conversation_id: str) -> Part:
-    return parts.job.put_prune(group_id, conversation_id, at=time_now(table), nonce=table.nonce())
+def _job_of(table: Table, group_id: str, conversation_id: str) -> Action:
+    return actions.job.put_prune(group_id, conversation_id, at=time_now(table), nonce=table.nonce())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.domain.retention import DAY_MS, Round, UnusedTree, unused_before
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.storage.unused import find_unused
@@ -57,7 +57,7 @@ def delete_unused(
         report(error)
 
     def store() -> None:
-        table.commit([parts.retention.put(begun._replace(places=tuple(places)))])
+        table.commit([actions.retention.put(begun._replace(places=tuple(places)))])
 
     before = unused_before(now_ms, days)
     for shard in range(len(places)):
@@ -82,9 +82,9 @@ def _delete(table: Table, queue: Queue, tree: UnusedTree) -> bool:
     last = sorted(tree.heads.items(), key=lambda one: one[1].updated_at, reverse=True)[:CHECKED_MAX]
     refused = table.try_commit(
         [
-            parts.group.mark_unused(group, at=at),
-            parts.job.put(JobKind.DELETION, group.group_id, at=at),
-            *(parts.conversation.check_unused(group.group_id, of, head) for of, head in last),
+            actions.group.mark_unused(group, at=at),
+            actions.job.put(JobKind.DELETION, group.group_id, at=at),
+            *(actions.conversation.check_unused(group.group_id, of, head) for of, head in last),
         ]
     )
     if refused is None:

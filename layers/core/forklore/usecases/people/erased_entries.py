@@ -13,8 +13,8 @@ from forklore.domain.model import Channel, StoredEntry
 from forklore.domain.tree import Group
 from forklore.errors import UnavailableError
 from forklore.limits import packs
-from forklore.storage import bodies, parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
+from forklore.storage import actions, bodies
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.table import Table
 from forklore.usecases.deletion.closing_trees import in_batches
 from forklore.usecases.steps.drafts import TRANSACTION_BYTES_MAX, answer_bytes
@@ -59,9 +59,9 @@ def erase_entries(table: Table, erasure: Erasure, group_id: str, entries: Sequen
                 left = left[len(portion) :]
         if refused is None:
             return True
-        if refused.has(PartKind.ERASURE):
+        if refused.has(ActionKind.ERASURE):
             raise refused
-        left = [one for one in left if not refused.has(PartKind.ENTRY, one.entry_id)]
+        left = [one for one in left if not refused.has(ActionKind.ENTRY, one.entry_id)]
     raise UnavailableError("the tree keeps changing; try again")
 
 
@@ -79,34 +79,34 @@ def _texts_of(table: Table, group_id: str, entries: Sequence[StoredEntry]) -> _T
     )
 
 
-def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Part]:
+def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Action]:
     """Yield the parts that remove these titles and previews from the tree's conversations."""
     for conversation_id, preview in table.read.previews(group_id):
         if preview in texts.previews and preview is not None:
-            yield parts.conversation.remove_preview(group_id, conversation_id, was=preview)
+            yield actions.conversation.remove_preview(group_id, conversation_id, was=preview)
     for conversation_id, title in table.read.titles(group_id):
         if title in texts.titles and title is not None:
-            yield parts.conversation.remove_title(group_id, conversation_id, was=title)
+            yield actions.conversation.remove_title(group_id, conversation_id, was=title)
 
 
-def forgotten_digests(table: Table, group_id: str) -> Iterator[Part]:
+def forgotten_digests(table: Table, group_id: str) -> Iterator[Action]:
     """Yield the parts that remove the digests of a tree's contexts."""
-    return map(parts.context.forget_digest, table.read.known_contexts(group_id))
+    return map(actions.context.forget_digest, table.read.known_contexts(group_id))
 
 
-def _erasing(erasure: Erasure, group_id: str, stored: StoredEntry) -> list[Part]:
+def _erasing(erasure: Erasure, group_id: str, stored: StoredEntry) -> list[Action]:
     rest = erased(stored.entry, pseudonym=erasure.pseudonym)
-    return parts.entry.erase(group_id, stored, rest, escaped_bytes=answer_bytes(rest))
+    return actions.entry.erase(group_id, stored, rest, escaped_bytes=answer_bytes(rest))
 
 
 def _commit(
-    table: Table, erasure: Erasure, group: Group, writes: Sequence[Part], *, entries: int = 0
+    table: Table, erasure: Erasure, group: Group, writes: Sequence[Action], *, entries: int = 0
 ) -> tuple[ConditionFailed | None, Group]:
     """Change texts of a tree if it is as it was read. Return the refusal, and the changed tree."""
     counted = [
-        parts.erasure.count(erasure, entries=entries),
-        parts.erasure.note_tree(erasure, group.group_id),
-        parts.group.change_texts(group),
+        actions.erasure.count(erasure, entries=entries),
+        actions.erasure.note_tree(erasure, group.group_id),
+        actions.group.change_texts(group),
     ]
     refused = table.try_commit([*counted, *writes])
     return refused, group._replace(version=group.version + 1)

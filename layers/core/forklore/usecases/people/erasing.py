@@ -21,9 +21,9 @@ from forklore.domain.keys import Key
 from forklore.domain.model import JobKind, StoredEntry
 from forklore.domain.tree import WAIT_SECONDS, MemberChange
 from forklore.errors import UnavailableError
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import ActionKind, ConditionFailed
 from forklore.storage.mentions import find_mentions
-from forklore.storage.parts import ConditionFailed, PartKind
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
@@ -51,7 +51,7 @@ def run_erasure(
     except UnavailableError:
         left_s = RETRY_SECONDS if table.has_time() else 0
     except ConditionFailed as refused:
-        if not refused.has(PartKind.ERASURE):
+        if not refused.has(ActionKind.ERASURE):
             raise
         left_s = RETRY_SECONDS  # another worker has gone on, or has ended it
     if left_s is None:
@@ -94,7 +94,7 @@ def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Eras
     for group_id in filter(ids.is_uuid, sorted(others)):
         _leave(table, queue, erasure, user_id, group_id)
     read_on = erasure._replace(waits=waits, places=tuple(place for _, place in pages))
-    table.commit([parts.erasure.save(read_on)])
+    table.commit([actions.erasure.save(read_on)])
     return read_on._replace(step=erasure.step + 1)
 
 
@@ -106,14 +106,14 @@ def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
     at_ms = table.now_ms()
     if now.waits or now.changes != now.changes_before:
         later = ids.timestamp(at_ms + wait_s * 1000)
-        table.commit([parts.erasure.save(now.next_pass(not_before=later))])
+        table.commit([actions.erasure.save(now.next_pass(not_before=later))])
         return False
     for some in in_batches(table.read.erased_trees(now.erasure_id), ERASED_AT_ONCE):
         for group_id in map(keys.in_erased_tree, some):
             for part in forgotten_digests(table, group_id):
                 table.try_commit([part])
         table.delete(some)
-    table.commit(parts.erasure.end(now, at=ids.timestamp(at_ms)))
+    table.commit(actions.erasure.end(now, at=ids.timestamp(at_ms)))
     return True
 
 
@@ -152,23 +152,23 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             finish_rewriting(table, group_id)
             continue
         if group.owner == user_id:
-            counted = parts.erasure.count(erasure, trees=1)
+            counted = actions.erasure.count(erasure, trees=1)
             writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
         elif member is not None:
             offered = found.transfer_of_group(group_id)
             writes = [
-                parts.erasure.count(erasure, memberships=1),
-                parts.group.change_members(
+                actions.erasure.count(erasure, memberships=1),
+                actions.group.change_members(
                     group_id, MemberChange(user_id, member.level, None, table.nonce()), owner=None
                 ),
-                *parts.member.remove(group, user_id, was=member.level),
-                *parts.transfer.end_offer_to(user_id, group_id, offered),
+                *actions.member.remove(group, user_id, was=member.level),
+                *actions.transfer.end_offer_to(user_id, group_id, offered),
             ]
         elif group.member_change is not None and group.member_change.user_id == user_id:
             hidden = group.member_change._replace(user_id=erasure.pseudonym)
             writes = [
-                parts.erasure.count(erasure),
-                parts.group.rename_changed_member(group_id, group.member_change, hidden),
+                actions.erasure.count(erasure),
+                actions.group.rename_changed_member(group_id, group.member_change, hidden),
             ]
         else:
             return
@@ -241,10 +241,10 @@ def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention])
 
 def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:
     for some in in_batches(unwanted, FORGOTTEN_AT_ONCE):
-        table.commit([parts.erasure.count(erasure), *parts.erasure.forget(some)])
+        table.commit([actions.erasure.count(erasure), *actions.erasure.forget(some)])
 
 
 def _raise_if_over(refused: ConditionFailed) -> None:
     """Raise the refusal if another worker has ended the erasure."""
-    if refused.has(PartKind.ERASURE):
+    if refused.has(ActionKind.ERASURE):
         raise refused

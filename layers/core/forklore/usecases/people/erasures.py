@@ -4,7 +4,7 @@ from forklore.domain import ids, keys
 from forklore.domain.erasures import PSEUDONYM_PREFIX, Erasure
 from forklore.domain.model import Caller, JobKind
 from forklore.errors import NotFoundError, UnavailableError, brief
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.steps.idempotency import (
@@ -37,7 +37,7 @@ def erase_user(
     record = record_answer(
         table, idempotency_key, group_id=NO_GROUP, conversation_id=erasure_id, answer=erasure
     )
-    refused = table.try_commit([*record, *parts.erasure.begin(erasure)])
+    refused = table.try_commit([*record, *actions.erasure.begin(erasure)])
     if refused is not None:
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
         raise UnavailableError("the same key is in use right now; try again")

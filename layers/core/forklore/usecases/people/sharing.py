@@ -14,9 +14,9 @@ from forklore.errors import (
     UnavailableError,
     ValidationError,
 )
-from forklore.storage import parts
-from forklore.storage.parts import Part, PartKind
-from forklore.storage.parts.group import MEMBERS_MAX
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind
+from forklore.storage.actions.group import MEMBERS_MAX
 from forklore.storage.table import Table
 from forklore.usecases.people.transfers import finish_rewriting
 from forklore.usecases.steps import cursors
@@ -106,10 +106,10 @@ def share_conversation(
             [
                 *record,
                 *_allowed(tree, caller, MemberChange(user_id, None, level, nonce)),
-                *parts.member.add(group, member, nonce=nonce),
+                *actions.member.add(group, member, nonce=nonce),
             ]
         )
-        if refused is None or refused.has_nonce(PartKind.CHANGED_MEMBER, nonce):
+        if refused is None or refused.has_nonce(ActionKind.CHANGED_MEMBER, nonce):
             return made
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
     raise UnavailableError(_BUSY)
@@ -130,7 +130,7 @@ def update_membership(
         refused = table.try_commit(
             [
                 *_allowed(tree, caller, MemberChange(user_id, member.level, level, table.nonce())),
-                *parts.member.change_level(tree.loaded.group, user_id, was=member.level, level=level),
+                *actions.member.change_level(tree.loaded.group, user_id, was=member.level, level=level),
             ]
         )
         if refused is None:
@@ -154,11 +154,11 @@ def remove_membership(table: Table, *, caller: Caller, conversation_id: str, use
         refused = table.try_commit(
             [
                 *_allowed(tree, caller, MemberChange(user_id, member.level, None, table.nonce())),
-                *parts.member.remove(group, user_id, was=member.level),
-                *parts.transfer.end_offer_to(user_id, group.group_id, tree.transfer),
+                *actions.member.remove(group, user_id, was=member.level),
+                *actions.transfer.end_offer_to(user_id, group.group_id, tree.transfer),
             ]
         )
-        if refused is None or refused.is_absent(PartKind.CHANGED_MEMBER):
+        if refused is None or refused.is_absent(ActionKind.CHANGED_MEMBER):
             return
     raise UnavailableError(_BUSY)
 
@@ -219,7 +219,7 @@ def _read_tree(
     return _Tree(loaded, loaded.level, target, looked_up.found.transfer_of_group(group_id))
 
 
-def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Part]:
+def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Action]:
     """Return the parts that check the caller's level again, count the members, note the change."""
     group_id, user_id = tree.loaded.group.group_id, caller.user_id
     is_owner = tree.level is AccessLevel.OWNER
@@ -227,6 +227,6 @@ def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Part]:
     # level.
     checks_itself = is_owner or user_id == change.user_id
     return [
-        parts.group.change_members(group_id, change, owner=user_id if is_owner else None),
-        *([] if checks_itself else [parts.member.check(group_id, user_id, AccessLevel.MANAGER)]),
+        actions.group.change_members(group_id, change, owner=user_id if is_owner else None),
+        *([] if checks_itself else [actions.member.check(group_id, user_id, AccessLevel.MANAGER)]),
     ]

@@ -25,8 +25,8 @@ from forklore.errors import (
     UnavailableError,
     brief,
 )
-from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, PartKind
+from forklore.storage import actions
+from forklore.storage.actions import ActionKind, ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.counted_items import all_head_owners
@@ -109,15 +109,15 @@ def request_transfer(
         )
         writes = [
             *record,
-            *parts.transfer.put(transfer, nonce=nonce),
-            parts.group.check_owner(group_id, caller.user_id),
-            parts.member.check(group_id, new_owner, AccessLevel.READER),
+            *actions.transfer.put(transfer, nonce=nonce),
+            actions.group.check_owner(group_id, caller.user_id),
+            actions.member.check(group_id, new_owner, AccessLevel.READER),
         ]
         refused = table.try_commit(writes)
         if refused is None:
             return transfer
         mine = refused.transfer()
-        if mine is not None and refused.has_nonce(PartKind.TRANSFER, nonce):
+        if mine is not None and refused.has_nonce(ActionKind.TRANSFER, nonce):
             return mine
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
     raise UnavailableError("the conversation is busy; try again")
@@ -185,7 +185,7 @@ def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
     if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
         raise ForbiddenError("only the sender and the recipient may end a transfer")
     try:
-        table.commit(parts.transfer.delete(transfer))
+        table.commit(actions.transfer.delete(transfer))
     except ConditionFailed as refused:
         # It is gone: this request's earlier attempt or the other party ended it, or it was
         # accepted.
@@ -226,7 +226,7 @@ def accept_transfer(
             answer=transfer,
         )
         at = ids.timestamp(table.now_s() * 1000)
-        refused = table.try_commit([*record, *parts.transfer.accept(transfer, group, nonce=nonce, at=at)])
+        refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
         if refused is not None and not _is_own_acceptance(table, transfer, nonce):
             raise_if_recorded(table, idempotency_key, refused, caller=caller)
             continue
@@ -253,14 +253,14 @@ def finish_rewriting(table: Table, group_id: str) -> None:
     if group is None or not group.is_live or group.rewriting is None:
         # If a transfer was accepted just now, its job stays.
         with contextlib.suppress(ConditionFailed):
-            table.commit(parts.transfer.forget_rewriting(group_id))
+            table.commit(actions.transfer.forget_rewriting(group_id))
         return
     heads = all_head_owners(table, group)
     behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
     with contextlib.suppress(ConditionFailed):  # another request has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
-        table.commit(parts.transfer.end_rewriting(group))
+        table.commit(actions.transfer.end_rewriting(group))
 
 
 def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
@@ -290,11 +290,11 @@ def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
     left = conversation_ids
     while left:
         try:
-            table.commit(parts.transfer.rewrite_heads(group, left))
+            table.commit(actions.transfer.rewrite_heads(group, left))
         except ConditionFailed as refused:
-            if refused.has(PartKind.GROUP):
+            if refused.has(ActionKind.GROUP):
                 raise
             # The HEADs that refused name the owner already, or are gone.
-            left = [one for one in left if not refused.has(PartKind.HEAD, one)]
+            left = [one for one in left if not refused.has(ActionKind.HEAD, one)]
         else:
             return

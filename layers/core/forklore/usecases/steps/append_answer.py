@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from forklore.domain.model import Entry
 from forklore.domain.tree import IdempotencyRecord
-from forklore.storage.parts import Part
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps.drafts import Batch
 from forklore.usecases.steps.idempotency import IdempotencyKey, entries_again, record_entries
@@ -34,7 +34,7 @@ def record_appended(
     *,
     group_id: str,
     conversation_id: str,
-) -> list[Part]:
+) -> list[Action]:
     """Return the part that records what was appended. Without a key: no part."""
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:

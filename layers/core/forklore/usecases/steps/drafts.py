@@ -24,9 +24,9 @@ from forklore.domain.model import (
 from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
-from forklore.storage import parts
-from forklore.storage.parts import ConditionFailed, Part, PartKind
-from forklore.storage.parts.context import ContextMove
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
+from forklore.storage.actions.context import ContextMove
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 
@@ -225,22 +225,22 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
     return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
 
 
-def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Part]:
+def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
     """Return the parts that put the entries, their chunks and their keys.
 
     Raises PayloadTooLargeError when they do not fit into one transaction.
     """
-    puts: list[Part] = []
+    puts: list[Action] = []
     for entry in batch.entries:
-        puts += parts.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
-        puts += parts.entry.claim_key(group_id, entry)
-    size = parts.entry.body_bytes(puts)
+        puts += actions.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
+        puts += actions.entry.claim_key(group_id, entry)
+    size = actions.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
     return puts
 
 
-def require_room(writes: Sequence[Part]) -> None:
+def require_room(writes: Sequence[Action]) -> None:
     """Raise PayloadTooLargeError for more parts than one transaction holds."""
     if len(writes) > TRANSACTION_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
@@ -255,14 +255,14 @@ def answer_bytes(entry: Entry) -> int:
 
 def context_parts(
     batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> list[Part]:
+) -> list[Action]:
     """Return the part that moves the client's CTX over the context entries; nothing without any.
 
     epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
     epoch does.
     """
     move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
-    return [parts.context.append(move)] if move else []
+    return [actions.context.append(move)] if move else []
 
 
 def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
@@ -309,4 +309,4 @@ def context_move(
 
 def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
     """Tell whether the entries exist because this very transaction was sent twice."""
-    return refused.has_nonce(PartKind.ENTRY, nonce)
+    return refused.has_nonce(ActionKind.ENTRY, nonce)

@@ -8,9 +8,9 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import IdempotencyRecord
 from forklore.errors import IdempotencyMismatchError
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action, ConditionFailed
 from forklore.storage.found import Found
-from forklore.storage.parts import ConditionFailed, Part
 from forklore.storage.table import Table
 from forklore.usecases.steps.loading import look_up
 
@@ -46,14 +46,14 @@ def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
 
 def record_answer(
     table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
-) -> list[Part]:
+) -> list[Action]:
     """Return the part that records the answer. Without a key: no part."""
     if idempotency_key is None:
         return []
     record = IdempotencyRecord(
         idempotency_key.request_hash, group_id, conversation_id, (), idempotency_key.render(answer)
     )
-    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
 def record_entries(
@@ -64,7 +64,7 @@ def record_entries(
     conversation_id: str,
     entries: Sequence[Entry],
     note: str = "",
-) -> list[Part]:
+) -> list[Action]:
     """Return the part that records which entries were appended. Without a key: no part.
 
     Entries never change, so the record holds only their ids. note: the rest of the answer.
@@ -73,7 +73,7 @@ def record_entries(
         return []
     ids = tuple(entry.entry_id for entry in entries)
     record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, ids, note)
-    return [parts.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
 def raise_if_answered(

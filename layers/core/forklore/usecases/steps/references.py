@@ -6,9 +6,9 @@ from forklore.domain import ancestry, ids, keys
 from forklore.domain.ids import FIRST
 from forklore.domain.model import Caller, EntryRef
 from forklore.errors import ValidationError, brief
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action
 from forklore.storage.found import Found
-from forklore.storage.parts import Part
 from forklore.storage.table import Table
 from forklore.usecases.steps.copied_entries import entry_ids, shown_entry
 from forklore.usecases.steps.drafts import Draft
@@ -22,7 +22,7 @@ def check_named(
     group_id: str,
     conversation_id: str,
     require_tree: Callable[[], object] = lambda: None,
-) -> list[Part]:
+) -> list[Action]:
     """Return the parts that check that what the drafts name still exists.
 
     conversation_id: the one that the drafts are for. Another part of its append checks that.
@@ -51,7 +51,7 @@ def check_named(
         require_tree()
         raise
     others = dict.fromkeys(ref.conversation_id for ref in named)
-    return [parts.conversation.check_exists(group_id, of) for of in others if of != conversation_id]
+    return [actions.conversation.check_exists(group_id, of) for of in others if of != conversation_id]
 
 
 def _require(found: Found, caller: Caller, group_id: str, ref: EntryRef) -> None:

@@ -13,8 +13,8 @@ from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.domain.tree import ClientContext
 from forklore.errors import ConflictError
-from forklore.storage import parts
-from forklore.storage.parts import Part
+from forklore.storage import actions
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Batch, Draft, context_move
@@ -57,7 +57,7 @@ class Decision(NamedTuple):
             return Synced(self.epoch.number or None, None, epoch_incremented=False)
         return Synced(self.draft.epoch, batch.entries[-1], epoch_incremented=self.increments)
 
-    def part(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Part:
+    def part(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Action:
         """Return the part that moves CTX, or checks it if nothing is written to the context.
 
         Either way it holds only if CTX still ends where it ended when it was decided on. So the
@@ -66,9 +66,9 @@ class Decision(NamedTuple):
         where = {"group_id": group_id, "conversation_id": conversation_id}
         move = context_move(batch, caller=caller, epoch=self.epoch, **where)
         if move is not None:
-            return parts.context.sync(move, decided_on=self.last)
+            return actions.context.sync(move, decided_on=self.last)
         assert caller.client_id is not None
-        return parts.context.check(client_id=caller.client_id, decided_on=self.last, **where)
+        return actions.context.check(client_id=caller.client_id, decided_on=self.last, **where)
 
 
 def decide(

@@ -11,9 +11,9 @@ from forklore.errors import (
     UnavailableError,
     ValidationError,
 )
-from forklore.storage import parts
+from forklore.storage import actions
+from forklore.storage.actions import Action, ActionKind, ConditionFailed
 from forklore.storage.cache import CachedConversation
-from forklore.storage.parts import ConditionFailed, Part, PartKind
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.append_answer import Appended, appended_again, record_appended
@@ -79,7 +79,7 @@ class _Appending:
         self._nonce = table.nonce()
         self._has_lineage = not request.names_origin
         self._decision: Decision | None = None
-        self._named: list[Part] | None = None
+        self._named: list[Action] | None = None
 
     def run(self) -> Appended:
         cached = self._cached()
@@ -244,16 +244,16 @@ class _Appending:
         appended = Appended.of(batch, decision)
         record = record_appended(table, request.idempotency_key, appended, **where)
         held, at = request.held, ids.timestamp(table.now_ms())
-        around = [*record, *([parts.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
+        around = [*record, *([actions.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
-        member = parts.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
+        member = actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
         title = None if cached.titled else batch.title
         writes = [
             *around,
             *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
-            parts.conversation.move_head(
+            actions.conversation.move_head(
                 after=batch.after.last,
                 first=batch.first,
                 tip=batch.tip,
@@ -272,7 +272,7 @@ class _Appending:
                 if decision
                 else context_parts(batch, caller=caller, epoch=epoch, **where)
             ),
-            *([parts.conversation.set_title(title=title, **where)] if title else []),
+            *([actions.conversation.set_title(title=title, **where)] if title else []),
         ]
         require_room(writes)
         refused = table.try_commit(writes)
@@ -284,19 +284,19 @@ class _Appending:
         table.cache.put(self._id, now_cached)
         return appended
 
-    def _checks_of_named(self, cached: CachedConversation) -> list[Part]:
+    def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
         """Return the parts that check the conversations which the request names."""
         group_id, original = cached.group_id, self._request.copied_out_of
         if original is not None:
             of, last = original.conversation_id, original.last
             if of != self._id:
-                return [parts.conversation.check_exists(group_id, of, last=last)]
+                return [actions.conversation.check_exists(group_id, of, last=last)]
             if last not in (None, cached.tip.last):
                 raise OriginalMoved
             return []
         return self._require_named(group_id)
 
-    def _require_named(self, group_id: str) -> list[Part]:
+    def _require_named(self, group_id: str) -> list[Action]:
         """Return the parts that check what the drafts name. Raises as `check_named`."""
         if self._named is None:
             self._named = check_named(
@@ -317,35 +317,35 @@ class _Appending:
         table, request = self._table, self._request
         for kind in refused.kinds:
             match kind:
-                case PartKind.IDEMPOTENCY:
+                case ActionKind.IDEMPOTENCY:
                     raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
-                case PartKind.NAME:
+                case ActionKind.NAME:
                     raise name_moved(refused.name()) from refused
-                case PartKind.ENTRY:
+                case ActionKind.ENTRY:
                     return cached
-                case PartKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
+                case ActionKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
                     self._load()
                     raise ConflictError(
                         "another entry of the conversation has the key",
                         reason="key_in_use",
                         entryId=refused.keyed_entry(),
                     ) from refused
-                case PartKind.HEAD:
+                case ActionKind.HEAD:
                     head = refused.head()
                     if head is None:
                         table.cache.forget(self._id)
                         return None
                     cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
-                case PartKind.MEMBER:
+                case ActionKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
-                case PartKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                case ActionKind.NAMED_HEAD if self._request.copied_out_of is not None:
                     raise OriginalMoved from refused
-                case PartKind.NAMED_HEAD:
+                case ActionKind.NAMED_HEAD:
                     self._named = None
-                case PartKind.CONTEXT if self._decision is not None:
+                case ActionKind.CONTEXT if self._decision is not None:
                     self._decision = None
                     return None
-                case PartKind.CONTEXT:
+                case ActionKind.CONTEXT:
                     epoch = refused.epoch()
                     if epoch is not None and self._caller.client_id:
                         cached = cached.with_epoch(self._caller.client_id, epoch)

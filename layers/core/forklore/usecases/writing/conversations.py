@@ -8,7 +8,7 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import ConflictError, UnavailableError
-from forklore.storage import parts
+from forklore.storage import actions
 from forklore.storage.table import Table
 from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore.usecases.branches.roots import cache_entry_of_root
@@ -64,7 +64,7 @@ def _prepare_root(
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
     )
-    tree = parts.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
+    tree = actions.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = cache_entry_of_root(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], details, conversation_id, cached)
 
@@ -108,11 +108,11 @@ def update_conversation(
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
-        member = parts.member.check(group_id, caller.user_id, AccessLevel.WRITER)
+        member = actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)
         changed = _changed(loaded.details, change, changed_at)
         names = _attributes(change)
         writes = [
-            parts.conversation.touch_head(
+            actions.conversation.touch_head(
                 group_id,
                 conversation_id,
                 changed_at=changed_at,
@@ -123,7 +123,7 @@ def update_conversation(
                 changed=bool(names),
             ),
             *([] if is_owner else [member]),
-            *([parts.conversation.change(changed.conversation, names)] if names else []),
+            *([actions.conversation.change(changed.conversation, names)] if names else []),
         ]
         if table.try_commit(writes) is None:
             if change.has_title:

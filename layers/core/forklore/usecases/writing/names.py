@@ -8,8 +8,8 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Caller
 from forklore.domain.names import Name, NameMove, NameOwner, NameRef, require_revision
 from forklore.errors import NotFoundError, UnavailableError, brief
-from forklore.storage import parts
-from forklore.storage.parts import PartKind
+from forklore.storage import actions
+from forklore.storage.actions import ActionKind
 from forklore.storage.table import Table
 from forklore.usecases.steps import cursors
 from forklore.usecases.steps.cursors import InvalidCursor
@@ -69,12 +69,12 @@ def set_name(
         )
         writes = [
             *record,
-            parts.name.move(name, was=was, data=move.data, holds_data=True),
-            parts.conversation.check_head(group_id, conversation_id),
-            parts.member.check(group_id, caller.user_id, AccessLevel.READER),
+            actions.name.move(name, was=was, data=move.data, holds_data=True),
+            actions.conversation.check_head(group_id, conversation_id),
+            actions.member.check(group_id, caller.user_id, AccessLevel.READER),
         ]
         refused = table.try_commit(writes)
-        if refused is None or refused.has_nonce(PartKind.NAME, nonce):
+        if refused is None or refused.has_nonce(ActionKind.NAME, nonce):
             table.cache.put_name(move.ref, conversation_id)
             return shown
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
@@ -90,7 +90,7 @@ def delete_name(table: Table, *, ref: NameRef, expect_revision: int | None = Non
     for _ in attempts(table, CHANGE):
         name = _required(table, ref)
         require_revision(name, expect_revision)
-        if table.try_commit([parts.name.delete(name)]) is None:
+        if table.try_commit([actions.name.delete(name)]) is None:
             table.cache.forget_name(ref)
             return
     raise UnavailableError("the name is busy; try again")

@@ -1,4 +1,4 @@
-"""The parts about a fork tree as a whole (item GROUP), and the parts that make a tree."""
+"""The actions about a fork tree as a whole (item GROUP), and the actions that make a tree."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, JobKind, StartedBy
 from forklore.domain.tree import Group, Member, MemberChange, State
 from forklore.storage import items, schema
+from forklore.storage.actions import action, job
+from forklore.storage.actions import conversation as conversation_actions
+from forklore.storage.actions import member as member_parts
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import key_of, number, text
-from forklore.storage.parts import conversation as conversation_parts
-from forklore.storage.parts import job, part
-from forklore.storage.parts import member as member_parts
-from forklore.storage.parts.part import Names, Part, PartKind
 
 MEMBERS_MAX = 500
 CONVERSATIONS_MAX = 10_000
@@ -23,7 +23,7 @@ CONVERSATIONS_MAX = 10_000
 # Making a tree
 
 
-def put_root(root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Part]:
+def put_root(root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Action]:
     """Put a tree of one conversation with its owner."""
     owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
     return put_tree(root, head, [owner], nonce=nonce, now_s=now_s)
@@ -37,23 +37,23 @@ def put_tree(
     nonce: str,
     now_s: int,
     child_key: Key | None = None,
-) -> list[Part]:
+) -> list[Action]:
     """Put a tree of one conversation with its members.
 
     child_key: the place of a started child in its parent's list.
     """
     group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
     return [
-        conversation_parts.claim_id(root, nonce=nonce, now_s=now_s),
-        part.put_new(PartKind.GROUP, group),
-        *conversation_parts.put(root, head),
+        conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
+        action.put_new(ActionKind.GROUP, group),
+        *conversation_actions.put(root, head),
         *(copied for member in members for copied in member_parts.copy(root, member)),
     ]
 
 
-def put_child(child_key: Key, started_by: StartedBy) -> Part:
+def put_child(child_key: Key, started_by: StartedBy) -> Action:
     """Put a started child's row into the list of its parent's."""
-    return part.put(PartKind.CHILD, items.child_item(child_key, started_by))
+    return action.put(ActionKind.CHILD, items.child_item(child_key, started_by))
 
 
 def put_forks(
@@ -65,15 +65,15 @@ def put_forks(
     promoted: str | None,
     nonce: str,
     now_s: int,
-) -> list[Part]:
+) -> list[Action]:
     """Put equal forks into a live tree, with their path but without the entries that they show.
 
     promoted: the fork that becomes the tree's current branch.
     """
     return [
-        *(conversation_parts.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
+        *(conversation_actions.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
         count_forks(tree, len(forks), promoted=promoted),
-        *(part for fork in forks for part in conversation_parts.put(fork, head, path)),
+        *(one for fork in forks for one in conversation_actions.put(fork, head, path)),
     ]
 
 
@@ -86,7 +86,7 @@ def begin_tree(
     nonce: str,
     taken_from: Group | None,
     now_s: int,
-) -> list[Part]:
+) -> list[Action]:
     """Claim the id for a tree that nobody can see yet, and note the job of its creation.
 
     taken_from: the tree as another request has begun it; None: nobody has begun it.
@@ -101,13 +101,13 @@ def begin_tree(
     )
     if taken_from is None:
         claim = [
-            conversation_parts.claim_id(root, nonce=nonce, now_s=now_s),
-            part.put_new(PartKind.CREATING_GROUP, group),
+            conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
+            action.put_new(ActionKind.CREATING_GROUP, group),
         ]
     else:
         claim = [
-            part.put(
-                PartKind.CREATING_GROUP,
+            action.put(
+                ActionKind.CREATING_GROUP,
                 group,
                 **_while_creating(taken_from.nonce),
             )
@@ -115,20 +115,20 @@ def begin_tree(
     return [*claim, job.put(JobKind.CREATION, root.group_id, at=root.created_at)]
 
 
-def check_creating(group_id: str, *, nonce: str) -> Part:
+def check_creating(group_id: str, *, nonce: str) -> Action:
     """Check that a tree is still being made, and by this request."""
-    return part.check(
-        PartKind.CREATING_GROUP,
+    return action.check(
+        ActionKind.CREATING_GROUP,
         keys.group(group_id),
         **_while_creating(nonce),
     )
 
 
-def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Part]:
+def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Action]:
     """Make a tree live that this request is making, with its first conversation."""
     creating = _while_creating(nonce)
-    group = part.update(
-        PartKind.CREATING_GROUP,
+    group = action.update(
+        ActionKind.CREATING_GROUP,
         keys.group(root.group_id),
         UpdateExpression="SET #state = :live, #owner = :owner, #members = :members",
         ConditionExpression=creating["ConditionExpression"],
@@ -139,7 +139,7 @@ def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> li
     )
     return [
         group,
-        *conversation_parts.put(root, head),
+        *conversation_actions.put(root, head),
         job.delete(JobKind.CREATION, root.group_id),
     ]
 
@@ -158,10 +158,10 @@ def _while_creating(nonce: str | None) -> dict[str, Any]:
 # Checks
 
 
-def check_owner(group_id: str, owner: str) -> Part:
+def check_owner(group_id: str, owner: str) -> Action:
     """Check that a tree is live and belongs to the user."""
-    return part.check(
-        PartKind.GROUP,
+    return action.check(
+        ActionKind.GROUP,
         keys.group(group_id),
         ConditionExpression="#state = :live AND #owner = :owner",
         ExpressionAttributeNames={"#state": "state", "#owner": "owner"},
@@ -169,28 +169,28 @@ def check_owner(group_id: str, owner: str) -> Part:
     )
 
 
-def check_absent(group_id: str) -> Part:
+def check_absent(group_id: str) -> Action:
     """Check that there is no such tree."""
-    return part.check(
-        PartKind.GROUP,
+    return action.check(
+        ActionKind.GROUP,
         keys.group(group_id),
         ConditionExpression="attribute_not_exists(PK)",
     )
 
 
-def check_not_creating(group_id: str) -> Part:
+def check_not_creating(group_id: str) -> Action:
     """Check that there is no such tree, or that it is not being made."""
     n = Names()
     creating = n.value("but", text(State.CREATING))
-    return part.check(
-        PartKind.GROUP,
+    return action.check(
+        ActionKind.GROUP,
         keys.group(group_id),
         ConditionExpression=f"attribute_not_exists(PK) OR {n.name('state')} <> {creating}",
         **n.attributes(),
     )
 
 
-def check_deleting(group: Group) -> Part:
+def check_deleting(group: Group) -> Action:
     """Check that a tree is still the one that was read, and still being deleted."""
     return _while_deleting("ConditionCheck", group)
 
@@ -198,12 +198,12 @@ def check_deleting(group: Group) -> Part:
 # Counts
 
 
-def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -> Part:
+def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -> Action:
     """Note the last change of members with another user id, if it is still the last one."""
     n = Names()
     noted = n.name("memberChange")
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(group_id),
         UpdateExpression=f"SET {noted} = {n.value('now', items.member_change_map(now))}",
         ConditionExpression=f"{noted} = {n.value('was', items.member_change_map(was))}",
@@ -211,7 +211,7 @@ def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -
     )
 
 
-def change_members(group_id: str, change: MemberChange, *, owner: str | None) -> Part:
+def change_members(group_id: str, change: MemberChange, *, owner: str | None) -> Action:
     """Count members of a live tree, note the change, and move the tree's version.
 
     The creation of a fork or a child checks that version. owner: if not None, the user who must
@@ -230,8 +230,8 @@ def change_members(group_id: str, change: MemberChange, *, owner: str | None) ->
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     if by > 0:
         conditions.append(f"{n.name('members')} < {n.value('most', number(MEMBERS_MAX))}")
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(group_id),
         UpdateExpression=f"SET {noted} ADD {n.name('version')} {n.value('one', number(1))}"
         f", {n.name('members')} {n.value('by', number(by))}",
@@ -240,7 +240,7 @@ def change_members(group_id: str, change: MemberChange, *, owner: str | None) ->
     )
 
 
-def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
+def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
     """Count forks in a tree that is live, has the version that was read, and has room.
 
     promoted: the fork that becomes the current branch.
@@ -252,8 +252,8 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
     if promoted:
         sets = f" SET {n.name('current')} = {n.value('current', text(promoted))}"
         adds += f", {n.name('promotions')} {n.value('one', number(1))}"
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(tree.group_id),
         UpdateExpression=adds + sets,
         ConditionExpression=f"{_live_as_read(n, tree)}"
@@ -262,7 +262,7 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Part:
     )
 
 
-def change_texts(tree: Group) -> Part:
+def change_texts(tree: Group) -> Action:
     """Move the version of a tree whose entries or titles are changed by an erasure.
 
     No branch may have come or gone since the tree was read. The creation of a fork checks the
@@ -273,8 +273,8 @@ def change_texts(tree: Group) -> Part:
         f"{n.name('version')} = {n.value('version', number(tree.version))}"
         f" AND {n.name('conversations')} = {n.value('conversations', number(tree.conversations))}"
     )
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(tree.group_id),
         UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}",
         ConditionExpression=same,
@@ -282,11 +282,11 @@ def change_texts(tree: Group) -> Part:
     )
 
 
-def count_child(parent: Group) -> Part:
+def count_child(parent: Group) -> Action:
     """Count a child in the tree that starts it, if that is live and its version is unchanged."""
     n = Names()
-    return part.update(
-        PartKind.PARENT_GROUP,
+    return action.update(
+        ActionKind.PARENT_GROUP,
         keys.group(parent.group_id),
         UpdateExpression=f"ADD {n.name('children')} {n.value('one', number(1))}",
         ConditionExpression=_live_as_read(n, parent),
@@ -307,7 +307,7 @@ def _current_as_read(n: Names, tree: Group) -> str:
     return f"{n.name('current')} = {n.value('current', text(tree.promoted))}"
 
 
-def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
+def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
@@ -323,8 +323,8 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
     if current is not None:
         sets += f", {n.name('current')} = {n.value('next', text(current))}"
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(tree.group_id),
         UpdateExpression=f"ADD {n.name('conversations')} {n.value('less', number(-1))}"
         f", {n.name('version')} {n.value('one', number(1))}{sets}",
@@ -333,10 +333,10 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Part:
     )
 
 
-def uncount_child(parent_group_id: str) -> Part:
+def uncount_child(parent_group_id: str) -> Action:
     """Take a deleted child from its parent's count, if the parent is there."""
-    return part.update(
-        PartKind.PARENT_GROUP,
+    return action.update(
+        ActionKind.PARENT_GROUP,
         keys.group(parent_group_id),
         UpdateExpression="ADD #children :less",
         ConditionExpression="attribute_exists(PK)",
@@ -348,10 +348,10 @@ def uncount_child(parent_group_id: str) -> Part:
 # The current branch
 
 
-def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) -> Part:
+def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) -> Action:
     """Make a conversation the tree's current branch, and count the promotion.
 
-    Another part of the transaction checks that it is live, and so that the tree is there.
+    Another action of the transaction checks that it is live, and so that the tree is there.
     owner: if not None, the user who must still be the owner. at: the time now.
     """
     n = Names()
@@ -360,9 +360,9 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
     update += f", {n.name('usedAt')} = {n.value('at', text(at))}"
     update += f" ADD {n.name('promotions')} {n.value('one', number(1))}"
     if owner is None:
-        return part.update(PartKind.GROUP, key, UpdateExpression=update, **n.attributes())
-    return part.update(
-        PartKind.GROUP,
+        return action.update(ActionKind.GROUP, key, UpdateExpression=update, **n.attributes())
+    return action.update(
+        ActionKind.GROUP,
         key,
         UpdateExpression=update,
         ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
@@ -373,14 +373,14 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
 # Ownership
 
 
-def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Part:
+def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
     """Give a live tree another owner, and note that HEADs still name the one before.
 
     What GROUP notes of the last change of a membership need not be true any more.
     """
     n = Names()
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(group_id),
         UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
         f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
@@ -391,20 +391,20 @@ def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: st
     )
 
 
-def check_rewriting(group: Group) -> Part:
+def check_rewriting(group: Group) -> Action:
     """Check that the rewriting that was read still goes on: no transfer was accepted since."""
     return _while_rewriting("ConditionCheck", group)
 
 
-def end_rewriting(group: Group) -> Part:
+def end_rewriting(group: Group) -> Action:
     """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
     return _while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
 
 
-def check_not_rewriting(group_id: str) -> Part:
+def check_not_rewriting(group_id: str) -> Action:
     """Check that all HEADs of a tree name its owner, or that it is not live."""
-    return part.check(
-        PartKind.GROUP,
+    return action.check(
+        ActionKind.GROUP,
         keys.group(group_id),
         ConditionExpression="attribute_not_exists(#rewriting) OR #state <> :live",
         ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
@@ -412,13 +412,13 @@ def check_not_rewriting(group_id: str) -> Part:
     )
 
 
-def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
-    """Return a part about GROUP, if its nonce is that of the acceptance that was read."""
+def _while_rewriting(verb: str, group: Group, **request: Any) -> Action:
+    """Return an action about GROUP, if its nonce is that of the acceptance that was read."""
     n = Names()
     condition = _same_nonce(n, group)
     key = key_of(keys.group(group.group_id))
     changed = {"Key": key, "ConditionExpression": condition, **request, **n.attributes()}
-    return Part(PartKind.GROUP, verb, changed)
+    return Action(ActionKind.GROUP, verb, changed)
 
 
 # Deleting
@@ -426,7 +426,7 @@ def _while_rewriting(verb: str, group: Group, **request: Any) -> Part:
 
 def mark_deleted(
     group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
-) -> Part:
+) -> Action:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
     owner: if not None, the user who must still be the owner. last_of: if not None, the tree as it
@@ -445,7 +445,7 @@ def mark_deleted(
     return _tombstone(group_id, n, at=at, conditions=conditions)
 
 
-def mark_unused(tree: Group, *, at: str) -> Part:
+def mark_unused(tree: Group, *, at: str) -> Action:
     """Set the tombstone of a live tree that is as it was read.
 
     No branch or child has come, and none was promoted or removed.
@@ -463,7 +463,7 @@ def mark_unused(tree: Group, *, at: str) -> Part:
     return _tombstone(tree.group_id, n, at=at, conditions=conditions)
 
 
-def mark_never_live(group: Group, *, at: str) -> Part:
+def mark_never_live(group: Group, *, at: str) -> Action:
     """Set the tombstone of a tree that never became live, if no request has gone on with it."""
     n = Names()
     n.value("neverLive", {"BOOL": True})
@@ -474,25 +474,25 @@ def mark_never_live(group: Group, *, at: str) -> Part:
     return _tombstone(group.group_id, n, at=at, conditions=conditions)
 
 
-def delete(group: Group) -> Part:
+def delete(group: Group) -> Action:
     """Delete GROUP itself, if it is still the tree that was read, and still being deleted."""
     return _while_deleting("Delete", group)
 
 
-def erase(unwanted: Sequence[Key]) -> list[Part]:
+def erase(unwanted: Sequence[Key]) -> list[Action]:
     """Delete items of a tree, of any kind, whether they are there or not."""
-    return [part.delete(PartKind.ERASED, key, of=str(at)) for at, key in enumerate(unwanted)]
+    return [action.delete(ActionKind.ERASED, key, of=str(at)) for at, key in enumerate(unwanted)]
 
 
-def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Part:
+def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Action:
     sets = [
         f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}",
         f"{n.name('deletedAt')} = {n.value('at', text(at))}",
         *(f"{n.name(mark)} = :{mark}" for mark in ("neverLive", "cascaded") if f":{mark}" in n.values),
     ]
     unlisted = [n.name(schema.TREE_PARTITION_KEY), n.name(schema.TREE_SORT_KEY)]
-    return part.update(
-        PartKind.GROUP,
+    return action.update(
+        ActionKind.GROUP,
         keys.group(group_id),
         UpdateExpression=f"SET {', '.join(sets)} REMOVE {', '.join(unlisted)}",
         ConditionExpression=" AND ".join(conditions),
@@ -500,12 +500,12 @@ def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -
     )
 
 
-def _while_deleting(verb: str, group: Group) -> Part:
+def _while_deleting(verb: str, group: Group) -> Action:
     n = Names()
     is_deleting = f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}"
     condition = f"{is_deleting} AND {_same_nonce(n, group)}"
     key = key_of(keys.group(group.group_id))
-    return Part(PartKind.GROUP, verb, {"Key": key, "ConditionExpression": condition, **n.attributes()})
+    return Action(ActionKind.GROUP, verb, {"Key": key, "ConditionExpression": condition, **n.attributes()})
 
 
 def _same_nonce(n: Names, group: Group) -> str:

@@ -1,13 +1,13 @@
-"""The parts about a user's names (item NAME)."""
+"""The actions about a user's names (item NAME)."""
 
 from forklore.domain import keys
 from forklore.domain.names import Name, NameRef
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import number, text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 
-def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = False) -> Part:
+def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = False) -> Action:
     """Make a name or point it elsewhere, if nobody has moved it since it was read.
 
     was: the name as it was read; None: there was none. data: replaces the name's; None: it stays.
@@ -33,8 +33,8 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
             held = n.name("data")
             none = f"attribute_not_exists({held})"
             conditions.append(none if was.data is None else f"{held} = {n.value('held', text(was.data))}")
-    return part.update(
-        PartKind.NAME,
+    return action.update(
+        ActionKind.NAME,
         keys.name(name.ref),
         UpdateExpression=f"SET {changes}",
         ConditionExpression=" AND ".join(conditions),
@@ -42,7 +42,7 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
     )
 
 
-def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Part:
+def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Action:
     """Note an append by a name, if the name still points to the conversation.
 
     at: the time of the append, also if another clock was ahead of it. An update cannot compare.
@@ -53,8 +53,8 @@ def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Pa
     if data is not None:
         changes.append(f"{n.name('data')} = {n.value('data', text(data))}")
     there = n.value("there", text(conversation_id))
-    return part.update(
-        PartKind.NAME,
+    return action.update(
+        ActionKind.NAME,
         keys.name(ref),
         UpdateExpression=f"SET {', '.join(changes)}",
         ConditionExpression=f"{n.name('conversation')} = {there}",
@@ -62,10 +62,10 @@ def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Pa
     )
 
 
-def delete(name: Name) -> Part:
+def delete(name: Name) -> Action:
     """Delete a name, if nobody has moved it since it was read."""
-    return part.delete(
-        PartKind.NAME,
+    return action.delete(
+        ActionKind.NAME,
         keys.name(name.ref),
         ConditionExpression="#nonce = :made",
         ExpressionAttributeNames={"#nonce": "nonce"},

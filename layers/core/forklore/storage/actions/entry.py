@@ -1,23 +1,26 @@
-"""The parts that put an entry, the chunks of its body, and its key (items ENTRY, BLOB, KEY)."""
+"""The actions that put an entry, the chunks of its body, and its key (items ENTRY, BLOB, KEY)."""
 
 from forklore.domain import keys
 from forklore.domain.model import Entry, StoredEntry
 from forklore.storage import items
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 
-def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[Part]:
+def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[Action]:
     """Put an entry whose id is not in use, and the chunks of its body."""
     item, chunks = items.entry_items(group_id, entry, nonce=nonce, escaped_bytes=escaped_bytes)
     return [
-        part.put_new(PartKind.ENTRY, item, of=entry.entry_id),
-        *(part.put(PartKind.CHUNK, chunk, of=f"{entry.entry_id} {at}") for at, chunk in enumerate(chunks)),
+        action.put_new(ActionKind.ENTRY, item, of=entry.entry_id),
+        *(
+            action.put(ActionKind.CHUNK, chunk, of=f"{entry.entry_id} {at}")
+            for at, chunk in enumerate(chunks)
+        ),
     ]
 
 
-def claim_key(group_id: str, entry: Entry) -> list[Part]:
+def claim_key(group_id: str, entry: Entry) -> list[Action]:
     """Note the key of an entry, unless another entry of its conversation has it.
 
     Nothing for an entry without a key.
@@ -25,10 +28,10 @@ def claim_key(group_id: str, entry: Entry) -> list[Part]:
     if entry.key is None:
         return []
     item = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
-    return [part.put_new(PartKind.ENTRY_KEY, item, of=entry.key)]
+    return [action.put_new(ActionKind.ENTRY_KEY, item, of=entry.key)]
 
 
-def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Part]:
+def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Action]:
     """Replace an entry by what stays of it, and delete the chunks of its body and its key.
 
     was: the entry as it was read. It must still have its author.
@@ -36,25 +39,25 @@ def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) 
     item, _ = items.entry_items(group_id, entry, nonce=was.nonce, escaped_bytes=escaped_bytes)
     n, of = Names(), was.entry
     is_as_read = f"{n.name('userId')} = {n.value('author', text(of.user_id))}"
-    put = part.put(
-        PartKind.ENTRY,
+    put = action.put(
+        ActionKind.ENTRY,
         item,
         of=of.entry_id,
         ConditionExpression=is_as_read,
         **n.attributes(),
     )
     chunks = (
-        part.delete(PartKind.CHUNK, keys.blob(group_id, of.entry_id, at), of=f"{of.entry_id} {at}")
+        action.delete(ActionKind.CHUNK, keys.blob(group_id, of.entry_id, at), of=f"{of.entry_id} {at}")
         for at in range(was.chunks)
     )
     if of.key is None:
         return [put, *chunks]
     key = keys.entry_key(group_id, of.conversation_id, of.key)
-    return [put, *chunks, part.delete(PartKind.ENTRY_KEY, key, of=f"{of.conversation_id} {of.key}")]
+    return [put, *chunks, action.delete(ActionKind.ENTRY_KEY, key, of=f"{of.conversation_id} {of.key}")]
 
 
-def body_bytes(puts: list[Part]) -> int:
-    """Return how many bytes of bodies the parts of entries hold."""
+def body_bytes(puts: list[Action]) -> int:
+    """Return how many bytes of bodies the actions of entries hold."""
     stored = [one.request["Item"] for one in puts]
     packed = ("body", "indexed", "data")
     return sum(len(item.get(name, {}).get("B", b"")) for item in stored for name in packed)

@@ -1,4 +1,4 @@
-"""What a part of a transaction is, and how its request is put together."""
+"""What an action of a transaction is, and how its request is put together."""
 
 from collections.abc import Mapping
 from enum import Enum, auto
@@ -9,8 +9,8 @@ from forklore.storage.connection import Item
 from forklore.storage.items import key_of, number
 
 
-class PartKind(Enum):
-    """What a part is about.
+class ActionKind(Enum):
+    """What an action is about.
 
     GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
     CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
@@ -47,28 +47,28 @@ class PartKind(Enum):
     USER_TREE = auto()
 
 
-class PartId(NamedTuple):
-    """The name of a part, unique inside its transaction. of: tells parts of one kind apart."""
+class ActionId(NamedTuple):
+    """The name of an action, unique inside its transaction. of: tells actions of one kind apart."""
 
-    kind: PartKind
+    kind: ActionKind
     of: str = ""
 
 
-class Part(NamedTuple):
-    """One part of a transaction: a value, which `Table.commit` writes.
+class Action(NamedTuple):
+    """One action of a transaction: a value, which `Table.commit` writes.
 
     verb: Put, Update, Delete or ConditionCheck. request: what DynamoDB gets, except for the name
-    of the table. of: tells parts of one kind apart.
+    of the table. of: tells actions of one kind apart.
     """
 
-    kind: PartKind
+    kind: ActionKind
     verb: str
     request: Mapping[str, Any]
     of: str = ""
 
     @property
-    def id(self) -> PartId:
-        return PartId(self.kind, self.of)
+    def id(self) -> ActionId:
+        return ActionId(self.kind, self.of)
 
     def request_to(self, table_name: str) -> dict[str, Any]:
         """Return what DynamoDB gets, addressed to a table.
@@ -108,18 +108,18 @@ class Names:
         }
 
 
-def put(kind: PartKind, item: Item, *, of: str = "", **condition: Any) -> Part:
-    """Return the part that puts an item, whether one is there or not without a condition."""
-    return Part(kind, "Put", {"Item": item, **condition}, of)
+def put(kind: ActionKind, item: Item, *, of: str = "", **condition: Any) -> Action:
+    """Return the action that puts an item, whether one is there or not without a condition."""
+    return Action(kind, "Put", {"Item": item, **condition}, of)
 
 
-def put_new(kind: PartKind, item: Item, *, of: str = "") -> Part:
-    """Return the part that puts an item where none is."""
-    return Part(kind, "Put", {"Item": item, "ConditionExpression": "attribute_not_exists(PK)"}, of)
+def put_new(kind: ActionKind, item: Item, *, of: str = "") -> Action:
+    """Return the action that puts an item where none is."""
+    return Action(kind, "Put", {"Item": item, "ConditionExpression": "attribute_not_exists(PK)"}, of)
 
 
-def put_unless_current(kind: PartKind, item: Item, *, now_s: int, of: str = "") -> Part:
-    """Return the part that puts an item where none is, or one whose time is over."""
+def put_unless_current(kind: ActionKind, item: Item, *, now_s: int, of: str = "") -> Action:
+    """Return the action that puts an item where none is, or one whose time is over."""
     return put(
         kind,
         item,
@@ -130,16 +130,16 @@ def put_unless_current(kind: PartKind, item: Item, *, now_s: int, of: str = "") 
     )
 
 
-def update(kind: PartKind, key: Key, *, of: str = "", **request: Any) -> Part:
-    """Return the part that updates an item."""
-    return Part(kind, "Update", {"Key": key_of(key), **request}, of)
+def update(kind: ActionKind, key: Key, *, of: str = "", **request: Any) -> Action:
+    """Return the action that updates an item."""
+    return Action(kind, "Update", {"Key": key_of(key), **request}, of)
 
 
-def delete(kind: PartKind, key: Key, *, of: str = "", **condition: Any) -> Part:
-    """Return the part that deletes an item, whether it is there or not without a condition."""
-    return Part(kind, "Delete", {"Key": key_of(key), **condition}, of)
+def delete(kind: ActionKind, key: Key, *, of: str = "", **condition: Any) -> Action:
+    """Return the action that deletes an item, whether it is there or not without a condition."""
+    return Action(kind, "Delete", {"Key": key_of(key), **condition}, of)
 
 
-def check(kind: PartKind, key: Key, *, of: str = "", **condition: Any) -> Part:
-    """Return the part that only checks an item."""
-    return Part(kind, "ConditionCheck", {"Key": key_of(key), **condition}, of)
+def check(kind: ActionKind, key: Key, *, of: str = "", **condition: Any) -> Action:
+    """Return the action that only checks an item."""
+    return Action(kind, "ConditionCheck", {"Key": key_of(key), **condition}, of)

@@ -1,10 +1,10 @@
-"""The part that remembers an answer under its Idempotency-Key (item IDEM)."""
+"""The action that remembers an answer under its Idempotency-Key (item IDEM)."""
 
 from forklore.domain.keys import Key
 from forklore.domain.tree import IdempotencyRecord
 from forklore.errors import PayloadTooLargeError
 from forklore.storage import items
-from forklore.storage.parts.part import Part, PartKind, put_unless_current
+from forklore.storage.actions.action import Action, ActionKind, put_unless_current
 
 IDEMPOTENCY_SECONDS = 24 * 3600
 """How long an answer is remembered."""
@@ -12,7 +12,7 @@ BODY_BYTES_MAX = 390_000
 """The longest answer that is remembered, as it is stored. An item has at most 400 KB."""
 
 
-def put(key: Key, record: IdempotencyRecord, *, now_s: int) -> Part:
+def put(key: Key, record: IdempotencyRecord, *, now_s: int) -> Action:
     """Remember the answer for 24 hours, unless one is remembered already.
 
     Raises PayloadTooLargeError if the answer does not fit into an item.
@@ -20,4 +20,4 @@ def put(key: Key, record: IdempotencyRecord, *, now_s: int) -> Part:
     item = items.idempotency_record_item(key, record, ttl_s=now_s + IDEMPOTENCY_SECONDS)
     if len(item["body"]["B"]) > BODY_BYTES_MAX:
         raise PayloadTooLargeError("the answer is too large to be remembered under an Idempotency-Key")
-    return put_unless_current(PartKind.IDEMPOTENCY, item, now_s=now_s)
+    return put_unless_current(ActionKind.IDEMPOTENCY, item, now_s=now_s)

@@ -1,4 +1,4 @@
-"""The parts about memberships and a member's list of trees (items MEM, USER_TREE).
+"""The actions about memberships and a member's list of trees (items MEM, USER_TREE).
 
 A row of the list holds the level of the member, so that a list needs no MEM. Whatever changes MEM
 changes the row in the same transaction.
@@ -9,16 +9,16 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import Conversation
 from forklore.domain.tree import Group, Member
 from forklore.storage import items
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind
 from forklore.storage.items import text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Part, PartKind
 
 
-def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
+def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
     """Check that a member, who is not the owner, still has the level that the write needs."""
     levels = {f":{level}": text(level) for level in access.levels_from(minimum)}
-    return part.check(
-        PartKind.MEMBER,
+    return action.check(
+        ActionKind.MEMBER,
         keys.member(group_id, user_id),
         ConditionExpression=f"#level IN ({', '.join(levels)})",
         ExpressionAttributeNames={"#level": "level"},
@@ -26,20 +26,20 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Part:
     )
 
 
-def add(group: Group, member: Member, *, nonce: str) -> list[Part]:
+def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
     """Put a new member of a live tree, and the tree's row in their list."""
     item = items.member_item(group.group_id, member, nonce=nonce)
     return [
-        part.put_new(PartKind.CHANGED_MEMBER, item, of=member.user_id),
+        action.put_new(ActionKind.CHANGED_MEMBER, item, of=member.user_id),
         _list_row(group, member.user_id, member.level),
     ]
 
 
-def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessLevel) -> list[Part]:
+def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessLevel) -> list[Action]:
     """Change a member's level from what was read, and in the tree's row in their list."""
     return [
-        part.update(
-            PartKind.CHANGED_MEMBER,
+        action.update(
+            ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             of=user_id,
             UpdateExpression="SET #level = :level",
@@ -51,14 +51,14 @@ def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessL
     ]
 
 
-def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Part]:
+def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Action]:
     """Change a member's level, whatever it is, and in the tree's row in their list.
 
-    Another part checks that they are a member.
+    Another action checks that they are a member.
     """
     return [
-        part.update(
-            PartKind.CHANGED_MEMBER,
+        action.update(
+            ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             of=user_id,
             UpdateExpression="SET #level = :level",
@@ -69,31 +69,31 @@ def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Part]:
     ]
 
 
-def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Part]:
+def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Action]:
     """Remove a member of the level that was read, and the tree's row in their list."""
     row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return [
-        part.delete(
-            PartKind.CHANGED_MEMBER,
+        action.delete(
+            ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             of=user_id,
             ConditionExpression="#level = :was",
             ExpressionAttributeNames={"#level": "level"},
             ExpressionAttributeValues={":was": text(was)},
         ),
-        part.delete(PartKind.USER_TREE, row, of=user_id),
+        action.delete(ActionKind.USER_TREE, row, of=user_id),
     ]
 
 
-def _list_row(group: Group, user_id: str, level: AccessLevel) -> Part:
+def _list_row(group: Group, user_id: str, level: AccessLevel) -> Action:
     """Put the tree's row in a member's list."""
     row = items.user_tree_item(
         group.group_id, user_id, level, created_at=group.created_at, is_child=group.is_child
     )
-    return part.put(PartKind.USER_TREE, row, of=user_id)
+    return action.put(ActionKind.USER_TREE, row, of=user_id)
 
 
-def copy(root: Conversation, member: Member) -> list[Part]:
+def copy(root: Conversation, member: Member) -> list[Action]:
     """Put a member into a tree that is being made, and the tree's row in their list."""
     copied, is_child = member._replace(created_at=root.created_at), root.started_by is not None
     row = items.user_tree_item(
@@ -101,16 +101,16 @@ def copy(root: Conversation, member: Member) -> list[Part]:
     )
     item = items.member_item(root.group_id, copied)
     return [
-        part.put(PartKind.CHANGED_MEMBER, item, of=member.user_id),
-        part.put(PartKind.USER_TREE, row, of=member.user_id),
+        action.put(ActionKind.CHANGED_MEMBER, item, of=member.user_id),
+        action.put(ActionKind.USER_TREE, row, of=member.user_id),
     ]
 
 
-def drop(root: Conversation, member: Member) -> list[Part]:
+def drop(root: Conversation, member: Member) -> list[Action]:
     """Remove a member from a tree that is being made, and the tree's row from their list."""
     user_id, is_child = member.user_id, root.started_by is not None
     row = keys.user_tree(user_id, root.created_at, root.group_id, is_child=is_child)
     return [
-        part.delete(PartKind.CHANGED_MEMBER, keys.member(root.group_id, user_id), of=user_id),
-        part.delete(PartKind.USER_TREE, row, of=user_id),
+        action.delete(ActionKind.CHANGED_MEMBER, keys.member(root.group_id, user_id), of=user_id),
+        action.delete(ActionKind.USER_TREE, row, of=user_id),
     ]

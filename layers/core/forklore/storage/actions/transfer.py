@@ -1,4 +1,4 @@
-"""The parts that hand a tree over to another owner (item XFER, and those it changes)."""
+"""The actions that hand a tree over to another owner (item XFER, and those it changes)."""
 
 from collections.abc import Sequence
 
@@ -7,39 +7,39 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import Group
 from forklore.storage import items
+from forklore.storage.actions import action, conversation, group, job, member
+from forklore.storage.actions.action import Action, ActionKind
 from forklore.storage.items import text
-from forklore.storage.parts import conversation, group, job, member, part
-from forklore.storage.parts.part import Part, PartKind
 
 
-def put(transfer: Transfer, *, nonce: str) -> list[Part]:
+def put(transfer: Transfer, *, nonce: str) -> list[Action]:
     """Put a pending transfer, unless the tree has one."""
     only, *others = items.transfer_items(transfer, nonce=nonce)
     return [
-        part.put_new(PartKind.TRANSFER, only),
-        *(part.put(PartKind.TRANSFER, item, of=str(at)) for at, item in enumerate(others)),
+        action.put_new(ActionKind.TRANSFER, only),
+        *(action.put(ActionKind.TRANSFER, item, of=str(at)) for at, item in enumerate(others)),
     ]
 
 
-def delete(transfer: Transfer) -> list[Part]:
+def delete(transfer: Transfer) -> list[Action]:
     """Delete a pending transfer, if it is still the tree's."""
     only, *others = keys.transfer_keys(transfer)
     return [
-        part.delete(
-            PartKind.TRANSFER,
+        action.delete(
+            ActionKind.TRANSFER,
             only,
             ConditionExpression="#id = :id",
             ExpressionAttributeNames={"#id": "id"},
             ExpressionAttributeValues={":id": text(transfer.transfer_id)},
         ),
-        *(part.delete(PartKind.TRANSFER, key, of=str(at)) for at, key in enumerate(others)),
+        *(action.delete(ActionKind.TRANSFER, key, of=str(at)) for at, key in enumerate(others)),
     ]
 
 
-def check_none_to(group_id: str, user_id: str) -> Part:
+def check_none_to(group_id: str, user_id: str) -> Action:
     """Check that no pending transfer offers the tree to the user."""
-    return part.check(
-        PartKind.TRANSFER,
+    return action.check(
+        ActionKind.TRANSFER,
         keys.transfer_of_group(group_id),
         ConditionExpression="attribute_not_exists(PK) OR #to <> :user",
         ExpressionAttributeNames={"#to": "to"},
@@ -47,17 +47,17 @@ def check_none_to(group_id: str, user_id: str) -> Part:
     )
 
 
-def end_offer_to(user_id: str, group_id: str, pending: Transfer | None) -> list[Part]:
+def end_offer_to(user_id: str, group_id: str, pending: Transfer | None) -> list[Action]:
     """End the tree's pending transfer if it is to the user, or check that there is none to them."""
     if pending is not None and pending.to_user_id == user_id:
         return delete(pending)
     return [check_none_to(group_id, user_id)]
 
 
-def accept(transfer: Transfer, of: Group, *, nonce: str, at: str) -> list[Part]:
+def accept(transfer: Transfer, of: Group, *, nonce: str, at: str) -> list[Action]:
     """Make the recipient the owner and the sender a manager. HEADs are rewritten afterwards.
 
-    The parts check the transfer and that the tree is live, and no more. While a transfer is
+    The actions check the transfer and that the tree is live, and no more. While a transfer is
     pending, the sender is the owner and both are members. No rewriting went on when the caller
     read GROUP, after the transfer, and only this acceptance can begin one. of: the tree; what of it
     never changes names the rows of the members' lists. at: the time now.
@@ -73,7 +73,7 @@ def accept(transfer: Transfer, of: Group, *, nonce: str, at: str) -> list[Part]:
     ]
 
 
-def rewrite_heads(of: Group, conversation_ids: Sequence[str]) -> list[Part]:
+def rewrite_heads(of: Group, conversation_ids: Sequence[str]) -> list[Action]:
     """Give HEADs the tree's owner, if they name the previous one and this rewriting still goes on.
 
     Without the second condition, a worker that was held up could write into a later transfer
@@ -85,11 +85,11 @@ def rewrite_heads(of: Group, conversation_ids: Sequence[str]) -> list[Part]:
     ]
 
 
-def end_rewriting(of: Group) -> list[Part]:
+def end_rewriting(of: Group) -> list[Action]:
     """Note that no HEAD names the owner before any more, and delete the job."""
     return [group.end_rewriting(of), job.delete(JobKind.TRANSFER, of.group_id)]
 
 
-def forget_rewriting(group_id: str) -> list[Part]:
+def forget_rewriting(group_id: str) -> list[Action]:
     """Delete the job of a tree whose HEADs all name its owner, or that is gone."""
     return [group.check_not_rewriting(group_id), job.delete(JobKind.TRANSFER, group_id)]

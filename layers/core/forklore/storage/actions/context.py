@@ -1,13 +1,13 @@
-"""The parts that move a client's context over new entries (item CTX)."""
+"""The actions that move a client's context over new entries (item CTX)."""
 
 from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import binary, number, text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 
 class ContextMove(NamedTuple):
@@ -32,7 +32,7 @@ class ContextMove(NamedTuple):
     known_digest: bytes | None
 
 
-def append(move: ContextMove) -> Part:
+def append(move: ContextMove) -> Action:
     """Move CTX over new entries. They join its epoch, or start a higher one."""
     n = Names()
     if move.starts_epoch:
@@ -44,7 +44,7 @@ def append(move: ContextMove) -> Part:
     return _move(move, n, condition=f"attribute_not_exists(PK) OR ({is_known})")
 
 
-def sync(move: ContextMove, *, decided_on: EntryId | None) -> Part:
+def sync(move: ContextMove, *, decided_on: EntryId | None) -> Action:
     """Move CTX over new entries, if it still ends where it ended when they were decided on.
 
     decided_on: the last entry of the CTX that was read; None: there was no CTX.
@@ -53,24 +53,24 @@ def sync(move: ContextMove, *, decided_on: EntryId | None) -> Part:
     return _move(move, n, condition=_still_ends_at(decided_on, n))
 
 
-def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: EntryId | None) -> Part:
+def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: EntryId | None) -> Action:
     """Check that CTX still ends where it ended when it was read. decided_on: as of `sync`."""
     n = Names()
     condition = _still_ends_at(decided_on, n)
-    return part.check(
-        PartKind.CONTEXT,
+    return action.check(
+        ActionKind.CONTEXT,
         keys.context(group_id, conversation_id, client_id),
         ConditionExpression=condition,
         **n.attributes(),
     )
 
 
-def forget_digest(place: Key) -> Part:
+def forget_digest(place: Key) -> Action:
     """Remove the digest of a CTX that has one. The next sync reads the context instead."""
     n = Names()
     digest = n.name("digest")
-    return part.update(
-        PartKind.CONTEXT,
+    return action.update(
+        ActionKind.CONTEXT,
         place,
         of=place.sort,
         UpdateExpression=f"REMOVE {digest}",
@@ -91,7 +91,7 @@ def _still_ends_at(decided_on: EntryId | None, n: Names) -> str:
     return f"{n.name('last')} = {n.value('decided', text(decided_on))}"
 
 
-def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
+def _move(move: ContextMove, n: Names, *, condition: str) -> Action:
     epoch, last = n.value("epoch", number(move.epoch)), n.value("last", text(move.last))
     first, count = n.value("first", text(move.first)), n.value("count", number(move.added))
     if not move.starts_epoch:
@@ -100,8 +100,8 @@ def _move(move: ContextMove, n: Names, *, condition: str) -> Part:
     sets = f"{n.name('epoch')} = {epoch}, {n.name('last')} = {last}"
     if move.digest is not None:
         sets += f", {n.name('digest')} = {n.value('digest', binary(move.digest))}"
-    return part.update(
-        PartKind.CONTEXT,
+    return action.update(
+        ActionKind.CONTEXT,
         keys.context(move.group_id, move.conversation_id, move.client_id),
         UpdateExpression=f"SET {sets}, {n.name('first')} = {first}, {n.name('count')} = {count}",
         ConditionExpression=condition,

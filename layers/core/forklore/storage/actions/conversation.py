@@ -1,4 +1,4 @@
-"""The parts about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
+"""The actions about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, Metrics, Tip
 from forklore.storage import items
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import number, text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 RETIRED_SECONDS = 30 * 24 * 3600
 """How long the ids of a deleted tree may not be used again."""
@@ -18,61 +18,61 @@ RETIRED_SECONDS = 30 * 24 * 3600
 # The id
 
 
-def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
+def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Action:
     """Put the pointer of a new conversation, unless its id is in use or was deleted recently."""
     item = items.pointer_item(conversation, nonce)
-    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s, of=conversation.conversation_id)
+    return action.put_unless_current(ActionKind.POINTER, item, now_s=now_s, of=conversation.conversation_id)
 
 
-def free_id(conversation_id: str) -> Part:
+def free_id(conversation_id: str) -> Action:
     """Delete a pointer, so that its id may be used again at once."""
-    return part.delete(PartKind.POINTER, keys.pointer(conversation_id))
+    return action.delete(ActionKind.POINTER, keys.pointer(conversation_id))
 
 
-def retire_id(conversation_id: str, *, now_s: int) -> Part:
+def retire_id(conversation_id: str, *, now_s: int) -> Action:
     """Replace the pointer of a deleted conversation: its id may not be used for 30 days."""
     item = items.retired_item(conversation_id, ttl_s=now_s + RETIRED_SECONDS)
-    return part.put(PartKind.POINTER, item, of=conversation_id)
+    return action.put(ActionKind.POINTER, item, of=conversation_id)
 
 
-def rest_id(conversation_id: str, group_id: str) -> Part:
+def rest_id(conversation_id: str, group_id: str) -> Action:
     """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
-    return part.put(PartKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
+    return action.put(ActionKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
 
 
 # The conversation
 
 
-def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> list[Part]:
+def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> list[Action]:
     """Put CONV, HEAD, TREE and PATH of an id that is claimed in the same transaction or before it.
 
     An empty path has no item.
     """
     of = conversation.conversation_id
     return [
-        part.put(PartKind.CONVERSATION, items.conversation_item(conversation), of=of),
-        part.put(PartKind.HEAD, items.head_item(conversation, head), of=of),
-        part.put(PartKind.TREE, items.tree_item(conversation, path), of=of),
-        *([part.put(PartKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
+        action.put(ActionKind.CONVERSATION, items.conversation_item(conversation), of=of),
+        action.put(ActionKind.HEAD, items.head_item(conversation, head), of=of),
+        action.put(ActionKind.TREE, items.tree_item(conversation, path), of=of),
+        *([action.put(ActionKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
     ]
 
 
-def set_title(group_id: str, conversation_id: str, title: str) -> Part:
+def set_title(group_id: str, conversation_id: str, title: str) -> Action:
     """Give an untitled conversation its title.
 
     The same transaction moves HEAD, counts the change there, too, and checks there that the
     conversation is untitled.
     """
     n = Names()
-    return part.update(
-        PartKind.CONVERSATION,
+    return action.update(
+        ActionKind.CONVERSATION,
         keys.conversation(group_id, conversation_id),
         UpdateExpression=f"SET {n.name('title')} = {n.value('title', text(title))} ADD {_one_change(n)}",
         **n.attributes(),
     )
 
 
-def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
+def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
     """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
 
     The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
@@ -86,8 +86,8 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Part:
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
         f"ADD {_one_change(n)}",
     ]
-    return part.update(
-        PartKind.CONVERSATION,
+    return action.update(
+        ActionKind.CONVERSATION,
         items.key(item),
         UpdateExpression=" ".join(clauses),
         **n.attributes(),
@@ -102,19 +102,19 @@ def _one_change(n: Names) -> str:
     return f"{n.name('changes')} {n.value('oneChange', number(1))}"
 
 
-def remove_title(group_id: str, conversation_id: str, *, was: str) -> Part:
+def remove_title(group_id: str, conversation_id: str, *, was: str) -> Action:
     """Remove the title that was read. The conversation gets no new one by itself."""
-    return _remove_text(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id), "title", was)
+    return _remove_text(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id), "title", was)
 
 
-def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Part:
+def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Action:
     """Remove the preview that was read from HEAD."""
-    return _remove_text(PartKind.HEAD, keys.head(group_id, conversation_id), "preview", was)
+    return _remove_text(ActionKind.HEAD, keys.head(group_id, conversation_id), "preview", was)
 
 
-def _remove_text(kind: PartKind, key: Key, attribute: str, was: str) -> Part:
+def _remove_text(kind: ActionKind, key: Key, attribute: str, was: str) -> Action:
     n = Names()
-    return part.update(
+    return action.update(
         kind,
         key,
         of=key.sort,
@@ -140,7 +140,7 @@ def move_head(
     preview: str | None,
     owner: str | None,
     titles: bool,
-) -> Part:
+) -> Action:
     """Move HEAD over new entries, if its last entry is still the one that they follow.
 
     This one condition orders all appends to a conversation.
@@ -176,8 +176,8 @@ def move_head(
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
     if titles:
         conditions.append(f"attribute_exists({n.name('untitled')})")
-    return part.update(
-        PartKind.HEAD,
+    return action.update(
+        ActionKind.HEAD,
         keys.head(group_id, conversation_id),
         of=conversation_id,
         UpdateExpression=f"SET {set_part} ADD {', '.join(changes)}"
@@ -197,7 +197,7 @@ def touch_head(
     owner: str | None,
     titled: bool,
     changed: bool,
-) -> Part:
+) -> Action:
     """Move `changedAt` of HEAD on from what was read.
 
     titled: the title is changed, too. changed: CONV is changed in the same transaction.
@@ -210,8 +210,8 @@ def touch_head(
         conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
     if owner is not None:
         conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-    return part.update(
-        PartKind.HEAD,
+    return action.update(
+        ActionKind.HEAD,
         keys.head(group_id, conversation_id),
         of=conversation_id,
         UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
@@ -222,11 +222,11 @@ def touch_head(
     )
 
 
-def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Part]:
+def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Action]:
     """Give HEADs another owner, where each still names the one before."""
     return [
-        part.update(
-            PartKind.HEAD,
+        action.update(
+            ActionKind.HEAD,
             keys.head(group_id, conversation_id),
             of=conversation_id,
             UpdateExpression="SET #owner = :owner",
@@ -238,41 +238,41 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
     ]
 
 
-def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Action:
     """Check that the conversation that the write is about is open.
 
     last: if not None, what must still be its last own entry, or its floor.
     """
-    return _check_head(PartKind.HEAD, group_id, conversation_id, last)
+    return _check_head(ActionKind.HEAD, group_id, conversation_id, last)
 
 
-def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Part:
+def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Action:
     """Check that another conversation, which the write names, is open. last: as of `check_head`."""
-    return _check_head(PartKind.NAMED_HEAD, group_id, conversation_id, last)
+    return _check_head(ActionKind.NAMED_HEAD, group_id, conversation_id, last)
 
 
-def check_not_removed(conversation: Conversation) -> Part:
+def check_not_removed(conversation: Conversation) -> Action:
     """Check that a conversation of a live tree was not removed.
 
     TREE is there as long as HEAD is, and no append writes to it.
     """
-    return part.check(
-        PartKind.TREE,
+    return action.check(
+        ActionKind.TREE,
         keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
         of=conversation.conversation_id,
         ConditionExpression="attribute_exists(PK)",
     )
 
 
-def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
+def check_unused(group_id: str, conversation_id: str, head: Head) -> Action:
     """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
     n = Names()
     conditions = [
         f"{n.name('last')} = {n.value('last', text(head.last))}",
         f"{n.name('changedAt')} = {n.value('changedAt', text(head.changed_at))}",
     ]
-    return part.check(
-        PartKind.NAMED_HEAD,
+    return action.check(
+        ActionKind.NAMED_HEAD,
         keys.head(group_id, conversation_id),
         of=conversation_id,
         ConditionExpression=" AND ".join(conditions),
@@ -280,10 +280,10 @@ def check_unused(group_id: str, conversation_id: str, head: Head) -> Part:
     )
 
 
-def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: EntryId | None) -> Part:
+def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: EntryId | None) -> Action:
     n = Names()
     is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
-    return part.check(
+    return action.check(
         kind,
         keys.head(group_id, conversation_id),
         of=conversation_id,
@@ -292,7 +292,7 @@ def _check_head(kind: PartKind, group_id: str, conversation_id: str, last: Entry
     )
 
 
-def remove(conversation: Conversation) -> list[Part]:
+def remove(conversation: Conversation) -> list[Action]:
     """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
 
     The rest is for the worker.
@@ -301,17 +301,17 @@ def remove(conversation: Conversation) -> list[Part]:
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
     return [
         rest_id(conversation_id, group_id),
-        part.delete(
-            PartKind.HEAD,
+        action.delete(
+            ActionKind.HEAD,
             keys.head(group_id, conversation_id),
             of=conversation_id,
             ConditionExpression="attribute_exists(PK)",
         ),
-        part.delete(PartKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
-        part.delete(PartKind.TREE, tree),
+        action.delete(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
+        action.delete(ActionKind.TREE, tree),
     ]
 
 
-def delete_head(group_id: str, conversation_id: str) -> Part:
+def delete_head(group_id: str, conversation_id: str) -> Action:
     """Delete HEAD: nothing can be appended to the conversation any more."""
-    return part.delete(PartKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)
+    return action.delete(ActionKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)

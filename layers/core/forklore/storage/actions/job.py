@@ -1,41 +1,41 @@
-"""The parts about work in progress on a tree (item JOB)."""
+"""The actions about work in progress on a tree (item JOB)."""
 
 from forklore.domain import keys
 from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
 from forklore.domain.tree import Job
 from forklore.storage import items
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import text
-from forklore.storage.parts import part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 
-def put(kind: JobKind, group_id: str, *, at: str) -> Part:
+def put(kind: JobKind, group_id: str, *, at: str) -> Action:
     """Note work in progress on a tree since `at`, whether it is noted already or not."""
     item = items.job_item(kind, group_id, created_at=at)
-    return part.put(PartKind.JOB, item, of=keys.job(kind, group_id).sort)
+    return action.put(ActionKind.JOB, item, of=keys.job(kind, group_id).sort)
 
 
-def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Part:
+def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Action:
     """Note that a removed branch is to be pruned, whether it is noted already or not.
 
     nonce: a new one, so that a worker which has looked at the branch before keeps the job.
     """
     item = items.job_item(JobKind.PRUNE, group_id, conversation_id, created_at=at, nonce=nonce)
-    return part.put(PartKind.JOB, item, of=items.key(item).sort)
+    return action.put(ActionKind.JOB, item, of=items.key(item).sort)
 
 
-def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> Part:
+def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> Action:
     """Note that work is done, whether it was noted or not."""
     key = keys.job(kind, group_id, conversation_id)
-    return part.delete(PartKind.JOB, key, of=key.sort)
+    return action.delete(ActionKind.JOB, key, of=key.sort)
 
 
-def delete_prune(job: Job) -> Part:
+def delete_prune(job: Job) -> Action:
     """Note that a branch is pruned, if that was not requested again since the job was read."""
     n, key = Names(), keys.job(*job.name)
-    return part.delete(
-        PartKind.JOB,
+    return action.delete(
+        ActionKind.JOB,
         key,
         of=key.sort,
         ConditionExpression=f"{n.name('nonce')} = {n.value('read', text(job.nonce or ''))}",
@@ -43,13 +43,13 @@ def delete_prune(job: Job) -> Part:
     )
 
 
-def lease(key: Key, *, was: str, until: str, holder: str) -> Part:
+def lease(key: Key, *, was: str, until: str, holder: str) -> Action:
     """Lease a job until `until`, if it is there and its lease still ends at `was`.
 
     holder: a nonce, by which the worker recognises its own lease.
     """
-    return part.update(
-        PartKind.JOB,
+    return action.update(
+        ActionKind.JOB,
         key,
         of=key.sort,
         UpdateExpression="SET #leasedUntil = :until, #holder = :holder",

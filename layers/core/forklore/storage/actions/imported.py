@@ -1,4 +1,4 @@
-"""The parts by which an import makes a tree, step by step, while nobody can see it.
+"""The actions by which an import makes a tree, step by step, while nobody can see it.
 
 The nonce is the import's, and every process that imports the same file has the same. So all that
 they put is equal, and each may go on with what another one has begun. GROUP alone has the nonce of
@@ -15,10 +15,10 @@ from forklore.domain.names import Name
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ClientContext, Group, Member, State
 from forklore.storage import items
+from forklore.storage.actions import action, group
+from forklore.storage.actions import conversation as conversation_parts
+from forklore.storage.actions.action import Action, ActionKind, Names
 from forklore.storage.items import number, text
-from forklore.storage.parts import conversation as conversation_parts
-from forklore.storage.parts import group, part
-from forklore.storage.parts.part import Names, Part, PartKind
 
 
 def begin(
@@ -31,7 +31,7 @@ def begin(
     now_s: int,
     at: str,
     until: str,
-) -> list[Part]:
+) -> list[Action]:
     """Claim the id of a tree, and note that an import makes it.
 
     tree: the root, or a conversation like it if the root was removed. child_key: its place in its
@@ -43,54 +43,56 @@ def begin(
     )
     return [
         conversation_parts.claim_id(tree, nonce=nonce, now_s=now_s),
-        part.put_new(PartKind.CREATING_GROUP, item),
+        action.put_new(ActionKind.CREATING_GROUP, item),
         hold(tree.group_id, at=at, until=until),
     ]
 
 
-def hold(group_id: str, *, at: str, until: str) -> Part:
+def hold(group_id: str, *, at: str, until: str) -> Action:
     """Let the sweep leave the tree alone until then. at: the time now.
 
-    Another part of the transaction checks that the tree is still being made.
+    Another action of the transaction checks that the tree is still being made.
     """
     item = items.job_item(JobKind.CREATION, group_id, created_at=at, leased_until=until)
-    return part.put(PartKind.JOB, item)
+    return action.put(ActionKind.JOB, item)
 
 
-def put_member(tree: Group, member: Member) -> list[Part]:
+def put_member(tree: Group, member: Member) -> list[Action]:
     """Put a membership and the tree's row in the user's list."""
     row = items.user_tree_item(
         tree.group_id, member.user_id, member.level, created_at=tree.created_at, is_child=tree.is_child
     )
     return [
-        part.put(PartKind.CHANGED_MEMBER, items.member_item(tree.group_id, member), of=member.user_id),
-        part.put(PartKind.USER_TREE, row, of=member.user_id),
+        action.put(ActionKind.CHANGED_MEMBER, items.member_item(tree.group_id, member), of=member.user_id),
+        action.put(ActionKind.USER_TREE, row, of=member.user_id),
     ]
 
 
-def put_entry(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[Part]:
+def put_entry(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[Action]:
     """Put an entry, the chunks of its body, and its key."""
     item, chunks = items.entry_items(group_id, entry, nonce=nonce, escaped_bytes=escaped_bytes)
-    puts = [part.put(PartKind.ENTRY, item, of=entry.entry_id)]
-    puts += [part.put(PartKind.CHUNK, chunk, of=f"{entry.entry_id} {at}") for at, chunk in enumerate(chunks)]
+    puts = [action.put(ActionKind.ENTRY, item, of=entry.entry_id)]
+    puts += [
+        action.put(ActionKind.CHUNK, chunk, of=f"{entry.entry_id} {at}") for at, chunk in enumerate(chunks)
+    ]
     if entry.key is not None:
         key = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
-        puts.append(part.put(PartKind.ENTRY_KEY, key, of=f"{entry.conversation_id} {entry.key}"))
+        puts.append(action.put(ActionKind.ENTRY_KEY, key, of=f"{entry.conversation_id} {entry.key}"))
     return puts
 
 
-def put_branch(conversation: Conversation, head: Head, path: Path, *, nonce: str, now_s: int) -> list[Part]:
+def put_branch(conversation: Conversation, head: Head, path: Path, *, nonce: str, now_s: int) -> list[Action]:
     """Put a branch, and claim its id unless it is the root. This import may have claimed it."""
     claims = [] if conversation.is_root else [_claim(conversation, nonce=nonce, now_s=now_s)]
     return [*claims, *map(_marked, conversation_parts.put(conversation, head, path))]
 
 
-def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
+def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Action:
     n = Names()
     is_over = f"{n.name('ttl')} < {n.value('now', number(now_s))}"
     is_own = f"{n.name('nonce')} = {n.value('own', text(nonce))}"
-    return part.put(
-        PartKind.POINTER,
+    return action.put(
+        ActionKind.POINTER,
         items.pointer_item(conversation, nonce),
         of=conversation.conversation_id,
         ConditionExpression=f"attribute_not_exists(PK) OR {is_over} OR {is_own}",
@@ -98,23 +100,23 @@ def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Part:
     )
 
 
-def put_removed(remnant: Remnant, path: Path) -> list[Part]:
+def put_removed(remnant: Remnant, path: Path) -> list[Action]:
     """Put what stays of a removed branch, and block its id, unless another tree uses that."""
     group_id, conversation_id = remnant.group_id, remnant.conversation_id
-    puts = [_marked(part.put(PartKind.REMNANT, items.remnant_item(remnant), of=conversation_id))]
+    puts = [_marked(action.put(ActionKind.REMNANT, items.remnant_item(remnant), of=conversation_id))]
     if path:
         named = Conversation(conversation_id, group_id, remnant.removed_at)
-        puts.append(part.put(PartKind.PATH, items.path_item(named, path), of=conversation_id))
+        puts.append(action.put(ActionKind.PATH, items.path_item(named, path), of=conversation_id))
     if not remnant.is_root:
         puts.append(_rest(conversation_id, group_id))
     return puts
 
 
-def _rest(conversation_id: str, group_id: str) -> Part:
+def _rest(conversation_id: str, group_id: str) -> Action:
     n = Names()
     is_own = f"{n.name('group')} = {n.value('group', text(group_id))}"
-    return part.put(
-        PartKind.POINTER,
+    return action.put(
+        ActionKind.POINTER,
         items.resting_item(conversation_id, group_id),
         of=conversation_id,
         ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
@@ -122,25 +124,25 @@ def _rest(conversation_id: str, group_id: str) -> Part:
     )
 
 
-def put_context(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Part:
+def put_context(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Action:
     """Put what a client holds of the context."""
     item = items.context_item(group_id, conversation_id, client_id, held)
-    return part.put(PartKind.CONTEXT, item, of=f"{conversation_id} {client_id}")
+    return action.put(ActionKind.CONTEXT, item, of=f"{conversation_id} {client_id}")
 
 
-def block_id(conversation_id: str, *, now_s: int) -> Part:
+def block_id(conversation_id: str, *, now_s: int) -> Action:
     """Block the id of a conversation that was removed, unless it is in use or blocked."""
     ttl_s = now_s + conversation_parts.RETIRED_SECONDS
     item = items.retired_item(conversation_id, ttl_s=ttl_s)
-    return part.put_unless_current(PartKind.POINTER, item, now_s=now_s, of=conversation_id)
+    return action.put_unless_current(ActionKind.POINTER, item, now_s=now_s, of=conversation_id)
 
 
-def put_name(name: Name) -> Part:
+def put_name(name: Name) -> Action:
     """Put a name with the import's nonce, unless its owner has given that name."""
     n = Names()
     is_own = f"{n.name('nonce')} = {n.value('own', text(name.nonce))}"
-    return part.put(
-        PartKind.NAME,
+    return action.put(
+        ActionKind.NAME,
         items.name_item(name),
         of=str(keys.name(name.ref)),
         ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
@@ -156,38 +158,38 @@ def open_tree(
     transfer: Transfer | None,
     removed_root: Remnant | None,
     has_root: bool,
-) -> list[Part]:
+) -> list[Action]:
     """Make the tree live, with its counts. Its other items are there, but for what is given here.
 
     removed_root: what stays of a root that was removed. has_root: False if it was.
     """
     group_id = tree.group_id
-    opened = [_open_group(tree, attempt), part.delete(PartKind.JOB, keys.job(JobKind.CREATION, group_id))]
+    opened = [_open_group(tree, attempt), action.delete(ActionKind.JOB, keys.job(JobKind.CREATION, group_id))]
     if not has_root:
         opened.append(conversation_parts.rest_id(group_id, group_id))
     if removed_root is not None:
-        opened.append(_marked(part.put(PartKind.REMNANT, items.remnant_item(removed_root), of=group_id)))
+        opened.append(_marked(action.put(ActionKind.REMNANT, items.remnant_item(removed_root), of=group_id)))
     if transfer is not None:
         opened += [
-            part.put(PartKind.TRANSFER, item, of=str(at))
+            action.put(ActionKind.TRANSFER, item, of=str(at))
             for at, item in enumerate(items.transfer_items(transfer, nonce=nonce))
         ]
     return opened
 
 
-def link(parent: Group, child_key: Key, started_by: StartedBy) -> Sequence[Part]:
+def link(parent: Group, child_key: Key, started_by: StartedBy) -> Sequence[Action]:
     """Note a child in its parent's tree, if that is live and was not changed since it was read."""
     return group.count_child(parent), group.put_child(child_key, started_by)
 
 
-def _marked(put: Part) -> Part:
-    """Return the part with a mark in its item, if the item would otherwise be told as an event."""
-    if put.kind not in (PartKind.CONVERSATION, PartKind.HEAD, PartKind.REMNANT):
+def _marked(put: Action) -> Action:
+    """Return the action with a mark in its item, if the item would otherwise make an event."""
+    if put.kind not in (ActionKind.CONVERSATION, ActionKind.HEAD, ActionKind.REMNANT):
         return put
     return put._replace(request={**put.request, "Item": items.as_imported(put.request["Item"])})
 
 
-def _open_group(tree: Group, attempt: str) -> Part:
+def _open_group(tree: Group, attempt: str) -> Action:
     n = Names()
     is_creating = f"{n.name('state')} = {n.value('creating', text(State.CREATING))}"
     is_own = f"{n.name('nonce')} = {n.value('own', text(attempt))}"
@@ -204,8 +206,8 @@ def _open_group(tree: Group, attempt: str) -> Part:
     if tree.promoted is not None:
         sets["current"] = text(tree.promoted)
     assigned = ", ".join(f"{n.name(name)} = {n.value(f'new_{name}', value)}" for name, value in sets.items())
-    return part.update(
-        PartKind.CREATING_GROUP,
+    return action.update(
+        ActionKind.CREATING_GROUP,
         keys.group(tree.group_id),
         UpdateExpression=f"SET {assigned} REMOVE {n.name('importing')}",
         ConditionExpression=f"{is_creating} AND {is_own}",

@@ -1,0 +1,27 @@
+"""The actions about what stays of a removed branch (item GONE)."""
+
+from forklore.domain import keys
+from forklore.domain.remnants import Remnant
+from forklore.storage import items
+from forklore.storage.actions import action
+from forklore.storage.actions.action import Action, ActionKind
+
+
+def put(remnant: Remnant) -> Action:
+    """Note that a branch was removed. The same transaction deletes its HEAD, CONV and TREE."""
+    return action.put(ActionKind.REMNANT, items.remnant_item(remnant))
+
+
+def delete(remnant: Remnant) -> Action:
+    """Note that nobody shows an entry of a removed branch any more."""
+    return action.delete(ActionKind.REMNANT, keys.remnant(remnant.group_id, remnant.conversation_id))
+
+
+def check(group_id: str, conversation_id: str, *, is_there: bool) -> Action:
+    """Check that a conversation is a remnant, or that it is none."""
+    return action.check(
+        ActionKind.REMNANT,
+        keys.remnant(group_id, conversation_id),
+        of=conversation_id,
+        ConditionExpression="attribute_exists(PK)" if is_there else "attribute_not_exists(PK)",
+    )
