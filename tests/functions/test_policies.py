@@ -83,15 +83,18 @@ def _named(resource: Any) -> str:
 
 @contextmanager
 def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
-    """Record in `calls` the DynamoDB actions inside the `with` block.
+    """Record in `calls` the DynamoDB actions of the functions' table inside the `with` block.
 
+    A store that another test has left may still be at work beside it.
     transactions: how many may succeed. Any further one fails, as if no time were left.
     """
-    call = Connection.call
+    call, functions = Connection.call, open_table().connection
     left = transactions
 
     def note(self: Connection, operation: str, deadline: Any, **parameters: Any) -> dict[str, Any]:
         nonlocal left
+        if self is not functions:
+            return call(self, operation, deadline, **parameters)
         if operation == "transact_write_items":
             if left == 0:
                 raise UnavailableError("time is up")

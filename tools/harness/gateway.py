@@ -161,11 +161,11 @@ def _bytes(body: Any) -> bytes:
 @contextmanager
 def given(what: Given) -> Iterator[None]:
     """Let the handlers open their table and queue again, by this and by the environment."""
-    give(what)
+    before = give(what)
     try:
         yield
     finally:
-        give(Given())
+        give(before)
 
 
 @contextmanager

@@ -127,12 +127,16 @@ class Given(NamedTuple):
 _given = Given()
 
 
-def give(given: Given) -> None:
-    """Let the handlers of this process use these. What they have opened is opened again."""
-    global _given  # noqa: PLW0603 # Lambda calls the handlers without anything that is ours
-    _given = given
+def give(given: Given) -> Given:
+    """Let the handlers of this process use these, and return what they used before.
+
+    What they have opened is opened again.
+    """
+    global _given  # Lambda calls the handlers without anything that is ours
+    before, _given = _given, given
     open_table.cache_clear()
     open_queue.cache_clear()
+    return before
 
 
 @cache
