@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from forklore.embedded.engine import TOKENS_MAX, TRANSACTION_ACTIONS_MAX, Engine
+from forklore.errors import UnavailableError
 from forklore.storage import schema
 from forklore.storage.connection import CallRefused
 from tests.embedded.conftest import Kept
@@ -208,3 +209,15 @@ def test_a_read_that_a_signal_ends_leaves_no_old_view_to_the_next_one(kept: Kept
     other.database.close()
 
     assert [item["SK"]["S"] for item in everything(kept.client)] == ["a", "b", "c"]
+
+
+@pytest.mark.failure("disk-full")
+def test_a_file_that_sqlite_calls_full_is_said_and_as_it_was(kept: Kept) -> None:
+    put(kept.client, "a", "there")
+    with kept.database.reading() as connection:  # the only one, which is used again
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UnavailableError, match="the disk is full"):
+        put(kept.client, "a", "large", b={"B": bytes(100_000)})
+
+    assert everything(kept.client) == [key("a", "there")]

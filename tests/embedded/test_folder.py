@@ -257,17 +257,6 @@ def test_a_folder_that_cannot_be_written_is_refused_and_loses_nothing(
 
 
 @pytest.mark.failure("disk-full")
-def test_a_file_that_sqlite_calls_full_is_said(tmp_path: Path) -> None:
-    with EmbeddedService.open(tmp_path) as service:
-        assert service._opened
-        with service._opened.database.reading() as connection:
-            pages = connection.execute("PRAGMA page_count").fetchone()[0]
-            connection.execute(f"PRAGMA max_page_count = {pages}")  # as if the disk were full
-        answer = service.call("createConversation", {"metadata": {"note": "x" * 9000}}, ANN)
-        assert (answer.status, "the disk is full" in answer.text) == (503, True)
-
-
-@pytest.mark.failure("disk-full")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
     def fill() -> None:
