@@ -98,12 +98,14 @@ bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes
 
 gate: export FORKLORE_FIGURES := gate
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run
-	$(python) -m pytest --numprocesses=auto --dist=worksteal $(addprefix --ignore=,$(alone)) $(checks)
-	$(python) -m pytest $(alone)
-	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine)
+	failed=0; \
+	$(python) -m pytest --numprocesses=auto --dist=worksteal $(addprefix --ignore=,$(alone)) $(checks) || failed=1; \
+	$(python) -m pytest $(alone) || failed=1; \
+	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine) || failed=1; \
+	exit $$failed
 
 demo: $(RUN)/ready ## import the trees of FILE=… into the running local server, and draw the first one
-	@export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
+	@unset FORKLORE_DATA FORKLORE_FUNCTION FORKLORE_PROFILE; export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
 		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters

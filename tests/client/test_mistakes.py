@@ -130,6 +130,8 @@ def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
         {"before": None},
         {"after": None},
         {"before": "x", "after": "y"},
+        {"before": "x", "position": "after"},
+        {"after": "x", "position": "after"},
         {"before": Strange()},
         {"after": Value()},
     ],

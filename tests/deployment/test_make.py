@@ -97,6 +97,13 @@ def test_run_and_demo_install_no_test_tools_and_first_say_what_they_do(target: s
     assert '"nowhere/RUN/bin/' in text.splitlines()[-1]
 
 
+def test_the_demo_imports_the_trees_and_draws_one() -> None:
+    line = dry_run("demo").splitlines()[-1]
+
+    assert '"nowhere/RUN/bin/forklore" import "examples/trees.jsonl"' in line
+    assert '"nowhere/RUN/bin/forklore" log --graph' in line
+
+
 def test_what_runs_is_pinned_as_it_is_tested_and_with_hashes() -> None:
     run, dev = (pins(f"requirements/{name}.txt") for name in ("run", "dev"))
 

@@ -28,7 +28,7 @@ ANN = Caller("ann", "planner")
 def killed_writer(folder: Path, start: int, answers: int) -> list[dict[str, Any]]:
     """Let a process write, and return its answers.
 
-    It is interrupted at random instants, and killed at one after so many answers.
+    It is interrupted at random instants, at least twice, and killed at one after so many answers.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.embedded.writer", str(folder), str(start)],
@@ -48,7 +48,7 @@ def killed_writer(folder: Path, start: int, answers: int) -> list[dict[str, Any]
         lines = [process.stdout.readline()]
         disturbing = threading.Thread(target=disturb)
         disturbing.start()
-        while lines[-1] and sum("interrupted" not in line for line in lines) < answers:
+        while lines[-1] and (len(lines) < answers or sum("interrupted" in line for line in lines) < 2):
             lines.append(process.stdout.readline())
         time.sleep(random.uniform(0, 0.05))
         is_over.set()

@@ -49,6 +49,14 @@ def write(service: EmbeddedService, numbers: "itertools.count[int]") -> None:
             say(deleted=gone)
 
 
+def use_each_operation(service: EmbeddedService) -> None:
+    """Let pydantic build its models. It takes a signal in the middle of that for an error."""
+    chat = done(service, "createConversation", {"title": "gone at once"})["id"]
+    done(service, "appendEntry", {"conversationId": chat, **entry("0")})
+    done(service, "forkConversation", {"conversationId": chat})
+    done(service, "deleteConversation", {"conversationId": chat})
+
+
 class Interrupted:
     """Raises KeyboardInterrupt for SIGINT, at most once while `is_wanted`."""
 
@@ -65,10 +73,11 @@ class Interrupted:
 def main() -> None:
     """Write in two threads. What a signal interrupts in the main thread is given up."""
     folder, start = sys.argv[1:]
+    interrupted = Interrupted()
     service = EmbeddedService.open(Path(folder))
+    use_each_operation(service)
     first = itertools.count(int(start))
     threading.Thread(target=write, args=[service, itertools.count(int(start) + 500_000)], daemon=True).start()
-    interrupted = Interrupted()
     while True:
         try:
             interrupted.is_wanted = True

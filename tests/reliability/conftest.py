@@ -58,7 +58,7 @@ def served_store(dynamodb_local_endpoint: str) -> Iterator[Store]:
 
 @pytest.fixture
 def measure(
-    request: pytest.FixtureRequest, record_property: Callable[[Endpoint, object], None]
+    request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> Iterator[Measure]:
     """Counts what the test does. Prints it with the seed at the end, also when the test fails."""
     measure = Measure.of(request.node.name)

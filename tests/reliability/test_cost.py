@@ -17,7 +17,7 @@ def test_each_operation_costs_what_is_accepted_on_long_wide_and_deep_trees(
     measured = costs.costs_of(endpoint, costs.SHAPES[name])
 
     assert len(measured) > 70
-    assert measured == costs.accepted(costs.ACCEPTED.read_text())[name]
+    assert costs.differing(measured, costs.accepted(costs.ACCEPTED.read_text())[name]) == []
 
 
 def test_dynamodb_local_counts_reads_and_single_writes_as_the_benchmark_does(

@@ -28,6 +28,7 @@ NAME_BYTES_MAX = 255
 TITLE_CHARACTERS_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
 RETENTION_DAYS_MAX = 36_500
+"""A hundred years. The parameter of the template has the same bound."""
 
 T = TypeVar("T")
 

@@ -30,9 +30,6 @@ __all__ = [
 WHOLE_DIGITS_MAX = 9
 
 
-"""A hundred years. The parameter of the template has the same bound."""
-
-
 class ServiceSettings(NamedTuple):
     """The settings of a deployment.
 

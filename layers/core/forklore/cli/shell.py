@@ -15,7 +15,7 @@ from forklore.cli.paging import pager_of
 from forklore.cli.references import id_with, is_id, is_part
 from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
 from forklore.cli.visible import visible
-from forklore.client.errors import NotFoundError
+from forklore.client.errors import ApiError, NotFoundError
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
@@ -94,8 +94,14 @@ class Shell:
         return self.client.conversation(found)
 
     def current_branch(self, conversation: "Conversation") -> str | None:
-        """Return the current branch of a conversation's fork tree; None if it is being deleted."""
-        return next((one.conversation_id for one in conversation.forks() if one.is_current), None)
+        """Return the current branch of a conversation's fork tree, if it is found in one page.
+
+        It only tells how a choice is undone, so an error is no reason not to choose.
+        """
+        with suppress(ApiError):
+            page = islice(conversation.forks(), PAGE_ROWS)
+            return next((one.conversation_id for one in page if one.is_current), None)
+        return None
 
     def say(self, line: str) -> None:
         """Write a line for people to standard error, such as what was done."""

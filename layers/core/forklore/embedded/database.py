@@ -115,8 +115,8 @@ class Database:
 
     def _drop(self, connection: _Connection) -> None:
         """Close a connection whose use was cut off: an open statement would keep an old view."""
-        self._open.discard(connection)
         connection.close()
+        self._open.discard(connection)
 
     @property
     def refusal(self) -> str | None:

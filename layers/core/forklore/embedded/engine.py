@@ -80,8 +80,10 @@ class Engine:
     ) -> Answer:
         """Return one item, if there is one."""
         self._require(TableName)
-        with _validated(), self._database.reading() as connection:
-            found = rows.find(connection, place_named(Key))
+        with _validated():
+            place = place_named(Key)
+        with self._database.reading() as connection:
+            found = rows.find(connection, place)
         units = units_to_read(found.size if found else 0, is_consistent=ConsistentRead)
         consumed = self._consumed(ReturnConsumedCapacity, units)
         return _success(**({"Item": found.item} if found else {}), **consumed)
@@ -92,10 +94,11 @@ class Engine:
         """Return the items that exist among up to 100 keys, as far as they have 16 MB together."""
         asked = self._only(RequestItems, {"Keys", "ConsistentRead"})
         wanted: Sequence[Item] = asked["Keys"]
-        with _validated(), self._database.reading() as connection:
+        with _validated():
             places = [place_named(key) for key in wanted]
             require_number(len(places), BATCH_KEYS_MAX)
             require_different(places)
+        with self._database.reading() as connection:
             found: list[Item] = []
             left: list[Item] = []
             total, units = 0, 0.0

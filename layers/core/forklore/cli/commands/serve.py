@@ -6,14 +6,10 @@ from typing import Annotated
 
 import typer
 
-from forklore.cli.exits import NO_ANSWER
 from forklore.cli.registering import command
 from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
-
-DATABASE_ENDED = 1
-"""What the server returns when its database has ended."""
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +34,4 @@ def register(app: typer.Typer) -> None:
         code = main(arguments=[*kept, *(options or ())], command="forklore serve")
         sys.stdout.flush()
         sys.stderr.flush()
-        if code == DATABASE_ENDED:
-            code = NO_ANSWER
         os._exit(code)  # a thread cannot be stopped: a handler that hangs would keep the process alive

@@ -285,8 +285,9 @@ class Conversation:
         count: makes so many equal forks at once, and returns a list of them. name: points to the
         fork from then on. move_name: so does the name of this object. promote: the fork becomes
         the current branch. more: other arguments of `fork_conversation`.
-        Raises InputError for both `before` and `after`, for None as one of them, for both `name`
-        and `move_name`, and for `move_name` of an object without a name.
+        Raises InputError for both `before` and `after`, for one of them and `position`, for None as
+        one of them, for both `name` and `move_name`, and for `move_name` of an object without a
+        name.
         """
         if before is not OMITTED and after is not OMITTED:
             raise InputError("a fork is before an entry or after one, not both")
@@ -299,6 +300,8 @@ class Conversation:
         if anchor is None:
             raise InputError("a fork at the head has neither before nor after, and None is no entry")
         if not isinstance(anchor, Omitted):
+            if "position" in more:
+                raise InputError("before and after say the position", details={"field": "position"})
             more["position"] = "after" if before is OMITTED else "before"
         forked = self._api.fork_conversation(
             self.resolve(),
