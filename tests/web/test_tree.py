@@ -1,8 +1,10 @@
 """The picture of a fork tree: what it shows, the pointer, the keyboard, and a large one."""
 
+import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
@@ -29,6 +31,7 @@ ROW_PX, LANE_PX = 24, 14
 FIRST_MS_MAX = 2_000
 """How long the first picture of a large tree may take."""
 FRAME_MS_MAX = 50
+"""How much processor time a frame may take while one scrolls."""
 TRIES = 3
 SAMPLE_S = 0.1
 NEWS_MS = 25_000
@@ -380,18 +383,16 @@ SHOWN = """addEventListener("DOMContentLoaded", () => {
 """Notes when the picture is shown first, in milliseconds after the page began to load."""
 
 SCROLL = """list => new Promise((resolve) => {
-    const frames = [], end = list.scrollHeight - list.clientHeight, steps = 240;
-    let step = 0, before;
-    const go = (now) => {
-        if (before !== undefined) frames.push(now - before);
-        before = now;
-        if (step++ === steps) return resolve({frames, top: list.scrollTop, end});
+    const end = list.scrollHeight - list.clientHeight, steps = 240;
+    let step = 0;
+    const go = () => {
+        if (step++ === steps) return resolve({top: list.scrollTop, end});
         list.scrollTop = (end * step) / steps;
         requestAnimationFrame(go);
     };
     requestAnimationFrame(go);
 })"""
-"""Scrolls to the end in four seconds, and tells how long each frame took, in milliseconds."""
+"""Scrolls to the end in four seconds, a step in each frame."""
 
 
 def slowness() -> float:
@@ -400,6 +401,25 @@ def slowness() -> float:
     while time.process_time() - own < SAMPLE_S:
         pass
     return max(1.0, (time.perf_counter() - wall) / (time.process_time() - own))
+
+
+@contextmanager
+def traced(page: Page) -> Iterator[list[float]]:
+    """Record what the page does. Afterwards the list has the processor time of each task, in ms.
+
+    A frame is one task of the main thread. What else this machine does at the time does not count.
+    """
+    browser, tasks = page.context.browser, list[float]()
+    assert browser
+    browser.start_tracing(page=page, categories=["toplevel"])
+    yield tasks
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    mains = {
+        (one["pid"], one["tid"])
+        for one in events
+        if one["name"] == "thread_name" and one["args"]["name"] == "CrRendererMain"
+    }
+    tasks += [one["tdur"] / 1000 for one in events if "tdur" in one and (one["pid"], one["tid"]) in mains]
 
 
 @pytest.fixture
@@ -412,7 +432,7 @@ def test_a_tree_of_1000_branches_and_10000_entries_is_shown_at_once_and_scrolls_
 ) -> None:
     page = sign_in(new_context().new_page(), user)
     page.add_init_script(SHOWN)
-    first_ms, frame_ms = [], []
+    first_ms = []
     for _ in range(TRIES):
         page.goto(f"/{at_conversation(large)}")
         page.reload()
@@ -421,15 +441,13 @@ def test_a_tree_of_1000_branches_and_10000_entries_is_shown_at_once_and_scrolls_
         expect(dots(page).first).to_have_attribute("aria-setsize", "10000", timeout=60_000)
         if first_ms[-1] < FIRST_MS_MAX:
             break
-    for _ in range(TRIES):
+    with traced(page) as tasks:
         scrolled = tree(page).evaluate(SCROLL)
-        assert abs(scrolled["top"] - scrolled["end"]) < 1
-        frame_ms.append(max(scrolled["frames"]) / slowness())
-        if frame_ms[-1] < FRAME_MS_MAX:
-            break
+    assert abs(scrolled["top"] - scrolled["end"]) < 1
 
     expect(dot(page, ": Trunk 0, ")).to_be_in_viewport()
     assert dots(page).count() < 100, "only what is visible is drawn"
     assert min(first_ms) < FIRST_MS_MAX, first_ms
-    assert min(frame_ms) < FRAME_MS_MAX, frame_ms
+    assert len(tasks) > 240
+    assert max(tasks) < FRAME_MS_MAX
     assert place_of(page)[0] == large

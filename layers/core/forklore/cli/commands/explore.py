@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,10 @@ from forklore.cli.shell import Shell
 
 if TYPE_CHECKING:
     from forklore.cli.exploring.stage import Stage
+
+
+SLEEP_SECONDS = 60
+"""Until it is looked whether the server still serves. Ctrl+C ends the sleep."""
 
 
 def register(app: typer.Typer) -> None:
@@ -59,9 +64,13 @@ def _serve(shell: Shell, stage: "Stage", port: int, *, opens: bool) -> None:
         shell.say(f"this page shows {stage.base} until Ctrl+C")
         if opens:  # a browser of the terminal runs until it is closed
             threading.Thread(target=_open, args=[shell, server.url], daemon=True).start()
+        # Ctrl+C is raised in the main thread. That only sleeps, so that nothing can swallow it.
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
         try:
-            server.serve_forever()
-        except KeyboardInterrupt:  # the usual end, as of `forklore serve`
+            serving.start()
+            while serving.is_alive():
+                time.sleep(SLEEP_SECONDS)
+        except KeyboardInterrupt:  # the usual end, as of `forklore serve`; the thread ends with it
             return
 
 

@@ -35,7 +35,7 @@ SAFE = (
 
 
 class Forwarder(ThreadingHTTPServer):
-    """Serves until `shutdown`, or until an exception such as KeyboardInterrupt.
+    """Serves until `shutdown`.
 
     port: where to listen; 0 takes a free one. Raises CommandError if the port is in use.
     """
@@ -72,7 +72,7 @@ class Forwarder(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except Exception:  # no thread could be started; after Ctrl+C one may run, and releases
+        except Exception:  # no thread could be started
             self._free.release()
             raise
 
