@@ -1,7 +1,5 @@
 """Whom the page and the service trust: the small server for a stage, its successor, other pages."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,7 +101,7 @@ def test_another_program_that_takes_the_port_gets_no_token(url: str, browser: Br
         page.goto(address)
         sign_in(page, user)
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-        os.kill(process.pid, signal.SIGINT)
+        process.kill()
         process.communicate(timeout=RUN_S)
     page.evaluate("location.hash = '#/c/01a2052e-567d-7711-944c-5b6298f9875c'")
     expect(page.get_by_text("The server does not answer")).to_be_visible()

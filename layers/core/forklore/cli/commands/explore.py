@@ -1,5 +1,6 @@
 """`forklore explore`: the page that shows conversations, in the browser."""
 
+import os
 import sys
 import threading
 import time
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from forklore.cli.exploring.stage import Stage
 
 
-SLEEP_SECONDS = 60
-"""Until it is looked whether the server still serves. Ctrl+C ends the sleep."""
+SLEEP_SECONDS = 0.5
+"""Until it is looked whether the server still serves."""
 
 
 def register(app: typer.Typer) -> None:
@@ -70,8 +71,10 @@ def _serve(shell: Shell, stage: "Stage", port: int, *, opens: bool) -> None:
             serving.start()
             while serving.is_alive():
                 time.sleep(SLEEP_SECONDS)
-        except KeyboardInterrupt:  # the usual end, as of `forklore serve`; the thread ends with it
-            return
+        except KeyboardInterrupt:  # the usual end, as of `forklore serve`
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)  # a thread cannot be stopped: a connection that hangs would keep the process alive
 
 
 def _tell(shell: Shell, page: str) -> None:
