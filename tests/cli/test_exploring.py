@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -563,23 +562,6 @@ def test_a_connection_for_which_no_thread_starts_takes_no_place(server: Forwarde
                 assert refused.recv(1) == b""
 
     assert ask(server, "GET", "/v1/health").status == 200
-
-
-def test_ctrl_c_while_a_thread_starts_is_not_lost() -> None:
-    """The thread may have answered and ended before the exception is raised."""
-
-    def answer_and_interrupt(server: Forwarder, request: Any, client_address: Any) -> None:
-        server.process_request_thread(request, client_address)
-        raise KeyboardInterrupt
-
-    with (
-        Forwarder(Stage("http://127.0.0.1:1")) as server,
-        socket.create_connection(("127.0.0.1", server.server_port), timeout=WAIT_S) as connection,
-        mock.patch.object(ThreadingHTTPServer, "process_request", answer_and_interrupt),
-    ):
-        connection.shutdown(socket.SHUT_WR)
-        with pytest.raises(KeyboardInterrupt):
-            server.handle_request()
 
 
 def test_an_idle_connection_is_closed(url: str) -> None:

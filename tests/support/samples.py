@@ -13,8 +13,8 @@ from tests.reliability.figures import SEED
 def drawn(cases: Sequence[Any], number: int) -> list[Any]:
     """Return the cases as parameters of a test. All but so many, chosen at random, are `long`.
 
-    FORKLORE_TEST_SEED chooses others, as each run of CI does. All processes of a run must choose
-    the same ones, so without a seed the choice is always the same.
+    FORKLORE_TEST_SEED chooses others. All processes of a run must choose the same ones, so without
+    a seed the choice is always the same.
     """
     seed = os.environ.get(SEED) or "0"
     chosen = set(Random(f"{seed} {len(cases)} {number}").sample(range(len(cases)), min(number, len(cases))))
