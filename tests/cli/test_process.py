@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from tools.harness.local_server import ROOT, environment
 
 COMMAND = [sys.executable, "-m", "forklore.cli"]
-LINE = f"{sys.executable} -m forklore.cli"
+LINE = shlex.join(COMMAND)
 RUN_S = 60
 HELP_CPU_S = 0.8
 """Several times what it takes, for a busy machine. With boto3 or moto it would be more."""
@@ -176,7 +177,7 @@ def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
 def test_ending_make_run_by_its_pid_ends_the_server(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     python = tmp_path / "bin" / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     python.chmod(0o755)
     for made in ("locked", "ready"):
         (tmp_path / made).touch()
