@@ -59,19 +59,18 @@ def model_of(described: Any) -> type[BaseModel]:
         either, named = get_args(described)
         root = (_in_models(either), ...)
         return create_model(named.name, __base__=RootModel, __doc__=named.description, root=root)
-    parent = _PARENTS[described.__name__]
+    parent = _parents()[described.__name__]
     base = Result if parent == "TypedDict" else model_of(getattr(answers, parent))
     own = {to_snake(name): held for name, held in described.__annotations__.items()}
     fields = {name: _field(held) for name, held in own.items() if name not in base.model_fields}
     return create_model(described.__name__, __base__=base, __doc__=described.__doc__, **fields)
 
 
-_PARENTS = {
-    node.name: ast.unparse(node.bases[0])
-    for node in ast.parse(inspect.getsource(answers)).body
-    if isinstance(node, ast.ClassDef)
-}
-"""The base of each class of `answers.py`. Python 3.11 keeps no bases of a TypedDict."""
+@cache
+def _parents() -> dict[str, str]:
+    """Return the base of each class of `answers.py`. Python 3.11 keeps no bases of a TypedDict."""
+    classes = (node for node in ast.parse(inspect.getsource(answers)).body if isinstance(node, ast.ClassDef))
+    return {one.name: ast.unparse(one.bases[0]) for one in classes}
 
 
 def _field(held: Any) -> Any:

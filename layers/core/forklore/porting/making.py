@@ -172,7 +172,7 @@ class TreeMaker:
         return parent if all(key in found for key in entries) else replace(parent, entry_id=None)
 
     def _why(self, refused: ConditionFailed) -> str:
-        taken = next((part.of for part in refused.failed if part.kind is ActionKind.POINTER), None)
+        taken = next((one.of for one in refused.failed if one.kind is ActionKind.POINTER), None)
         if taken is not None:
             return in_use(taken or self._group_id, is_blocked=False)
         if refused.has(ActionKind.PARENT_GROUP):
@@ -242,7 +242,7 @@ class TreeMaker:
         return sum(map(self._is_taken, outline.names))
 
     def _entries(self) -> Iterator[list[Action]]:
-        """Yield the parts of each entry that is not there. They are put in their order."""
+        """Yield the actions of each entry that is not there. They are put in their order."""
         newest = self._table.query(keys.entries_range(self._group_id), backward=True, limit=1, only=())
         last = next((keys.entry_id_of(items.key(item).sort) for item in newest), FIRST)
         for said in self._lines.entries():
@@ -305,7 +305,7 @@ class TreeMaker:
         raise RefusedError(f"tree {tree.group_id}: its parent changes all the time; try again")
 
     def _link(self, tree: Group, parent: Parent | None) -> Sequence[Action]:
-        """Return the parts that make the tree a child of its parent."""
+        """Return the actions that make the tree a child of its parent."""
         if parent is None or tree.child_key is None:
             return ()
         group = self._table.get([keys.group(parent.group_id)]).group(parent.group_id)
@@ -313,7 +313,7 @@ class TreeMaker:
         return actions.imported.link(group or Group(parent.group_id, "", ""), tree.child_key, started_by)
 
     def _steps(self, units: Iterable[list[Action]]) -> None:
-        """Write the units in steps as large as they may be. The parts of a unit stay together."""
+        """Write the units in steps as large as they may be. The actions of a unit stay together."""
         step: list[Action] = []
         size = 0
         for unit in units:
@@ -327,7 +327,7 @@ class TreeMaker:
             self._step(step)
 
     def _step(self, step: Sequence[Action]) -> None:
-        """Write some parts, if the tree is still this attempt's. Hold its job, if it is time to."""
+        """Write some actions, if the tree is still this attempt's. Hold its job when it is time."""
         self._on_step()
         check = actions.group.check_creating(self._group_id, nonce=self._attempt)
         hold: list[Action] = []

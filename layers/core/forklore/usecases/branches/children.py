@@ -20,7 +20,7 @@ from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_parts
+from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
 from forklore.usecases.branches.roots import plan_root
 from forklore.usecases.branches.staging import STEP_WRITES_MAX, StagedTree, find_begun, keys_of_begun, stage
 from forklore.usecases.steps import cursors
@@ -102,13 +102,13 @@ def _prepare(
         actions.group.count_child(group),
         *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
         actions.group.put_child(child_key, started_by),
-        *name_parts(table, request.described.name, conversation_id=child_id, nonce=nonce),
+        *name_actions(table, request.described.name, conversation_id=child_id, nonce=nonce),
     ]
     tree = actions.group.put_tree(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
     )
-    if parent.begun is None and len(around) + len(tree) + len(root.parts) <= TRANSACTION_WRITES_MAX:
-        return PreparedCreation([*around, *tree, *root.parts], appended, child_id, root.cached)
+    if parent.begun is None and len(around) + len(tree) + len(root.actions) <= TRANSACTION_WRITES_MAX:
+        return PreparedCreation([*around, *tree, *root.actions], appended, child_id, root.cached)
     steps = _changes_of_members(table, root.conversation, parent.members)
     staged = StagedTree(root.conversation, root.head.owner, len(parent.members), child_key, parent.begun)
     if not stage(table, staged, steps, nonce=nonce):
@@ -117,7 +117,7 @@ def _prepare(
         [
             *around,
             *actions.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
-            *root.parts,
+            *root.actions,
         ],
         appended,
         child_id,

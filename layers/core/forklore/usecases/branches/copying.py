@@ -30,7 +30,7 @@ from forklore.usecases.steps.drafts import (
     OTHER_WRITES_MAX,
     TRANSACTION_BYTES_MAX,
     TRANSACTION_WRITES_MAX,
-    batch_parts,
+    batch_actions,
     mint_batch,
 )
 from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
@@ -83,7 +83,7 @@ def copy_conversation(
 
 
 class _Copying:
-    """One copy, whose parts are decided anew for each attempt."""
+    """One copy, whose actions are decided anew for each attempt."""
 
     def __init__(
         self, table: Table, caller: Caller, request: Copy, idempotency_key: IdempotencyKey | None
@@ -214,7 +214,7 @@ class _Copies:
         self.tip = Tip(ids.FIRST)
 
     def put(self, originals: Sequence[StoredEntry]) -> list[Action]:
-        """Return the parts that put copies of these entries behind those that are there."""
+        """Return the actions that put copies of these entries behind those that are there."""
         entries = self._table.with_bodies(self._source_group, originals)
         batch = mint_batch(
             self._table,
@@ -225,7 +225,7 @@ class _Copies:
             epoch=NO_EPOCH,
         )
         self.first, self.tip = self.first or batch.first, batch.tip
-        return batch_parts(batch, group_id=self._root.group_id, nonce=self._nonce)
+        return batch_actions(batch, group_id=self._root.group_id, nonce=self._nonce)
 
     def steps(self, originals: Sequence[StoredEntry], *, begun: bool) -> Iterator[list[Action]]:
         """Yield the steps that give a tree that is being made these copies and no other entries.

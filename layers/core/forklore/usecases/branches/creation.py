@@ -26,7 +26,7 @@ class PreparedCreation(NamedTuple, Generic[T]):
     it. equal_ids: further conversations of which it then knows the same.
     """
 
-    parts: Sequence[Action]
+    actions: Sequence[Action]
     answer: T
     conversation_id: str
     cached: CachedConversation
@@ -115,7 +115,7 @@ class Creation(Generic[T]):
         return ConflictError(f"the id {named} is in use", reason="id_in_use")
 
     def _commit(self, prepared: PreparedCreation[T]) -> Obstacle | None:
-        refused = self._table.try_commit(prepared.parts)
+        refused = self._table.try_commit(prepared.actions)
         if refused is not None:
             obstacle = self._judge(refused)
             if obstacle is not None:
@@ -169,7 +169,7 @@ def still_cleared() -> UnavailableError:
     return UnavailableError("what was begun under this id is still being cleared; try again")
 
 
-def name_parts(
+def name_actions(
     table: Table,
     move: NameMove | None,
     *,
@@ -177,7 +177,7 @@ def name_parts(
     conversation_id: str,
     nonce: str,
 ) -> list[Action]:
-    """Return the part that points a name to a new conversation. Without a name: no part.
+    """Return the action that points a name to a new conversation. Without a name: no action.
 
     was: the name as it was read; None: that of the move. Raises NameMovedError if it is not at the
     revision that the caller expects.

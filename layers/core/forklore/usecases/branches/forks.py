@@ -29,14 +29,14 @@ from forklore.storage.actions import Action
 from forklore.storage.actions.group import CONVERSATIONS_MAX
 from forklore.storage.cache import CachedConversation
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_parts
+from forklore.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
 from forklore.usecases.reading.entry_lookup import find_entry
 from forklore.usecases.steps import views
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.drafts import (
     Draft,
-    batch_parts,
-    context_parts,
+    batch_actions,
+    context_actions,
     epoch_after,
     first_epoch,
     has_context,
@@ -252,10 +252,10 @@ def _prepare(
             now_s=table.now_s(),
         ),
         *member,
-        *name_parts(table, request.described.name, was=source.name, conversation_id=fork_id, nonce=nonce),
+        *name_actions(table, request.described.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         _check_source(loaded, request),
-        *batch_parts(batch, group_id=group_id, nonce=nonce),
-        *context_parts(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
+        *batch_actions(batch, group_id=group_id, nonce=nonce),
+        *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()

@@ -11,13 +11,13 @@ from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.cache import CachedConversation
 from forklore.storage.table import Table
-from forklore.usecases.branches.creation import Creation, PreparedCreation, name_parts
+from forklore.usecases.branches.creation import Creation, PreparedCreation, name_actions
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.drafts import (
     Batch,
     Draft,
-    batch_parts,
-    context_parts,
+    batch_actions,
+    context_actions,
     epoch_after,
     head_over,
     mint_batch,
@@ -31,13 +31,13 @@ from forklore.usecases.steps.syncing import decide_on_nothing
 class Root(NamedTuple):
     """The first conversation of a tree, and the entries it begins with.
 
-    parts: those that write the entries. cached: what is known of it once it is made.
+    actions: those that write the entries. cached: what is known of it once it is made.
     """
 
     conversation: Conversation
     head: Head
     batch: Batch
-    parts: list[Action]
+    actions: list[Action]
     cached: CachedConversation
 
 
@@ -77,13 +77,13 @@ def plan_root(
     root = described.describe(plain)
     head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
-    entry_parts = [
-        *batch_parts(batch, group_id=conversation_id, nonce=nonce),
-        *context_parts(batch, caller=caller, epoch=NO_EPOCH, **where),
+    entry_actions = [
+        *batch_actions(batch, group_id=conversation_id, nonce=nonce),
+        *context_actions(batch, caller=caller, epoch=NO_EPOCH, **where),
     ]
     head = head_over(head, batch)
     cached = cache_entry_of_root(caller, root, head, epoch_after(batch, NO_EPOCH))
-    return Root(root, head, batch, entry_parts, cached)
+    return Root(root, head, batch, entry_actions, cached)
 
 
 def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | None:
@@ -115,8 +115,8 @@ def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> Prepa
         table, request.idempotency_key, appended, group_id=root_id, conversation_id=root_id
     )
     tree = actions.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    name = name_parts(table, request.described.name, conversation_id=root_id, nonce=nonce)
-    return PreparedCreation([*record, *tree, *name, *root.parts], appended, root_id, root.cached)
+    name = name_actions(table, request.described.name, conversation_id=root_id, nonce=nonce)
+    return PreparedCreation([*record, *tree, *name, *root.actions], appended, root_id, root.cached)
 
 
 def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:

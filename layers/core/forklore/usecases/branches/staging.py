@@ -19,7 +19,7 @@ from forklore.usecases.branches.creation import Obstacle, still_cleared
 from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX
 
 STEP_WRITES_MAX = TRANSACTION_WRITES_MAX - 1
-"""At most so many parts in a step. One more part checks that the tree is still this request's."""
+"""At most so many actions in a step. One more checks that the tree is still this request's."""
 
 
 class StagedTree(NamedTuple):
@@ -67,7 +67,7 @@ def stage(table: Table, tree: StagedTree, steps: Iterable[Sequence[Action]], *, 
     A request that finds a tree being made takes it over: it sets its own nonce, and all further
     writes of the previous request are refused. So the same request, sent again after a crash,
     completes the tree.
-    steps: each of at most STEP_WRITES_MAX parts. They are asked for one by one, and only when the
+    steps: each of at most STEP_WRITES_MAX actions. They are asked for one by one, and only when the
     tree is this request's. So they can be decided on what earlier requests have written.
     False: another request has taken the tree over, or an item of a step is there already.
     """

@@ -74,7 +74,7 @@ def remove_branch(
 
 
 def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Action]:
-    """Return the parts that remove a branch from a tree that has others."""
+    """Return the actions that remove a branch from a tree that has others."""
     group, conversation = loaded.group, loaded.conversation
     at = time_now(table)
     remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce)

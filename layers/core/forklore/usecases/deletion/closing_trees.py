@@ -77,7 +77,7 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
 def tombstone(
     group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
 ) -> list[Action]:
-    """Return the parts that mark a live tree as deleted and add its deletion job.
+    """Return the actions that mark a live tree as deleted and add its deletion job.
 
     owner: if it is not None, the transaction is refused unless this user owns the tree.
     last_of: if it is not None, the tree as it was read. The transaction is refused unless its

@@ -134,7 +134,7 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
 
 
 def _resting(table: Table, remnant: Remnant) -> Iterator[Action]:
-    """Yield the part that lets the branch's id rest for 30 days from now on.
+    """Yield the action that lets the branch's id rest for 30 days from now on.
 
     The id of a root is also that of its tree. It rests as long as the tree exists.
     """

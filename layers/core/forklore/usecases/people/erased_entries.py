@@ -21,7 +21,7 @@ from forklore.usecases.steps.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 from forklore.usecases.steps.optimistic import CHANGE, attempts
 
 WRITES_MAX = 80
-"""Entries, chunks and keys that one transaction erases. DynamoDB allows 100 parts."""
+"""Entries, chunks and keys that one transaction erases. DynamoDB allows 100 actions."""
 
 
 class _Texts(NamedTuple):
@@ -53,7 +53,7 @@ def erase_entries(table: Table, erasure: Erasure, group_id: str, entries: Sequen
                 break
         while left and refused is None:
             portion = next(packs(left, most, lambda one: (2 + one.chunks, bodies.stored_bytes(one))))
-            writes = [part for one in portion for part in _erasing(erasure, group_id, one)]
+            writes = [action for one in portion for action in _erasing(erasure, group_id, one)]
             refused, group = _commit(table, erasure, group, writes, entries=len(portion))
             if refused is None:
                 left = left[len(portion) :]
@@ -80,7 +80,7 @@ def _texts_of(table: Table, group_id: str, entries: Sequence[StoredEntry]) -> _T
 
 
 def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Action]:
-    """Yield the parts that remove these titles and previews from the tree's conversations."""
+    """Yield the actions that remove these titles and previews from the tree's conversations."""
     for conversation_id, preview in table.read.previews(group_id):
         if preview in texts.previews and preview is not None:
             yield actions.conversation.remove_preview(group_id, conversation_id, was=preview)
@@ -90,7 +90,7 @@ def _stale_texts(table: Table, group_id: str, texts: _Texts) -> Iterator[Action]
 
 
 def forgotten_digests(table: Table, group_id: str) -> Iterator[Action]:
-    """Yield the parts that remove the digests of a tree's contexts."""
+    """Yield the actions that remove the digests of a tree's contexts."""
     return map(actions.context.forget_digest, table.read.known_contexts(group_id))
 
 

@@ -34,7 +34,7 @@ from forklore.usecases.steps.idempotency import NO_GROUP
 from forklore.usecases.steps.optimistic import CHANGE, attempts
 
 FORGOTTEN_AT_ONCE = 50
-"""Items deleted in one transaction. DynamoDB allows 100 parts."""
+"""Items deleted in one transaction. DynamoDB allows 100 actions."""
 
 
 def run_erasure(
@@ -110,8 +110,8 @@ def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
         return False
     for some in in_batches(table.read.erased_trees(now.erasure_id), ERASED_AT_ONCE):
         for group_id in map(keys.in_erased_tree, some):
-            for part in forgotten_digests(table, group_id):
-                table.try_commit([part])
+            for action in forgotten_digests(table, group_id):
+                table.try_commit([action])
         table.delete(some)
     table.commit(actions.erasure.end(now, at=ids.timestamp(at_ms)))
     return True

@@ -220,11 +220,10 @@ def _read_tree(
 
 
 def _allowed(tree: _Tree, caller: Caller, change: MemberChange) -> list[Action]:
-    """Return the parts that check the caller's level again, count the members, note the change."""
+    """Return the actions that check the caller's level, count the members and note the change."""
     group_id, user_id = tree.loaded.group.group_id, caller.user_id
     is_owner = tree.level is AccessLevel.OWNER
-    # The part that changes GROUP checks the owner. The part that changes the membership checks its
-    # level.
+    # The action that changes GROUP checks the owner. That on the membership checks its level.
     checks_itself = is_owner or user_id == change.user_id
     return [
         actions.group.change_members(group_id, change, owner=user_id if is_owner else None),

@@ -35,7 +35,7 @@ def record_appended(
     group_id: str,
     conversation_id: str,
 ) -> list[Action]:
-    """Return the part that records what was appended. Without a key: no part."""
+    """Return the action that records what was appended. Without a key: no action."""
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:
         entries = [*entries, *([synced.entry] if synced.entry else [])]

@@ -1,4 +1,4 @@
-"""Drafts become entries with ids, and the parts that add them to HEAD and CTX."""
+"""Drafts become entries with ids, and the actions that add them to HEAD and CTX."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ TRANSACTION_BYTES_MAX = 3_900_000
 """Less than the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
 OTHER_WRITES_MAX = 12
-"""At most so many parts of a transaction do not put entries. A fork has ten of them."""
+"""At most so many actions of a transaction do not put entries. A fork has ten of them."""
 
 
 class Author(NamedTuple):
@@ -225,8 +225,8 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
     return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
 
 
-def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
-    """Return the parts that put the entries, their chunks and their keys.
+def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
+    """Return the actions that put the entries, their chunks and their keys.
 
     Raises PayloadTooLargeError when they do not fit into one transaction.
     """
@@ -241,7 +241,7 @@ def batch_parts(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
 
 
 def require_room(writes: Sequence[Action]) -> None:
-    """Raise PayloadTooLargeError for more parts than one transaction holds."""
+    """Raise PayloadTooLargeError for more actions than one transaction holds."""
     if len(writes) > TRANSACTION_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
 
@@ -253,10 +253,10 @@ def answer_bytes(entry: Entry) -> int:
     return ENVELOPE_BYTES + sum(map(escaped_size, texts))
 
 
-def context_parts(
+def context_actions(
     batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
 ) -> list[Action]:
-    """Return the part that moves the client's CTX over the context entries; nothing without any.
+    """Return the action that moves the client's CTX over the context entries; nothing without any.
 
     epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
     epoch does.

@@ -47,7 +47,7 @@ def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
 def record_answer(
     table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
 ) -> list[Action]:
-    """Return the part that records the answer. Without a key: no part."""
+    """Return the action that records the answer. Without a key: no action."""
     if idempotency_key is None:
         return []
     record = IdempotencyRecord(
@@ -65,7 +65,7 @@ def record_entries(
     entries: Sequence[Entry],
     note: str = "",
 ) -> list[Action]:
-    """Return the part that records which entries were appended. Without a key: no part.
+    """Return the action that records which entries were appended. Without a key: no action.
 
     Entries never change, so the record holds only their ids. note: the rest of the answer.
     """

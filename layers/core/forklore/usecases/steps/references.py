@@ -23,9 +23,9 @@ def check_named(
     conversation_id: str,
     require_tree: Callable[[], object] = lambda: None,
 ) -> list[Action]:
-    """Return the parts that check that what the drafts name still exists.
+    """Return the actions that check that what the drafts name still exists.
 
-    conversation_id: the one that the drafts are for. Another part of its append checks that.
+    conversation_id: the one that the drafts are for. Another action of its append checks that.
     require_tree: raises NotFoundError if the tree has gone. It is called before a refusal, because
     what the drafts name goes with the tree.
     This is one read, and none if the drafts name nothing. Raises ValidationError if the tree has no

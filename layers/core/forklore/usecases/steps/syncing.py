@@ -57,8 +57,8 @@ class Decision(NamedTuple):
             return Synced(self.epoch.number or None, None, epoch_incremented=False)
         return Synced(self.draft.epoch, batch.entries[-1], epoch_incremented=self.increments)
 
-    def part(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Action:
-        """Return the part that moves CTX, or checks it if nothing is written to the context.
+    def action(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Action:
+        """Return the action that moves CTX, or checks it if nothing is written to the context.
 
         Either way it holds only if CTX still ends where it ended when it was decided on. So the
         decision stays right, whatever else is appended meanwhile.

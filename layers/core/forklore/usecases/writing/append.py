@@ -18,9 +18,9 @@ from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.append_answer import Appended, appended_again, record_appended
 from forklore.usecases.steps.drafts import (
-    batch_parts,
+    batch_actions,
     check_fits,
-    context_parts,
+    context_actions,
     epoch_after,
     has_context,
     is_own_first_attempt,
@@ -252,7 +252,7 @@ class _Appending:
         title = None if cached.titled else batch.title
         writes = [
             *around,
-            *batch_parts(batch, group_id=cached.group_id, nonce=self._nonce),
+            *batch_actions(batch, group_id=cached.group_id, nonce=self._nonce),
             actions.conversation.move_head(
                 after=batch.after.last,
                 first=batch.first,
@@ -268,9 +268,9 @@ class _Appending:
             *([] if is_owner else [member]),
             *self._checks_of_named(cached),
             *(
-                [decision.part(batch, caller=caller, **where)]
+                [decision.action(batch, caller=caller, **where)]
                 if decision
-                else context_parts(batch, caller=caller, epoch=epoch, **where)
+                else context_actions(batch, caller=caller, epoch=epoch, **where)
             ),
             *([actions.conversation.set_title(title=title, **where)] if title else []),
         ]
@@ -285,7 +285,7 @@ class _Appending:
         return appended
 
     def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
-        """Return the parts that check the conversations which the request names."""
+        """Return the actions that check the conversations which the request names."""
         group_id, original = cached.group_id, self._request.copied_out_of
         if original is not None:
             of, last = original.conversation_id, original.last
@@ -297,7 +297,7 @@ class _Appending:
         return self._require_named(group_id)
 
     def _require_named(self, group_id: str) -> list[Action]:
-        """Return the parts that check what the drafts name. Raises as `check_named`."""
+        """Return the actions that check what the drafts name. Raises as `check_named`."""
         if self._named is None:
             self._named = check_named(
                 self._table,
