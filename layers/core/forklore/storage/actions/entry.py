@@ -20,15 +20,10 @@ def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[
     ]
 
 
-def claim_key(group_id: str, entry: Entry) -> list[Action]:
-    """Note the key of an entry, unless another entry of its conversation has it.
-
-    Nothing for an entry without a key.
-    """
-    if entry.key is None:
-        return []
-    item = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
-    return [action.put_new(ActionKind.ENTRY_KEY, item, of=entry.key)]
+def claim_key(group_id: str, entry: Entry, key: str) -> Action:
+    """Note the key of an entry, unless another entry of its conversation has it."""
+    item = items.entry_key_item(group_id, entry.conversation_id, key, entry.entry_id)
+    return action.put_new(ActionKind.ENTRY_KEY, item, of=key)
 
 
 def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Action]:

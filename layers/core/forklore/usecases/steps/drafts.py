@@ -232,7 +232,8 @@ def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
     puts: list[Action] = []
     for entry in batch.entries:
         puts += actions.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
-        puts += actions.entry.claim_key(group_id, entry)
+        if entry.key is not None:
+            puts.append(actions.entry.claim_key(group_id, entry, entry.key))
     size = actions.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
