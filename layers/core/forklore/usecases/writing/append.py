@@ -248,7 +248,6 @@ class _Appending:
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
-        member = actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
         title = None if cached.titled else batch.title
         writes = [
             *around,
@@ -265,7 +264,11 @@ class _Appending:
                 titles=title is not None,
                 **where,
             ),
-            *([] if is_owner else [member]),
+            *(
+                []
+                if is_owner
+                else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
+            ),
             *self._checks_of_named(cached),
             *(
                 [decision.action(batch, caller=caller, **where)]
