@@ -1,6 +1,6 @@
 """The actions about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
@@ -72,15 +72,15 @@ def set_title(group_id: str, conversation_id: str, title: str) -> Action:
     )
 
 
-def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
-    """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
+def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
+    """Replace these fields of the description in CONV by the conversation's.
 
     The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
     is.
     """
-    n, item = Names(), items.conversation_item(conversation)
-    sets = [f"{n.name(a)} = {n.value(a, item[a])}" for a in attributes if a in item]
-    removes = [n.name(a) for a in attributes if a not in item]
+    n, said = Names(), items.described(conversation, fields)
+    sets = [f"{n.name(a)} = {n.value(a, held)}" for a, held in said.items() if held is not None]
+    removes = [n.name(a) for a, held in said.items() if held is None]
     clauses = [
         *([f"SET {', '.join(sets)}"] if sets else []),
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
@@ -88,7 +88,7 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
     ]
     return action.update(
         ActionKind.CONVERSATION,
-        items.key(item),
+        keys.conversation(conversation.group_id, conversation.conversation_id),
         UpdateExpression=" ".join(clauses),
         **n.attributes(),
     )
