@@ -1,6 +1,6 @@
 """The actions about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
@@ -71,15 +71,16 @@ def set_title(group_id: str, conversation_id: str, title: str) -> Action:
     )
 
 
-def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
-    """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
+def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
+    """Replace these fields of the description in CONV by the conversation's.
 
     The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
     is.
     """
-    item = items.conversation_item(conversation)
-    sets = [f"#{name} = :{name}" for name in attributes if name in item]
-    removes = [f"#{name}" for name in attributes if name not in item]
+    said = items.described(conversation, fields)
+    values = {f":{name}": held for name, held in said.items() if held is not None}
+    sets = [f"#{name} = :{name}" for name, held in said.items() if held is not None]
+    removes = [f"#{name}" for name, held in said.items() if held is None]
     clauses = [
         *([f"SET {', '.join(sets)}"] if sets else []),
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
@@ -87,9 +88,9 @@ def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
     ]
     return action.update(
         ActionKind.CONVERSATION,
-        items.key(item),
+        keys.conversation(conversation.group_id, conversation.conversation_id),
         " ".join(clauses),
-        values={**{f":{name}": item[name] for name in attributes if name in item}, **_ONE},
+        values={**values, **_ONE},
     )
 
 

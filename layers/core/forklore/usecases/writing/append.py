@@ -121,7 +121,7 @@ class _Appending:
         """Return what has created the conversation; None if it exists. It is cached then."""
         request, by = self._request, self._caller
         if request.held is None:
-            if request.described.name is not None and not request.names_origin:
+            if request.name is not None and not request.names_origin:
                 # Its id was made for it, so nobody has it.
                 return create_tree(self._table, caller=by, request=request)
             if not self._has_lineage:
