@@ -16,6 +16,7 @@ from forklore.domain.jsontext import JsonText, to_json
 from forklore.domain.model import (
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -114,9 +115,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         conversation_id=FORK,
         group_id="the-tree",
         created_at=AT,
-        title="é",
-        tags={"a": "b"},
-        metadata='{"n": 1.0}',
+        described=Description(title="é", tags={"a": "b"}, metadata='{"n": 1.0}'),
         agent_id="helper",
         client_id="planner",
         fork_point=ForkPoint(ROOT, ENTRY, ForkPosition.BEFORE),

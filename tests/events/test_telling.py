@@ -221,7 +221,7 @@ def test_a_patch_is_told_once_and_an_append_that_sets_the_title_is_no_patch(
     create(table)
     [appended] = recorded.told(lambda: say(table, ROOT, "the title"))
     assert appended["type"] == "EntriesAppended"
-    patch = Patch(has_title=True, title="secret", tags={"a": "b"})
+    patch = Patch({"title": "secret", "tags": {"a": "b"}})
     [changed] = recorded.told(
         lambda: conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=patch)
     )

@@ -12,6 +12,7 @@ from forklore.domain.ids import EntryId, created_at, fresh_id
 from forklore.domain.model import (
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -56,9 +57,8 @@ RECORDS: list[Record] = [
     Name(NameRef(NameOwner("zoë", "app"), "a / name"), FORK, 3, NOW, NOW, "", '{"a": 1.0}'),
     Branch(
         Conversation(
-            *(FORK, TREE, NOW, "a title"),
-            tags={"a": "b"},
-            metadata='{"n": 1e400}',
+            *(FORK, TREE, NOW),
+            described=Description("a title", {"a": "b"}, metadata='{"n": 1e400}'),
             agent_id="agent",
             client_id="app",
             fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER),
@@ -132,7 +132,7 @@ def _defaults(value: Any) -> list[tuple[str, str]]:
 def test_a_field_that_has_its_default_is_found_in_a_value_of_any_kind() -> None:
     branch = Branch(Conversation(TREE, TREE, NOW), Head("", NOW))
 
-    assert {("Branch", "path"), ("Conversation", "title"), ("TokenUsage", "input_tokens")} <= {
+    assert {("Branch", "path"), ("Description", "title"), ("TokenUsage", "input_tokens")} <= {
         *_defaults(branch)
     }
 

@@ -1,5 +1,5 @@
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -16,11 +16,13 @@ from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
+    Json,
     LastEntries,
     Metrics,
     StartedBy,
@@ -78,16 +80,20 @@ json_values = st.recursive(
 )
 contents = st.lists(json_values, max_size=6).map(lambda value: text_of(value).text)
 
+by_type: Mapping[Any, st.SearchStrategy[Any]] = {
+    str | None: optional,
+    Mapping[str, str]: st.dictionaries(
+        st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
+    ),
+    Json: st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+}
+"""Values for a field, by its type."""
 conversations = st.builds(
     Conversation,
     conversation_id=conversation_ids,
     group_id=conversation_ids,
     created_at=times,
-    title=optional,
-    tags=st.dictionaries(
-        st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
-    ),
-    metadata=st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+    described=st.builds(Description, *(by_type[held] for held in Description.__annotations__.values())),
     agent_id=optional,
     client_id=optional,
     fork_point=st.none()
@@ -278,7 +284,14 @@ def test_the_rows_of_lists_have_the_keys_of_their_place_and_kind(
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
-    fork = Conversation(ID, ID, ids.timestamp(1), title=text, tags={"a": text}, agent_id=text, client_id=text)
+    fork = Conversation(
+        ID,
+        ID,
+        ids.timestamp(1),
+        described=Description(title=text, tags={"a": text}),
+        agent_id=text,
+        client_id=text,
+    )
     entry = Entry(ids.fresh_id(1, 1), ID, text, Channel.HISTORY, text, text_of([text, {text: text}]).text)
     item, _ = items.entry_items(ID, entry, nonce="n", escaped_bytes=1)
     planted = [

@@ -7,7 +7,7 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
+from forklore.domain.model import Caller, Channel, Description, Entry, ForkPosition, TokenUsage
 from forklore.storage.table import Table
 from forklore.usecases.branches import forks, promotion
 from forklore.usecases.branches.forks import ForkRequest
@@ -17,7 +17,7 @@ from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.steps.loading import ConversationDetails
-from forklore.usecases.steps.requests import Append, Description, Fork
+from forklore.usecases.steps.requests import Append, Fork
 from forklore.usecases.writing import conversations
 from forklore.usecases.writing.append import append_entries, append_turn
 from forklore.usecases.writing.conversations import NewConversation

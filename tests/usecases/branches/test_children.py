@@ -165,7 +165,7 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
     shown = show(parent, CHILD)
     made = shown.conversation
     assert (made.group_id, made.started_by, made.fork_point) == (CHILD, StartedBy(FORK, at), None)
-    assert (made.title, made.agent_id, made.client_id) == ("Do this", "helper", by.client_id)
+    assert (made.described.title, made.agent_id, made.client_id) == ("Do this", "helper", by.client_id)
     assert (shown.owner, shown.head.owner, shown.level) == ("ann", "ann", "owner")
     assert members(parent, CHILD) == {"ann": "owner", "bob": "writer", "eve": "reader"}
     assert (entry.user_id, entry.conversation_id) == (by.user_id, CHILD)

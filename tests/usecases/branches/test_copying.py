@@ -168,9 +168,9 @@ def test_a_copy_has_title_agent_and_preview_of_its_source(store: Store) -> None:
             ("mine", "planner", "first"),
         ),
     ):
-        assert (given.conversation.title, given.conversation.agent_id, given.head.preview) == shown
+        assert (given.conversation.described.title, given.conversation.agent_id, given.head.preview) == shown
         assert given == show(store.process(), to)
-        assert given.conversation.tags == {}
+        assert given.conversation.described.tags == {}
 
 
 def test_an_empty_conversation_is_copied_as_well(store: Store) -> None:
@@ -181,7 +181,10 @@ def test_an_empty_conversation_is_copied_as_well(store: Store) -> None:
     copied = copy(table, ROOT, by=ANN)
     say(table, COPY, "mine")
 
-    assert (copied.conversation.title, show(table, COPY).conversation.title) == (None, "mine")
+    assert (copied.conversation.described.title, show(table, COPY).conversation.described.title) == (
+        None,
+        "mine",
+    )
     assert_settled(store)
 
 

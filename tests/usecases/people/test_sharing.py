@@ -424,7 +424,7 @@ PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]]
     "fork by appending": (lambda t, by, a: append(t, TWIG, "x", fork=(FORK, a), by=by), WRITER),
     "start a child": (lambda t, by, _: start(t, by), WRITER),
     "change": (
-        lambda t, by, _: update_conversation(t, caller=by, conversation_id=ROOT, change=Change(tags={})),
+        lambda t, by, _: update_conversation(t, caller=by, conversation_id=ROOT, change=Change({"tags": {}})),
         WRITER,
     ),
     "share": (lambda t, by, _: share(t, "dan", READER, by=by), MANAGER),

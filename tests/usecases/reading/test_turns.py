@@ -11,12 +11,12 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, ForkPosition
+from forklore.domain.model import Caller, Description, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
 from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
-from forklore.usecases.steps.requests import Append, Description, Fork, Start
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_turn
 from tests.domain.builders import examples
 from tests.support.samples import drawn
@@ -238,7 +238,7 @@ def test_metrics_title_and_preview_are_those_of_the_entries(table: Table) -> Non
     turn(table, ROOT, "hello", context=["hello"])
 
     shown = show(table, by=PLANNER)
-    assert (shown.conversation.title, shown.head.preview) == ("hello", "hello")
+    assert (shown.conversation.described.title, shown.head.preview) == ("hello", "hello")
     assert (shown.head.history, shown.head.context) == (1, 1)
     assert shown.conversation.client_id == "planner"
 
@@ -373,8 +373,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
         append_turn(table, caller=ANN, request=request)
 
     made = show(table, OTHER)
-    assert (made.conversation.title, made.conversation.tags) == ("Lisbon", {"kind": "travel"})
-    assert made.conversation.metadata == '{"n": 1}'
+    assert made.conversation.described == ("Lisbon", {"kind": "travel"}, '{"n": 1}')
     assert (made.head.untitled, made.head.preview) == (False, "more")
 
 

@@ -205,12 +205,12 @@ def test_a_change_has_its_effect_after_any_fault(world: World, fault: Fault, k: 
     world.warm()
     table = world.store.process()
     fault(Wire.of(table), k)
-    asked = Change(has_title=True, title="new", tags={"a": "b"})
+    asked = Change({"title": "new", "tags": {"a": "b"}})
 
     changed = update_conversation(table, caller=BOB, conversation_id=ROOT, change=asked)
 
     assert changed == show(world.store.process(), by=BOB)
-    assert (changed.conversation.title, changed.conversation.tags) == ("new", {"a": "b"})
+    assert (changed.conversation.described.title, changed.conversation.described.tags) == ("new", {"a": "b"})
     assert changed.head.metrics.entries == 4
 
 

@@ -76,7 +76,7 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
 
     shown = show(table)
     assert (shown.conversation.conversation_id, shown.head.owner, shown.level) == (ROOT, "ann", "owner")
-    assert shown.conversation.title == "Hello there"
+    assert shown.conversation.described.title == "Hello there"
     assert shown.conversation.client_id == "planner"
     assert shown.conversation.agent_id == "helper"
     assert shown.conversation.created_at == shown.head.updated_at == ids.created_at(entry.entry_id)
@@ -160,17 +160,17 @@ def test_the_first_history_text_is_the_title(
         create(table, by=PLANNER)
     append(table, ROOT, *drafts, by=PLANNER)
 
-    assert show(table).conversation.title == title
+    assert show(table).conversation.described.title == title
 
     say(table, ROOT, "a later text")
-    assert show(table).conversation.title == (title or "a later text")
+    assert show(table).conversation.described.title == (title or "a later text")
 
 
 def test_a_title_that_was_given_stays(table: Table) -> None:
     create(table, title="given")
     say(table, ROOT, "text")
 
-    assert show(table).conversation.title == "given"
+    assert show(table).conversation.described.title == "given"
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["this process cleared it", "another did"])
@@ -181,13 +181,11 @@ def test_a_title_that_was_cleared_stays_empty(store: Store, table: Table, knows:
     clear(other)
     say(table, ROOT, "text")
 
-    assert show(table).conversation.title is None
+    assert show(table).conversation.described.title is None
 
 
 def clear(table: Table) -> None:
-    conversations.update_conversation(
-        table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True, title=None)
-    )
+    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
 
 
 def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, table: Table) -> None:
@@ -198,7 +196,7 @@ def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, tab
     say(table, ROOT, "mine")
 
     assert read(table) == ["rival", "mine"]
-    assert show(table).conversation.title == "rival"
+    assert show(table).conversation.described.title == "rival"
     assert "untitled" not in store.item(keys.head(ROOT, ROOT))
 
 
@@ -209,7 +207,7 @@ def test_a_title_that_is_cleared_during_the_first_append_stays_empty(store: Stor
 
     say(table, ROOT, "mine")
 
-    assert (read(table), show(table).conversation.title) == (["mine"], None)
+    assert (read(table), show(table).conversation.described.title) == (["mine"], None)
 
 
 # Access
@@ -331,7 +329,7 @@ def test_of_two_first_appends_by_one_user_one_creates_and_the_other_follows(
 
     assert read(table) == ["rival", "mine"]
     shown = show(table)
-    assert (shown.conversation.title, shown.head.history) == ("rival", 2)
+    assert (shown.conversation.described.title, shown.head.history) == ("rival", 2)
     assert store.item(keys.group(ROOT))["conversations"] == number(1)
 
 
@@ -366,7 +364,7 @@ def test_an_append_that_loses_to_a_creation_is_a_plain_append(store: Store, tabl
 
     say(table, ROOT, "mine")
 
-    assert (read(table), show(table).conversation.title) == (["mine"], "created")
+    assert (read(table), show(table).conversation.described.title) == (["mine"], "created")
 
 
 def test_an_append_that_loses_to_a_fork_is_a_plain_append_to_the_fork(store: Store, table: Table) -> None:

@@ -324,9 +324,9 @@ def test_a_sync_moves_head_and_metrics_as_an_append_does(table: Table) -> None:
     assert (head.last, head.last_history, head.history, head.context) == (done.entry.entry_id, None, 0, 1)
     assert head.metrics.entries == 1
     assert head.updated_at == ids.created_at(done.entry.entry_id)
-    assert show(table).conversation.title is None
+    assert show(table).conversation.described.title is None
     say(table, ROOT, "first text")
-    assert show(table).conversation.title == "first text"
+    assert show(table).conversation.described.title == "first text"
 
 
 def test_synced_content_keeps_its_spelling(table: Table) -> None:
@@ -427,7 +427,11 @@ def test_a_sync_to_an_unknown_id_creates_the_conversation(store: Store, table: T
 
     assert (told(done), done.epoch_incremented) == ((1, '["a","b"]'), True)
     shown = show(table)
-    assert (shown.level, shown.conversation.client_id, shown.conversation.title) == ("owner", "planner", None)
+    assert (shown.level, shown.conversation.client_id, shown.conversation.described.title) == (
+        "owner",
+        "planner",
+        None,
+    )
     assert known(table) == ["a", "b"]
     assert len([key for key in store.contents() if key.sort.startswith("CTX#")]) == 1
 

@@ -203,7 +203,7 @@ def test_a_merge_names_and_shows_an_untitled_conversation(store: Store) -> None:
     merge(table)
 
     shown = show(table)
-    assert (shown.conversation.title, shown.head.preview) == ("first words", "last words")
+    assert (shown.conversation.described.title, shown.head.preview) == ("first words", "last words")
 
 
 def test_the_chain_of_the_copies_is_right(tree: Table) -> None:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from forklore.api import fields, wording
+from forklore.api.descriptions import Described
 from forklore.api.requests import MoveName, OneOf, Request
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, TokenUsage
@@ -106,7 +107,7 @@ class PresentContext(Request):
     based_on_entry_id: fields.BasedOn = None
 
 
-class NewByAppend(Request):
+class NewByAppend(Described):
     """What the conversation is, if the append creates it: a fork, a child or a root.
 
     `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
@@ -120,9 +121,6 @@ class NewByAppend(Request):
     forked_at_position: Literal["before", "after", "head"] | None = None
     started_by_conversation_id: fields.NamedId | None = None
     started_by_entry_id: fields.NamedId | None = None
-    title: fields.Title | None = None
-    tags: fields.Tags | None = None
-    metadata: fields.Metadata | None = None
     promote: bool | None = None
 
     @model_validator(mode="after")

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from forklore.domain.ids import FIRST, EntryId, created_at
 
+Json = Annotated[str, "JSON"]
+"""JSON text exactly as it was sent."""
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -217,15 +219,33 @@ class StartedBy(NamedTuple):
     entry_id: EntryId | None
 
 
+class Description(NamedTuple):
+    """What callers say of a conversation, when they make it and later.
+
+    An item, a line of an export and an answer have each field under its own name in camelCase.
+    Items and lines leave out a field that has its default.
+    """
+
+    title: str | None = None
+    tags: Mapping[str, str] = NO_TAGS
+    metadata: Json = "{}"
+
+    def titled(self, title: str | None) -> "Description":
+        """Return the description, with this title if it has none."""
+        return self if self.title is not None else self._replace(title=title)
+
+
+PLAIN = Description()
+"""The description of a conversation of which nothing is said."""
+
+
 class Conversation(NamedTuple):
     """What is written once or seldom. client_id: the client that its context is bound to."""
 
     conversation_id: str
     group_id: str
     created_at: str
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
+    described: Description = PLAIN
     agent_id: str | None = None
     client_id: str | None = None
     fork_point: ForkPoint | None = None

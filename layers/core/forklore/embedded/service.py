@@ -12,7 +12,7 @@ from typing import Self
 
 from forklore.api.failures import response_to
 from forklore.api.inputs import operation_named, raw_request
-from forklore.api.operation import NOBODY, Operation, Service
+from forklore.api.operation import NOBODY, Service
 from forklore.api.responses import Response
 from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
@@ -103,22 +103,15 @@ def _close_later(opened: Opened) -> None:
     _thread.start_new_thread(closing.start, ())
 
 
-def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+def _answer(opened: Opened, name: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+    table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
     try:
-        return Response(*_run(opened, operation_named(operation), given, caller))
+        operation = operation_named(name)
+        caller = NOBODY if operation.is_public else _checked(caller)
+        service = Service(table, queue, delete_wait_s=opened.delete_wait_s)
+        return Response(*operation(service, raw_request(operation, given, caller=caller)))
     except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
         return response_to(error, str(uuid.uuid4()))
-
-
-def _run(
-    opened: Opened, operation: Operation, given: Mapping[str, object] | None, caller: Caller
-) -> tuple[int, str]:
-    """Return the status and the text of an operation's answer. Raises a ForkloreError."""
-    caller = NOBODY if operation.is_public else _checked(caller)
-    service = Service(
-        opened.table.within(REQUEST_SECONDS), opened.worker.queue, delete_wait_s=opened.delete_wait_s
-    )
-    return operation(service, raw_request(operation, given, caller=caller))
 
 
 def _checked(caller: Caller) -> Caller:

@@ -11,6 +11,7 @@ from forklore.domain.model import (
     NOTHING,
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -27,6 +28,7 @@ from forklore.domain.tree import ClientContext, Member
 from forklore.domain.users import is_user_id
 from forklore.porting.failures import FormatError
 from forklore.porting.lines import Line
+from forklore.porting.plain import DESCRIPTION
 from forklore.porting.records import (
     FORMAT,
     VERSION,
@@ -137,9 +139,7 @@ def _branch(line: Line, group_id: str) -> Branch:
         conversation_id=line.uuid("id"),
         group_id=group_id,
         created_at=line.time("createdAt"),
-        title=line.text_or_none("title"),
-        tags=line.texts("tags"),
-        metadata=line.raw("metadata") or "{}",
+        described=Description(**DESCRIPTION.read(line)),
         agent_id=line.text_or_none("agentId"),
         client_id=line.text_or_none("clientId"),
         fork_point=ForkPoint(

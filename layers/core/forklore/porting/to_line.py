@@ -8,6 +8,7 @@ from forklore.domain.model import LastEntries, Transfer, Turn
 from forklore.domain.names import Name
 from forklore.domain.tree import Member
 from forklore.porting.lines import Raw, written
+from forklore.porting.plain import DESCRIPTION
 from forklore.porting.records import (
     FORMAT,
     VERSION,
@@ -121,9 +122,7 @@ def _branch_members(branch: Branch) -> dict[str, Any]:
     fork, usage = one.fork_point, head.metrics.usage
     return {
         "id": one.conversation_id,
-        "title": one.title,
-        "tags": dict(one.tags),
-        "metadata": Raw(one.metadata) if one.metadata != "{}" else None,
+        **DESCRIPTION.members(one.described),
         "agentId": one.agent_id,
         "clientId": one.client_id,
         "createdAt": one.created_at,

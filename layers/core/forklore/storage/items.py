@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from forklore.domain import ancestry, ids, keys
@@ -13,7 +13,9 @@ from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import (
     NOTHING,
+    PLAIN,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -30,6 +32,7 @@ from forklore.domain.model import (
 from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.retention import Round
+from forklore.domain.spelling import camel
 from forklore.domain.tree import (
     ChildRow,
     ClientContext,
@@ -47,6 +50,7 @@ from forklore.storage import bodies, schema
 from forklore.storage.connection import Item
 
 _NO_ID = uuid.UUID(ids.FIRST).bytes
+_DESCRIBED = {field: camel(field) for field in Description._fields}
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -77,7 +81,7 @@ def _typed(value: Any) -> dict[str, Any]:
             return number(value)
         case bytes():
             return binary(value)
-        case dict():
+        case Mapping():
             return {"M": present(value)}
         case _:
             raise AssertionError(f"no attribute type for {type(value)}")
@@ -197,9 +201,7 @@ def conversation_item(conversation: Conversation) -> Item:
     fork, started = conversation.fork_point, conversation.started_by
     return key_of(keys.conversation(conversation.group_id, conversation.conversation_id)) | present(
         {
-            "title": conversation.title,
-            "tags": dict(conversation.tags) or None,
-            "metadata": conversation.metadata if conversation.metadata != "{}" else None,
+            **_described_attributes(conversation.described),
             "agentId": conversation.agent_id,
             "clientId": conversation.client_id,
             "createdAt": conversation.created_at,
@@ -219,9 +221,7 @@ def conversation(item: Item) -> Conversation:
         conversation_id=a["SK"].partition("#")[2],
         group_id=a["PK"],
         created_at=a["createdAt"],
-        title=a.get("title"),
-        tags=a.get("tags", {}),
-        metadata=a.get("metadata", "{}"),
+        described=Description(**{field: a[name] for field, name in _DESCRIBED.items() if name in a}),
         agent_id=a.get("agentId"),
         client_id=a.get("clientId"),
         fork_point=ForkPoint(fork, a.get("forkedAtEntryId"), ForkPosition(a["forkedAtPosition"]))
@@ -229,6 +229,18 @@ def conversation(item: Item) -> Conversation:
         else None,
         started_by=StartedBy(started, a.get("startedByEntryId")) if started else None,
     )
+
+
+def _described_attributes(described: Description) -> dict[str, Any]:
+    """Return what is said of a conversation. What has its default is left out."""
+    said = zip(_DESCRIBED.values(), described, PLAIN, strict=True)
+    return {name: held for name, held, default in said if held != default}
+
+
+def described(conversation: Conversation, fields: Iterable[str]) -> dict[str, dict[str, Any] | None]:
+    """Return the attributes of these fields of the description; None for one that is left out."""
+    said = present(_described_attributes(conversation.described))
+    return {_DESCRIBED[field]: said.get(_DESCRIBED[field]) for field in fields}
 
 
 def path_item(conversation: Conversation, path: ancestry.Path) -> Item:

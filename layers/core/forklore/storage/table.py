@@ -87,7 +87,6 @@ class Table:
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
         self.connection = connection
-        self.read = Reads(self)
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -107,6 +106,11 @@ class Table:
             random=self._random,
             threads=self._threads,
         )
+
+    @property
+    def read(self) -> Reads:
+        """The ranges of the table."""
+        return Reads(self)
 
     # Time and fresh ids
 

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from forklore.api import answers, entry_requests
-from forklore.api.descriptions import described_by
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, EntryRef, ForkPosition
+from forklore.domain.model import Channel, Description, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
 from forklore.usecases.reading import ancestors, comparing, entries, entry_lookup
@@ -51,7 +50,8 @@ def append_of(
         context=None if body.context is None else _present(body.context),
         fork=_fork(body),
         start=_start(body),
-        described=described_by(body, name=name),
+        described=Description(**body.said),
+        name=name,
         if_match=None if request.if_match is None else EntryId(request.if_match),
         idempotency_key=request.idempotency_key(),
     )

@@ -26,7 +26,6 @@ from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import actions
 from forklore.storage.actions import Action, ActionKind, ConditionFailed
-from forklore.storage.actions.context import ContextMove
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 
@@ -233,7 +232,8 @@ def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
     puts: list[Action] = []
     for entry in batch.entries:
         puts += actions.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
-        puts += actions.entry.claim_key(group_id, entry)
+        if entry.key is not None:
+            puts.append(actions.entry.claim_key(group_id, entry, entry.key))
     size = actions.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
@@ -261,8 +261,22 @@ def context_actions(
     epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
     epoch does.
     """
-    move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
-    return [actions.context.append(move)] if move else []
+    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
+    if not own or caller.client_id is None:
+        return []
+    epochs, then = [entry.epoch or 0 for entry in own], epoch_after(batch, epoch)
+    return [
+        actions.context.append(
+            group_id,
+            conversation_id,
+            caller.client_id,
+            known=epoch,
+            then=then,
+            lowest=epochs[0],
+            last=own[-1].entry_id,
+            added=epochs.count(then.number),
+        )
+    ]
 
 
 def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
@@ -281,30 +295,6 @@ def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
     known = NO_ELEMENTS if starts else epoch.digest
     digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
     return Epoch(latest, begins if starts else epoch.first or begins, digest)
-
-
-def context_move(
-    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> ContextMove | None:
-    """Return what the batch's context entries do to their client's CTX; None without any."""
-    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
-    if not own or caller.client_id is None:
-        return None
-    epochs = [entry.epoch or 0 for entry in own]
-    then = epoch_after(batch, epoch)
-    return ContextMove(
-        group_id=group_id,
-        conversation_id=conversation_id,
-        client_id=caller.client_id,
-        epoch=then.number,
-        lowest=epochs[0],
-        first=then.first or own[0].entry_id,
-        last=own[-1].entry_id,
-        added=epochs.count(then.number),
-        starts_epoch=then.number > epoch.number,
-        digest=then.digest,
-        known_digest=epoch.digest,
-    )
 
 
 def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:

@@ -17,7 +17,7 @@ from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
-from forklore.usecases.steps.drafts import Batch, Draft, context_move
+from forklore.usecases.steps.drafts import Batch, Draft, epoch_after
 from forklore.usecases.steps.loading import LoadedConversation
 from forklore.usecases.steps.views import LatestEpoch
 
@@ -63,12 +63,17 @@ class Decision(NamedTuple):
         Either way it holds only if CTX still ends where it ended when it was decided on. So the
         decision stays right, whatever else is appended meanwhile.
         """
-        where = {"group_id": group_id, "conversation_id": conversation_id}
-        move = context_move(batch, caller=caller, epoch=self.epoch, **where)
-        if move is not None:
-            return actions.context.sync(move, decided_on=self.last)
         assert caller.client_id is not None
-        return actions.context.check(client_id=caller.client_id, decided_on=self.last, **where)
+        where = (group_id, conversation_id, caller.client_id)
+        if self.draft is None:
+            return actions.context.check(*where, decided_on=self.last)
+        return actions.context.sync(
+            *where,
+            known=self.epoch,
+            then=epoch_after(batch, self.epoch),
+            last=batch.entries[-1].entry_id,
+            decided_on=self.last,
+        )
 
 
 def decide(

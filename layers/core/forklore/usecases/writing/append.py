@@ -121,7 +121,7 @@ class _Appending:
         """Return what has created the conversation; None if it exists. It is cached then."""
         request, by = self._request, self._caller
         if request.held is None:
-            if request.described.name is not None and not request.names_origin:
+            if request.name is not None and not request.names_origin:
                 # Its id was made for it, so nobody has it.
                 return create_tree(self._table, caller=by, request=request)
             if not self._has_lineage:
@@ -248,7 +248,6 @@ class _Appending:
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
-        member = actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
         title = None if cached.titled else batch.title
         writes = [
             *around,
@@ -265,7 +264,11 @@ class _Appending:
                 titles=title is not None,
                 **where,
             ),
-            *([] if is_owner else [member]),
+            *(
+                []
+                if is_owner
+                else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
+            ),
             *self._checks_of_named(cached),
             *(
                 [decision.action(batch, caller=caller, **where)]
