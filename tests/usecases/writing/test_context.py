@@ -22,7 +22,7 @@ from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.syncing import Synced
-from forklore.usecases.writing import context
+from forklore.usecases.writing.append import sync_context
 from tests.domain.builders import examples
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
@@ -65,9 +65,7 @@ def sync(
 ) -> Synced:
     """Sync a context to these elements, or to the JSON text."""
     draft = Draft.of(C, "application/json", text or text_of(list(content)), based_on=based_on)
-    return context.sync_context(
-        table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key
-    )
+    return sync_context(table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key)
 
 
 def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, Na
 from forklore.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.requests import Append, Fork, Start
-from forklore.usecases.writing import append, context
+from forklore.usecases.writing import append
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
@@ -208,7 +208,7 @@ def sync_context(request: CheckedRequest) -> answers.Synced:
     body: entry_requests.SyncContext = request.body
     conversation_id = _id_that_may_be_new(request)
     request.require_own(body.user_id)
-    synced = context.sync_context(
+    synced = append.sync_context(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,

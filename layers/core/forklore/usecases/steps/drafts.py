@@ -25,7 +25,7 @@ from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import actions
-from forklore.storage.actions import Action, ActionKind, ConditionFailed
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 
@@ -297,8 +297,3 @@ def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
     known = NO_ELEMENTS if starts else epoch.digest
     digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
     return Epoch(latest, begins if starts else epoch.first or begins, digest)
-
-
-def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
-    """Tell whether the entries exist because this very transaction was sent twice."""
-    return refused.has_nonce(ActionKind.ENTRY, nonce)
