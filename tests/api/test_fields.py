@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from forklore.api import entry_requests, operations, results
 from forklore.api.conversation_requests import CreateConversation, ForkConversation, UpdateConversation
+from forklore.api.descriptions import Described
 from forklore.api.operation import Operation
 from forklore.aws.wiring import open_table
 from forklore.fsck.check import findings
@@ -82,7 +83,7 @@ VALUES: Mapping[str, Json] = {
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
 MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
-DESCRIBED = ("title", "tags", "metadata")
+DESCRIBED = tuple(names_of(Described))
 OF_CONTEXT = (*FORKED, *STARTED, *DESCRIBED, "context", "promote", "indexedContent", "name")
 """What does not stand beside an entry of the context in a conversation that exists."""
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
