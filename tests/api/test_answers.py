@@ -200,7 +200,7 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
                 agent_id="helper",
                 epoch=7,
                 key="message 17",
-                usage_json='{"costUsd":1.50}',
+                usage='{"costUsd":1.50}',
                 merged_from=EntryRef(FORK, ENTRY),
                 copied_from=EntryRef(FORK, ENTRY),
                 is_erased=True,

@@ -40,7 +40,7 @@ def handler(event, context):
 ODD = """\
 import decimal, logging, sys, threading, time
 
-together = threading.Barrier(2, timeout=5)
+together = threading.Barrier(2, timeout=60)
 
 def fail():
     try:

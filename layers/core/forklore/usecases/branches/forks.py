@@ -124,7 +124,7 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
         fork_id=request.conversation_id,
         described=request.described,
         name=request.name,
-        agent_id=request.drafts[0].agent_id,
+        agent_id=request.drafts[0].entry.agent_id,
         drafts=request.drafts,
         context=request.context,
         if_match=request.if_match,

@@ -70,7 +70,7 @@ def plan_root(
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
         described=described.titled(batch.title),
-        agent_id=drafts[0].agent_id,
+        agent_id=drafts[0].entry.agent_id,
         client_id=caller.client_id,
         started_by=started_by,
     )
