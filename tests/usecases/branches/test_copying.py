@@ -67,7 +67,6 @@ from tests.usecases.members import (
     remove,
     share,
 )
-from tests.usecases.steps.test_faults import after as answer_lost
 from tools.harness.wire import Request, Wire
 
 COPY = conversation(88)
@@ -316,29 +315,6 @@ def test_a_copy_has_a_bound_on_its_bytes(store: Store, tree: Table, monkeypatch:
         copy(tree)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("nth", range(1, 8))
-def test_a_killed_copy_is_invisible_and_completed_by_the_same_request(
-    store: Store, long_tree: Table, nth: int, before: bool
-) -> None:
-    process = store.process()
-    dies(process, nth, before=before)
-    is_done = False
-    try:
-        copy(process, ROOT)
-        is_done = True
-    except Killed:
-        pass
-    table = store.process()
-    if not is_done and COPY not in listed(table, EVE):
-        fails(NotFoundError, lambda: show(table, COPY, by=EVE))
-        copy(table, ROOT)
-
-    assert read(table, COPY, by=EVE) == read(table, ROOT)
-    assert_settled(store)
-
-
 def killed(store: Store, nth: int, of: str = ROOT) -> None:
     process = store.process()
     dies(process, nth, before=False)
@@ -366,27 +342,6 @@ def test_a_copy_of_something_else_takes_nothing_over(store: Store, long_tree: Ta
     copy(long_tree, OTHER, by=ANN)
 
     assert len(read(long_tree, COPY)) == 2
-    assert_settled(store)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("nth", range(3, 8))
-def test_a_copy_that_is_killed_while_it_removes_entries_is_completed(
-    store: Store, long_tree: Table, nth: int
-) -> None:
-    """It removes those of another copy. What is left in between is read and can be gone on with."""
-    say_many(long_tree, ROOT, LONG)
-    append(long_tree, ROOT, Draft.of(H, "hex", text_of([Random(1).randbytes(400_000).hex()])))
-    killed(store, 6)
-    say(long_tree, OTHER, "other")
-    process = store.process()
-    dies(process, nth, before=False)
-    with pytest.raises(Killed):
-        copy(process, OTHER, by=ANN)
-
-    copy(long_tree, ROOT)
-
-    assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
     assert_settled(store)
 
 
@@ -474,18 +429,6 @@ def test_two_copies_under_one_id_make_one_tree(store: Store, long_tree: Table) -
 
     fails(ConflictError, lambda: copy(long_tree, ROOT))
     assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
-    assert_settled(store)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("of", [FORK, ROOT])
-def test_a_copy_is_made_once_although_answers_are_lost(store: Store, tree: Table, of: str) -> None:
-    say_many(tree, ROOT, LONG)
-    for nth in range(1, 7):
-        table, to = store.process(), conversation(200 + nth)
-        answer_lost(Wire.of(table), nth)
-        copy(table, of, to)
-        assert read(tree, to, by=EVE) == read(tree, of)
     assert_settled(store)
 
 

@@ -442,38 +442,6 @@ def test_a_replay_gets_the_same_answer_and_changes_nothing(
 
 # Races
 
-RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None], list[str]]] = {
-    "turn that extends": (lambda t: turn(t, ROOT, "r", context=["a", "r"]), (2, '["a","b"]'), ["r", "x"]),
-    "turn to the same": (lambda t: turn(t, ROOT, "r", context=["a", "b"]), (1, None), ["r", "x"]),
-    "turn without change": (lambda t: turn(t, ROOT, "r", context=["a"]), (1, '["b"]'), ["r", "x"]),
-    "sync that extends": (lambda t: sync(t, "a", "r"), (2, '["a","b"]'), ["x"]),
-    "sync to the same": (lambda t: sync(t, "a", "b"), (1, None), ["x"]),
-    "sync to another": (lambda t: sync(t, "r"), (3, '["a","b"]'), ["x"]),
-    "history": (lambda t: say(t, ROOT, "r"), (1, '["b"]'), ["r", "x"]),
-    "another client's": (lambda t: turn(t, ROOT, "r", context=["r"], by=CODER), (1, '["b"]'), ["r", "x"]),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("nth", [1, 2])
-@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_a_turn_that_loses_a_race_is_decided_on_the_result_of_the_winner(
-    store: Store, table: Table, name: str, nth: int, knows: bool
-) -> None:
-    create(table)
-    sync(table, "a")
-    rival, expected, history = RIVALS[name]
-    process = table if knows else store.process()
-    ran = meanwhile(process, nth, lambda: rival(store.process()))
-
-    made = turn(process, ROOT, "x", context=["a", "b"])
-
-    assert ran == [nth]
-    assert done(made)[:2] == expected
-    assert heard(table, ROOT) == history
-    assert known(store.process()) == ["a", "b"]
-
 
 @pytest.mark.parametrize("rival", [["b"], ["a", "b"]], ids=["another", "more"])
 def test_a_turn_without_change_is_decided_again_if_the_context_has_changed(

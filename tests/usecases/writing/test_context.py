@@ -621,19 +621,6 @@ def test_a_replay_of_an_empty_sync_shows_nothing_of_a_conversation_made_later(
 
 # Races
 
-RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None], list[str]]] = {
-    "sync that extends": (lambda t: sync(t, "a", "r"), (2, '["a","b"]'), ["a", "b"]),
-    "sync to the same": (lambda t: sync(t, "a", "b"), (1, None), ["a", "b"]),
-    "sync to more": (lambda t: sync(t, "a", "b", "c"), (2, '["a","b"]'), ["a", "b"]),
-    "sync to another": (lambda t: sync(t, "r"), (3, '["a","b"]'), ["a", "b"]),
-    "sync to nothing": (sync, (2, '["a","b"]'), ["a", "b"]),
-    "append": (lambda t: note(t, ROOT, "r", by=PLANNER), (2, '["a","b"]'), ["a", "b"]),
-    "append of the rest": (lambda t: note(t, ROOT, "b", by=PLANNER), (1, None), ["a", "b"]),
-    "append of an epoch": (lambda t: note(t, ROOT, "a", 9, by=PLANNER), (9, '["b"]'), ["a", "b"]),
-    "history": (lambda t: say(t, ROOT, "r"), (1, '["b"]'), ["a", "b"]),
-    "another client's": (lambda t: sync(t, "r", by=CODER), (1, '["b"]'), ["a", "b"]),
-}
-
 
 def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
     """Run `act` right before the nth request. The returned list is filled when it runs."""
@@ -646,29 +633,6 @@ def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
 
     Wire.of(table).before(run)
     return ran
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("nth", [1, 2])
-@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_a_sync_that_loses_a_race_decides_again_on_the_result_of_the_winner(
-    store: Store, table: Table, name: str, nth: int, knows: bool
-) -> None:
-    create(table)
-    sync(table, "a")
-    rival, expected, left = RIVALS[name]
-    process = table if knows else store.process()
-    ran = meanwhile(process, nth, lambda: rival(store.process()))
-
-    done = sync(process, "a", "b")
-
-    assert ran == [nth]
-    assert told(done) == expected
-    assert known(store.process()) == left
-    in_order = page(store.process(), by=PLANNER, channel=C, epoch="all").entries
-    epochs = [entry.epoch or 0 for entry in in_order]
-    assert epochs == sorted(epochs)
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
