@@ -113,13 +113,16 @@ def check_fits(drafts: Sequence[Draft]) -> None:
 class Batch(NamedTuple):
     """Entries with ids, in order, and the drafts that they were made of. It may be empty.
 
-    after: the tip that they follow. tip: the tip after them.
+    after, known: the tip that they follow, and the client's latest epoch before them.
+    tip, epoch: the same after them.
     """
 
     drafts: Sequence[Draft]
     entries: list[Entry]
     after: Tip
+    known: Epoch
     tip: Tip
+    epoch: Epoch
 
     @property
     def first(self) -> EntryId:
@@ -183,7 +186,25 @@ def mint_batch(
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(entry.channel, entry_id))
-    return Batch(drafts, with_turns(entries), after, tip)
+    return Batch(drafts, with_turns(entries), after, epoch, tip, _epoch_after(drafts, entries, epoch))
+
+
+def _epoch_after(drafts: Sequence[Draft], entries: Sequence[Entry], epoch: Epoch) -> Epoch:
+    """Return the client's latest epoch after the entries. epoch: the latest before them."""
+    own = [entry for entry in entries if entry.channel is Channel.CONTEXT]
+    if not own:
+        return epoch
+    latest = own[-1].epoch or 0
+    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
+    contents = [
+        draft.value
+        for draft, entry in zip(drafts, entries, strict=True)
+        if entry.channel is Channel.CONTEXT and entry.epoch == latest
+    ]
+    starts = latest > epoch.number
+    known = NO_ELEMENTS if starts else epoch.digest
+    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
+    return Epoch(latest, begins if starts else epoch.first or begins, digest)
 
 
 def head_over(head: Head, batch: Batch) -> Head:
@@ -255,45 +276,24 @@ def answer_bytes(entry: Entry) -> int:
     return ENVELOPE_BYTES + sum(map(escaped_size, [*texts, json.dumps(own)]))
 
 
-def context_actions(
-    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> list[Action]:
+def context_actions(batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> list[Action]:
     """Return the action that moves the client's CTX over the context entries; nothing without any.
 
-    epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
-    epoch does.
+    If the entries join an inherited epoch, CTX begins where that epoch does.
     """
     own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
     if not own or caller.client_id is None:
         return []
-    epochs, then = [entry.epoch or 0 for entry in own], epoch_after(batch, epoch)
+    epochs = [entry.epoch or 0 for entry in own]
     return [
         actions.context.append(
             group_id,
             conversation_id,
             caller.client_id,
-            known=epoch,
-            then=then,
+            known=batch.known,
+            then=batch.epoch,
             lowest=epochs[0],
             last=own[-1].entry_id,
-            added=epochs.count(then.number),
+            added=epochs.count(batch.epoch.number),
         )
     ]
-
-
-def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
-    """Return the client's latest epoch once the batch is appended. epoch: the latest before it."""
-    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
-    if not own:
-        return epoch
-    latest = own[-1].epoch or 0
-    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
-    contents = [
-        draft.value
-        for draft, entry in zip(batch.drafts, batch.entries, strict=True)
-        if entry.channel is Channel.CONTEXT and entry.epoch == latest
-    ]
-    starts = latest > epoch.number
-    known = NO_ELEMENTS if starts else epoch.digest
-    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
-    return Epoch(latest, begins if starts else epoch.first or begins, digest)

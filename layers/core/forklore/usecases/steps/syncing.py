@@ -17,7 +17,7 @@ from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
-from forklore.usecases.steps.drafts import Batch, Draft, epoch_after
+from forklore.usecases.steps.drafts import Batch, Draft
 from forklore.usecases.steps.loading import LoadedConversation
 from forklore.usecases.steps.views import LatestEpoch
 
@@ -69,8 +69,8 @@ class Decision(NamedTuple):
             return actions.context.check(*where, decided_on=self.last)
         return actions.context.sync(
             *where,
-            known=self.epoch,
-            then=epoch_after(batch, self.epoch),
+            known=batch.known,
+            then=batch.epoch,
             last=batch.entries[-1].entry_id,
             decided_on=self.last,
         )

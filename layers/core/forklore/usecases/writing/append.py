@@ -25,7 +25,6 @@ from forklore.usecases.steps.drafts import (
     batch_actions,
     check_fits,
     context_actions,
-    epoch_after,
     has_context,
     matches,
     mint_batch,
@@ -273,7 +272,14 @@ class _Appending:
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
+        member = (
+            [] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
+        )
         title = None if cached.titled else batch.title
+        if decision is not None:
+            context = [decision.action(batch, caller=caller, **where)]
+        else:
+            context = context_actions(batch, caller=caller, **where)
         writes = [
             *around,
             *batch_actions(batch, group_id=cached.group_id, nonce=self._nonce),
@@ -289,17 +295,9 @@ class _Appending:
                 titles=title is not None,
                 **where,
             ),
-            *(
-                []
-                if is_owner
-                else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
-            ),
+            *member,
             *self._checks_of_named(cached),
-            *(
-                [decision.action(batch, caller=caller, **where)]
-                if decision
-                else context_actions(batch, caller=caller, epoch=epoch, **where)
-            ),
+            *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),
         ]
         require_room(writes)
@@ -309,7 +307,7 @@ class _Appending:
             return refused
         now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
-            now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
+            now_cached = now_cached.with_epoch(client, batch.epoch)
         table.cache.put(self._id, now_cached)
         return appended
 
