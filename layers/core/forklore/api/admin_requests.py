@@ -1,16 +1,20 @@
 """The models of query parameters and bodies of administration."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from forklore.api import fields
-from forklore.api.conversation_requests import DeleteConversation, ListChildren, SearchConversations
+from forklore.api.conversation_requests import (
+    DeleteConversation,
+    ListChildren,
+    ListConversations,
+    SearchConversations,
+)
 from forklore.api.entry_requests import Compare, EntriesPage, EntryOfKey
 from forklore.api.naming import OneName
 from forklore.api.requests import ListPage, Request
 from forklore.api.sharing_requests import ListMembers
-from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller
 from forklore.domain.names import NameOwner, NameRef
 
@@ -21,16 +25,16 @@ class Justified(Request):
     justification: Annotated[str, Field(max_length=1000)] | None = None
 
 
-class AdminListConversations(Justified):
-    """Which conversations to list; without `userId` those of every tree."""
+class OfAnyUser(Justified):
+    """Whose trees to look at; without `userId` everybody's."""
 
     user_id: fields.UserId | None = None
-    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
-    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
-    agent_id: fields.AgentId | None = None
-    tag: fields.TagFilter | None = None
-    limit: fields.Limit200 = 20
-    after_cursor: fields.Cursor | None = None
+
+
+class AdminListConversations(ListConversations, OfAnyUser):
+    """Which conversations to list; without `userId` those of every tree."""
+
+    query: ClassVar[None] = None  # type: ignore[misc]  # an auditor finds conversations by their users
 
 
 class AdminSearchConversations(SearchConversations):

@@ -10,28 +10,14 @@ from typing import Any
 from forklore.api import admin_requests, answers, cursors
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.api.operations import conversations, entries, erasures, names, search, sharing
-from forklore.domain.listing import Filter, Tag
 from forklore.domain.users import ADMIN, AUDITOR
-from forklore.usecases.reading import conversation_lists
 
 
 def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage:
     """List everybody's conversations, or those of one user, tree by tree, the newest root first."""
     query: admin_requests.AdminListConversations = request.query
-    filters = [query.user_id, query.mode, query.ancestry, query.agent_id, query.tag]
-    resource = json.dumps(["admin/conversations", *filters])
-    page = conversation_lists.list_conversations(
-        request.table,
-        caller=request.caller,
-        request=conversation_lists.ListRequest(
-            mode=query.mode,
-            ancestry=query.ancestry,
-            wanted=Filter(agent_id=query.agent_id, tag=Tag.of(query.tag) if query.tag else None),
-            after=cursors.to_place(resource, query.after_cursor),
-            limit=query.limit,
-            of_user=query.user_id,
-        ),
-    )
+    resource = json.dumps(["admin/conversations", query.user_id, *query.filters])
+    page = conversations.page_of_list(request, resource, of_user=query.user_id)
     return {
         "data": [answers.admin_conversation(details) for details in page.conversations],
         "afterCursor": cursors.of_place(resource, page.resume),
