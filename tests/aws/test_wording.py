@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from forklore.api import operations
+from forklore.api.conversation_requests import ListConversations
 from forklore.api.operation import Operation
+from tests.api.samples import names_of
 from tests.aws.direct import Direct
 from tests.aws.test_direct import JUNK
 from tests.aws.world import (
@@ -106,7 +108,7 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> Non
     assert told(world, by_name)[0].endswith(", entries"), "the list is cut off"
     message, field = told(world, Ask("GET", CONVERSATIONS, query="canary=1"))
     assert (message, field) == (
-        '"canary" is unknown; known here: mode, ancestry, query, agentId, tag, limit, afterCursor',
+        f'"canary" is unknown; known here: {", ".join(names_of(ListConversations))}',
         "canary",
     )
     message, field = told(world, Ask("GET", path_of(ROOT), query="canary=1"))
