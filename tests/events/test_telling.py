@@ -380,7 +380,7 @@ def test_events_hold_the_content_of_the_history_exactly_if_it_is_wanted(
     recorded: Recorded, table: Table
 ) -> None:
     text = '[{"role": "user", "text": "é", "n": 1.0e2, "m": 12345678901234567890123}]'
-    draft = Draft(Channel.HISTORY, "history", check_value(text))
+    draft = Draft.of(Channel.HISTORY, "history", check_value(text))
     create(table, by=PLANNER)
     write = lambda: append(table, ROOT, draft, thought("private"), by=PLANNER)  # noqa: E731
     [event] = recorded.events(write, content=Content.HISTORY)

@@ -80,12 +80,17 @@ json_values = st.recursive(
 )
 contents = st.lists(json_values, max_size=6).map(lambda value: text_of(value).text)
 
+json_texts = st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text)
 by_type: Mapping[Any, st.SearchStrategy[Any]] = {
+    str: hostile(),
     str | None: optional,
+    int | None: st.none() | counts,
+    bool: st.booleans(),
     Mapping[str, str]: st.dictionaries(
         st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
     ),
-    Json: st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+    Json: json_texts,
+    Json | None: st.none() | json_texts,
 }
 """Values for a field, by its type."""
 conversations = st.builds(
@@ -117,25 +122,19 @@ heads = st.builds(
     untitled=st.booleans(),
     preview=optional,
 )
-entries = st.builds(
-    Entry,
-    entry_id=entry_ids,
-    conversation_id=conversation_ids,
-    user_id=hostile(),
-    channel=st.sampled_from(Channel),
-    content_type=hostile(),
-    content=contents,
-    client_id=optional,
-    agent_id=optional,
-    epoch=st.none() | counts,
-    usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
-    after=lasts,
-    turn=st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
-    key=optional,
-    merged_from=st.none() | refs,
-    copied_from=st.none() | refs,
-    indexed=st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
-)
+of_entries = {
+    "entry_id": entry_ids,
+    "conversation_id": conversation_ids,
+    "channel": st.sampled_from(Channel),
+    "content": contents,
+    "after": lasts,
+    "turn": st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
+    "merged_from": st.none() | refs,
+    "copied_from": st.none() | refs,
+    "indexed_content": st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
+}
+of_entries |= {name: by_type[held] for name, held in Entry.__annotations__.items() if name not in of_entries}
+entries = st.builds(Entry, **of_entries)
 # Bodies of requests and answers are objects.
 replays = st.builds(
     IdempotencyRecord,
@@ -458,7 +457,7 @@ def test_every_item_of_an_entry_fits_dynamodb_with_its_copy_in_the_index(size: i
         content=content,
         client_id="😀" * 255,
         agent_id="😀" * 255,
-        usage_json='{"inputTokens":1}',
+        usage='{"inputTokens":1}',
     )
 
     item, blobs = items.entry_items(ID, entry, nonce="n" * 16, escaped_bytes=size)

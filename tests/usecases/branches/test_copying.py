@@ -24,6 +24,7 @@ from forklore.usecases.background import sweeper
 from forklore.usecases.branches import copying
 from forklore.usecases.branches.copying import COPIED_MAX, Copy, copy_conversation
 from forklore.usecases.deletion import cascade, tree_deletion
+from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.loading import ConversationDetails
 from forklore.usecases.steps.requests import Append, Start
@@ -40,6 +41,7 @@ from tests.usecases.builders import (
     OTHER,
     PLANNER,
     ROOT,
+    H,
     answer,
     append,
     conversation,
@@ -139,7 +141,7 @@ def test_a_reader_gets_a_tree_of_their_own_with_copies(store: Store, tree: Table
 
 def test_a_copy_keeps_authors_and_content_but_no_usage_and_no_context(store: Store, tree: Table) -> None:
     share(tree, "bob", AccessLevel.WRITER)
-    used = said("bob's", agent_id="helper", usage=TokenUsage(3, 4))._replace(usage_json='{"inputTokens":3}')
+    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}')
     body = large(400_000)
     append(tree, FORK, used, thought("t"), body, by=Caller("bob", "planner"))
 
@@ -147,7 +149,7 @@ def test_a_copy_keeps_authors_and_content_but_no_usage_and_no_context(store: Sto
 
     *_, copied, odd = page(tree, COPY, by=EVE).entries
     assert (copied.user_id, copied.client_id, copied.agent_id) == ("bob", "planner", "helper")
-    assert copied.usage_json is None
+    assert copied.usage is None
     assert odd.content == body.content.text
     assert made.head.metrics == Metrics(6)
     assert made.conversation.client_id == "reader"
@@ -278,7 +280,7 @@ def test_a_copy_of_many_bytes_is_staged(store: Store) -> None:
     table = store.process()
     for _ in range(4):
         text = Random(1).randbytes(1_200_000).hex()  # stored in half as many bytes
-        append(table, ROOT, large(10)._replace(content=text_of([text])))
+        append(table, ROOT, Draft.of(H, "hex", text_of([text])))
 
     copy(table, ROOT, by=ANN)
 

@@ -255,10 +255,10 @@ def test_a_fork_has_the_requested_fields_and_starts_empty(table: Table) -> None:
 @pytest.mark.parametrize("reset", [True, False])
 def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -> None:
     before = Metrics(2, TokenUsage(1, 2, 3, 4))
-    entries = append(table, ROOT, said("a", usage=TokenUsage(1, 2, 3, 4)), "b")
+    entries = append(table, ROOT, said("a", used=TokenUsage(1, 2, 3, 4)), "b")
 
     fork(table, anchor=entries[1].entry_id, reset_metrics=reset)
-    append(table, FORK, said("x", usage=TokenUsage(10, 20, 30, 40)))
+    append(table, FORK, said("x", used=TokenUsage(10, 20, 30, 40)))
 
     own = Metrics(1, TokenUsage(10, 20, 30, 40))
     both = Metrics(3, TokenUsage.total([before.usage, own.usage]))
@@ -309,7 +309,7 @@ def test_a_fork_by_appending_has_the_title_and_preview_of_its_own_text(table: Ta
     append(table, FORK, "the fork's", fork=(ROOT, entries[1]))
     assert named(table, FORK) == ("the fork's", "the fork's")
 
-    silent = Draft(Channel.HISTORY, "x", text_of(["no text"]))
+    silent = Draft.of(Channel.HISTORY, "x", text_of(["no text"]))
     for fork_id, draft in ((TWIG, thought("a thought")), (OTHER, silent)):
         append(table, fork_id, draft, fork=(ROOT, entries[1]), by=PLANNER)
         assert named(table, fork_id) == (None, "the root's")
@@ -330,7 +330,7 @@ def test_a_fork_that_inherits_nothing_has_no_preview(table: Table) -> None:
 def test_a_preview_is_searched_behind_a_bounded_number_of_entries_without_text(
     table: Table, position: ForkPosition, silent: int, expected: str | None
 ) -> None:
-    events = Draft(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
+    events = Draft.of(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
     say(table, ROOT, "text")
     ids_of = [one for _ in range(0, silent + 2, 20) for one in say(table, ROOT, *[events] * 20)]
     ids_of = ids_of[: silent + 1]

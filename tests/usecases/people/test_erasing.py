@@ -70,7 +70,7 @@ OWN, CHILD, COPY = conversation(21), conversation(22), conversation(23)
 
 def secret(what: str, **more: Any) -> Draft:
     text = f"{WORDS}: {what}"
-    return Draft(H, "history", text_of([{"role": "USER", "text": text}]), **more)
+    return Draft.of(H, "history", text_of([{"role": "USER", "text": text}]), **more)
 
 
 def point(table: Table, conversation_id: str, *, by: Caller) -> None:
@@ -155,11 +155,11 @@ def shared(store: Store) -> Store:
     share(table, "bob")
     share(table, "eve", AccessLevel.READER)
     say(table, ROOT, secret("a message"), by=BOB)
-    append(table, ROOT, secret("with a key", key="bob-1", indexed=f"{WORDS} to find"), by=BOB)
+    append(table, ROOT, secret("with a key", key="bob-1", indexed_content=f"{WORDS} to find"), by=BOB)
     append(
         table,
         ROOT,
-        Draft(H, "history", text_of([{"text": WORDS + "x" * 3 + str(list(range(90_000)))}])),
+        Draft.of(H, "history", text_of([{"text": WORDS + "x" * 3 + str(list(range(90_000)))}])),
         by=BOB,
     )
     append(table, ROOT, thought(f"{WORDS}: a note"), by=BOBS_PLANNER)
@@ -193,7 +193,7 @@ def test_an_erased_entry_keeps_its_place_and_everything_that_is_counted(shared: 
     pseudonym = erased(shared).pseudonym
 
     def kept(was: Entry) -> Entry:
-        gone = was._replace(user_id=pseudonym, content="[]", key=None, indexed=None, is_erased=True)
+        gone = was._replace(user_id=pseudonym, content="[]", key=None, indexed_content=None, is_erased=True)
         return gone if was.user_id == "bob" else was
 
     for of, entries in before.items():

@@ -88,7 +88,7 @@ def context_before(table: Table, to: str, text: str, context: Sequence[str]) -> 
 
 def in_two_entries(table: Table, to: str, text: str, context: Sequence[str]) -> EntryId:
     """Save a context entry on either side of the message. Only the one after it says something."""
-    empty = Draft(C, "application/json", text_of([]))
+    empty = Draft.of(C, "application/json", text_of([]))
     return say(table, to, empty, said(text), thought(context[-1]), by=PLANNER)[1]
 
 

@@ -90,21 +90,19 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
 
 def test_an_entry_is_read_as_it_was_answered(table: Table) -> None:
     content = text_of([{"role": "USER", "text": "1e400 \0 \ufeff é e\u0301 😀", "n": [1.0, -0.0, 10**30]}])
-    draft = Draft(
-        H, "history/x", content, agent_id="a", usage=TokenUsage(1), usage_json='{"inputTokens": 1.0}'
-    )
+    draft = Draft.of(H, "history/x", content, agent_id="a", used=TokenUsage(1), usage='{"inputTokens": 1.0}')
 
     appended = append(table, ROOT, draft, by=PLANNER)
 
     assert page(table, by=PLANNER).entries == appended
     assert appended[0].content == content.text
     assert (appended[0].user_id, appended[0].client_id, appended[0].agent_id) == ("ann", "planner", "a")
-    assert appended[0].usage_json == '{"inputTokens": 1.0}'
+    assert appended[0].usage == '{"inputTokens": 1.0}'
 
 
 def test_a_batch_is_appended_in_the_order_sent_and_counted_once(table: Table) -> None:
     say(table, ROOT, "first")
-    batch = [said(str(at), usage=TokenUsage(at, 2, 3, 4)) for at in range(50)]
+    batch = [said(str(at), used=TokenUsage(at, 2, 3, 4)) for at in range(50)]
 
     appended = append(table, ROOT, *batch)
 
@@ -121,8 +119,8 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     if is_known:
         create(table)
         show(table)
-    append(table, ROOT, said("x" * 200, usage=TokenUsage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
-    append(table, ROOT, Draft(H, "blob", text_of([1])))
+    append(table, ROOT, said("x" * 200, used=TokenUsage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
+    append(table, ROOT, Draft.of(H, "blob", text_of([1])))
 
     head = show(table).head
     assert head.metrics == Metrics(3, TokenUsage(5, 6, 7, 8))
@@ -145,10 +143,10 @@ def test_updated_at_is_the_time_of_the_last_entry(table: Table) -> None:
     [
         ([said("é" * 41)], "é" * 40),
         ([thought("no title"), said("one"), said("two")], "one"),
-        ([Draft(H, "opaque", text_of([1, {"text": "second"}])), said("first text")], "first text"),
-        ([Draft(H, "opaque", text_of([{"text": "opaque but a text"}]))], "opaque but a text"),
+        ([Draft.of(H, "opaque", text_of([1, {"text": "second"}])), said("first text")], "first text"),
+        ([Draft.of(H, "opaque", text_of([{"text": "opaque but a text"}]))], "opaque but a text"),
         ([thought("only context")], None),
-        ([Draft(H, "opaque", text_of([]))], None),
+        ([Draft.of(H, "opaque", text_of([]))], None),
         ([said("")], None),
     ],
 )
@@ -725,7 +723,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
 def incompressible(size: int) -> Draft:
     """Return an entry whose content has `size` bytes in an answer, and hardly compresses."""
     letters = [chr(point) for point in range(0x20, 0x7F) if chr(point) not in '"\\']
-    return Draft(H, "noise", text_of(["".join(Random(size).choices(letters, k=size - 6))]))
+    return Draft.of(H, "noise", text_of(["".join(Random(size).choices(letters, k=size - 6))]))
 
 
 def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, table: Table) -> None:
@@ -764,7 +762,7 @@ def test_an_append_that_is_too_large_is_refused_before_any_write(
 
 @pytest.mark.failure("too-large")
 def test_the_size_of_an_entry_is_counted_as_it_is_escaped(store: Store, table: Table) -> None:
-    smileys = Draft(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
+    smileys = Draft.of(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
     assert len(smileys.content.text.encode()) < ENTRY_BYTES_MAX / 2
 
     with store.refuses(PayloadTooLargeError):

@@ -22,7 +22,7 @@ from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.syncing import Synced
-from forklore.usecases.writing import context
+from forklore.usecases.writing.append import sync_context
 from tests.domain.builders import examples
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
@@ -64,10 +64,8 @@ def sync(
     idempotency_key: IdempotencyKey | None = None,
 ) -> Synced:
     """Sync a context to these elements, or to the JSON text."""
-    draft = Draft(C, "application/json", text or text_of(list(content)), based_on=based_on)
-    return context.sync_context(
-        table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key
-    )
+    draft = Draft.of(C, "application/json", text or text_of(list(content)), based_on=based_on)
+    return sync_context(table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key)
 
 
 def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:
@@ -882,7 +880,7 @@ def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table
     """20 entries of empty arrays compress to almost nothing, but are 70 MB of lists when read."""
     for _ in range(20):
         note_lists = text_of([[[]] * 50_000])
-        append(table, ROOT, Draft(C, "x", note_lists, epoch=1), by=PLANNER)
+        append(table, ROOT, Draft.of(C, "x", note_lists, epoch=1), by=PLANNER)
     forget_digest(table)
     sent = [f"element {at}" for at in range(25)]
     tracemalloc.start()

@@ -418,7 +418,7 @@ def test_an_append_follows_a_name_that_another_process_has_moved(table: Table, s
 def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
     table: Table, store: Store, error: str
 ) -> None:
-    [first] = tell(table, said("a")._replace(key="k"))
+    [first] = tell(table, said("a", key="k"))
     other = store.process()
     create(other, OTHER, by=BOB)
     store.add_member(OTHER, "ann")
@@ -431,7 +431,7 @@ def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
             store.remove_member(first.conversation_id, "ann")
 
     match = there.entry_id if error == "if-match" else None
-    [second] = tell(table, said("b")._replace(key="k"), if_match=match)
+    [second] = tell(table, said("b", key="k"), if_match=match)
 
     assert second.conversation_id == OTHER
 

@@ -392,7 +392,7 @@ def entry(entry: "model.Entry") -> Entry:
         "contentType": entry.content_type,
         "content": _text(entry.content),
         "erased": entry.is_erased or None,
-        "usage": _text(entry.usage_json) if entry.usage_json else None,
+        "usage": _text(entry.usage) if entry.usage else None,
         "mergedFromConversationId": merged and merged.conversation_id,
         "mergedUpToEntryId": merged and merged.entry_id,
         "copiedFromConversationId": copied and copied.conversation_id,

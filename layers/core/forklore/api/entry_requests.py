@@ -57,6 +57,7 @@ _USAGE_SCHEMA = WithJsonSchema(
         },
     }
 )
+Usage = Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA]
 
 
 def usage_of(text: JsonText | None) -> TokenUsage:
@@ -72,19 +73,24 @@ def usage_of(text: JsonText | None) -> TokenUsage:
     )
 
 
-class EntryFields(Request):
+class Said(Request):
+    """What an entry and a present context both have."""
+
+    content_type: fields.ContentType
+    content: fields.Content
+    agent_id: fields.AgentId | None = None
+
+
+class EntryFields(Said):
     """One entry. Without a `channel` it goes to history and its content is opaque."""
 
     hints = wording.MESSAGE_HINTS
 
     channel: fields.ChannelName | None = None
-    content_type: fields.ContentType
-    content: fields.Content
     user_id: str | None = None
-    agent_id: fields.AgentId | None = None
     epoch: fields.Epoch | None = None
     key: fields.EntryKey | None = None
-    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    usage: Usage | None = None
     indexed_content: fields.IndexedContent | None = None
     merged_from_conversation_id: fields.NamedId | None = None
     merged_up_to_entry_id: fields.NamedId | None = None
@@ -96,14 +102,11 @@ class EntryFields(Request):
         return self
 
 
-class PresentContext(Request):
+class PresentContext(Said):
     """An agent's whole present context."""
 
     hints = wording.CONTEXT_HINTS
 
-    content_type: fields.ContentType
-    content: fields.Content
-    agent_id: fields.AgentId | None = None
     based_on_entry_id: fields.BasedOn = None
 
 
@@ -199,18 +202,12 @@ class AppendEntries(_MovesName):
         return self.entries
 
 
-class SyncContext(Request):
+class SyncContext(PresentContext):
     """The agent's whole present context, as one entry."""
 
-    hints = wording.CONTEXT_HINTS
-
     channel: fields.ContextOnly | None = None
-    content_type: fields.ContentType
-    content: fields.Content
     user_id: str | None = None
-    agent_id: fields.AgentId | None = None
-    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
-    based_on_entry_id: fields.BasedOn = None
+    usage: Usage | None = None
 
 
 def shape_of_append(body: Any) -> str:

@@ -21,9 +21,9 @@ class SayArguments(TypedDict, total=False):
     promote: bool | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
@@ -43,9 +43,9 @@ class TurnArguments(TypedDict, total=False):
     started_by_entry_id: str | None
     promote: bool | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
@@ -66,9 +66,9 @@ class AppendArguments(TypedDict, total=False):
     promote: bool | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     key: str | None
     usage: Mapping[str, Any] | None

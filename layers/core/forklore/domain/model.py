@@ -137,12 +137,12 @@ class EntryRef(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What was appended, never edited. content and usage_json: JSON text exactly as it was sent.
+    """What was appended, never edited. usage: what the model call used, as the caller says.
 
     after: what the conversation showed last when the entry was appended.
     turn: for an entry of a turn of several entries. key: the caller's name for the entry.
     merged_from: the branch that the entry sums up, and the last entry of it. copied_from: the
-    original. indexed: the text by which a search finds the entry, beside its content.
+    original. indexed_content: the text by which a search finds the entry, beside its content.
     is_erased: whether its author was erased. Then it has no content.
     """
 
@@ -151,17 +151,17 @@ class Entry(NamedTuple):
     user_id: str
     channel: Channel
     content_type: str
-    content: str
+    content: Json
     client_id: str | None = None
     agent_id: str | None = None
     epoch: int | None = None
-    usage_json: str | None = None
+    usage: Json | None = None
     after: LastEntries = NOTHING
     turn: Turn | None = None
     key: str | None = None
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
-    indexed: str | None = None
+    indexed_content: str | None = None
     is_erased: bool = False
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from forklore.domain.model import Description, Json
+from forklore.domain.model import Description, Entry, Json
 from forklore.domain.spelling import camel, json_fields
 from forklore.porting.lines import Line, Raw
 
@@ -47,3 +47,11 @@ class PlainFields:
 
 
 DESCRIPTION = PlainFields(Description)
+ENTRY = PlainFields(
+    Entry,
+    others=(
+        *("entry_id", "conversation_id", "user_id", "channel", "content"),
+        *("after", "turn", "merged_from", "copied_from"),
+    ),
+)
+"""The others are checked, or they are several members."""

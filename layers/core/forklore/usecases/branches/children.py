@@ -97,10 +97,12 @@ def _prepare(
     record = record_appended(
         table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
     )
+    is_owner = caller.user_id == group.owner
+    member = [] if is_owner else [actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)]
     around = [
         *record,
         actions.group.count_child(group),
-        *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
+        *member,
         actions.group.put_child(child_key, started_by),
         *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),
     ]
@@ -123,10 +125,6 @@ def _prepare(
         child_id,
         root.cached,
     )
-
-
-def _still_writer(parent: Group, caller: Caller) -> Action:
-    return actions.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
 
 
 def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:

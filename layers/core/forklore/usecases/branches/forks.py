@@ -39,7 +39,6 @@ from forklore.usecases.steps.drafts import (
     Draft,
     batch_actions,
     context_actions,
-    epoch_after,
     first_epoch,
     has_context,
     head_over,
@@ -124,7 +123,7 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
         fork_id=request.conversation_id,
         described=request.described,
         name=request.name,
-        agent_id=request.drafts[0].agent_id,
+        agent_id=request.drafts[0].entry.agent_id,
         drafts=request.drafts,
         context=request.context,
         if_match=request.if_match,
@@ -259,10 +258,10 @@ def _prepare(
         *name_actions(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         _check_source(loaded, request),
         *batch_actions(batch, group_id=group_id, nonce=nonce),
-        *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
+        *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller),
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
-    epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
+    epochs = ((client, batch.epoch),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 

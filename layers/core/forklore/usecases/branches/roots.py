@@ -18,7 +18,6 @@ from forklore.usecases.steps.drafts import (
     Draft,
     batch_actions,
     context_actions,
-    epoch_after,
     head_over,
     mint_batch,
     require_match,
@@ -70,7 +69,7 @@ def plan_root(
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
         described=described.titled(batch.title),
-        agent_id=drafts[0].agent_id,
+        agent_id=drafts[0].entry.agent_id,
         client_id=caller.client_id,
         started_by=started_by,
     )
@@ -79,10 +78,10 @@ def plan_root(
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
     entry_actions = [
         *batch_actions(batch, group_id=conversation_id, nonce=nonce),
-        *context_actions(batch, caller=caller, epoch=NO_EPOCH, **where),
+        *context_actions(batch, caller=caller, **where),
     ]
     head = head_over(head, batch)
-    cached = cache_entry_of_root(caller, root, head, epoch_after(batch, NO_EPOCH))
+    cached = cache_entry_of_root(caller, root, head, batch.epoch)
     return Root(root, head, batch, entry_actions, cached)
 
 
