@@ -12,7 +12,6 @@ from forklore.api.conversation_requests import ListConversations
 from forklore.api.operation import Operation
 from tests.api.samples import names_of
 from tests.aws.direct import Direct
-from tests.aws.test_direct import JUNK
 from tests.aws.world import (
     CONVERSATIONS,
     FOREIGN,
@@ -40,6 +39,8 @@ PYTHON = re.compile(
 )
 """Words of Python. Callers of a JSON API should not see them."""
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
+JUNK = [None, True, 5, 1.5, "x", "\u0000", [], [5], {}, {"x": [None]}]
+"""Values that each field gets in turn."""
 HI = {"role": "user", "content": "hi"}
 ASKED = 60
 """Requests to each operation in `make test`. `make test-reliability` sends all."""
@@ -87,6 +88,7 @@ def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
         if operation.name in DELETING and given.get("conversationId") == ROOT:
             given["conversationId"] = FRESH
         answer = direct.ask(operation.name, given, agent="planner")
+        assert answer["status"] != 500, given
         if answer["status"] == 400:
             found.append(answer["body"]["details"]["message"])
     measure.count(requests=len(asks))
