@@ -50,7 +50,8 @@ export interface Call {
 
 const KEY_CHARACTERS_MAX = 255;
 const ID = /^[A-Za-z0-9_-]{1,100}$/;
-const PRINTABLE = /^[!-~]([ -~]*[!-~])?$/;
+/** What every runtime sends alike in a header: printable ASCII without a space at either end. */
+export const PRINTABLE = /^[!-~]([ -~]*[!-~])?$/;
 
 /**
  * Return the call. given: path, query and body side by side. A POST that writes gets a key if it has none.

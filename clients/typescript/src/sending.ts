@@ -1,7 +1,7 @@
 // Sends a call over HTTP, again and again while that can change something.
 
 import { findsNothing, type Answer } from "./answering.ts";
-import { mayBeRepeated, type Call } from "./calls.ts";
+import { mayBeRepeated, PRINTABLE, type Call } from "./calls.ts";
 import { InputError, NoAnswerError, UnexpectedAnswerError } from "./errors.ts";
 
 /** A text, or what returns one for each sending, such as a token that is renewed. */
@@ -34,7 +34,6 @@ const LIMIT_MAX_MS = 86_400_000;
 const RETRIED = new Set([429, 500, 502, 503, 504]);
 const REFUSED = 429; // the retried status that says that nothing has happened; a 503 may come after the work
 const TIME_IS_UP = new Error("time is up");
-const CONTROL = /\p{Control}/u;
 
 /** There is no answer. The service may have carried the call out. */
 interface Lost {
@@ -189,12 +188,9 @@ function textOf(field: string, credential: unknown): string | undefined {
 	throw new InputError(`${field} is text, or a function that returns it`, field);
 }
 
-/** Return a header's value in UTF-8: as fetch wants it, a character for each byte. */
 function inHeader(name: string, value: string): string {
-	if (CONTROL.test(value) || value !== value.trim() || value === "") {
-		throw new InputError(`the header ${name} cannot hold this: a control character, or a space at an end`);
-	}
-	return String.fromCharCode(...new TextEncoder().encode(value));
+	if (PRINTABLE.test(value)) return value;
+	throw new InputError(`the header ${name} holds printable ASCII, without a space at either end`);
 }
 
 /**

@@ -402,23 +402,23 @@ describe("credentials", () => {
 		expect(await outcome(READ(fl))).toMatchObject({ name: "NoAnswerError" });
 	});
 
-	test("letters beyond ASCII are sent in UTF-8", async () => {
-		const header = (await shown({ token: "zoë ключ" }))?.get("Authorization") ?? "";
-		expect(Buffer.from(header, "latin1").toString()).toBe("Bearer zoë ключ");
+	test.each([
+		"secret\n",
+		"secret é",
+		"secret ",
+		"\u0000secret",
+		"secret\r\nX: y",
+		"",
+		5 as unknown as string,
+	])("%j is no credential, and no error shows it", async (secret) => {
+		for (const given of [{ token: secret }, { clientKey: secret }]) {
+			const { fl, sent } = told([entry], given);
+			const error = await outcome(READ(fl));
+			expect(error).toBeInstanceOf(InputError);
+			expect(String(error)).not.toContain("secret");
+			expect(sent).toEqual([]);
+		}
 	});
-
-	test.each(["secret\n", "secret ", "\u0000secret", "secret\r\nX: y", "", 5 as unknown as string])(
-		"%j is no credential, and no error shows it",
-		async (secret) => {
-			for (const given of [{ token: secret }, { clientKey: secret }]) {
-				const { fl, sent } = told([entry], given);
-				const error = await outcome(READ(fl));
-				expect(error).toBeInstanceOf(InputError);
-				expect(String(error)).not.toContain("secret");
-				expect(sent).toEqual([]);
-			}
-		},
-	);
 
 	test("the address leads nowhere else: a redirect is not followed", async () => {
 		const { fl, sent } = told([

@@ -1,5 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-	test: { dir: "tests", globalSetup: "tests/support/server.ts", testTimeout: 30_000, hookTimeout: 60_000 },
+	test: {
+		dir: "tests",
+		globalSetup: "tests/support/server.ts",
+		reporters: "dot",
+		// for a machine on which much else runs
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
+	},
 });

@@ -28,7 +28,7 @@ export type Fault = keyof typeof FAULTS;
 /** What clients of the proxy wait for an answer. What is slow takes longer. */
 export const TIMEOUT_MS = 1000;
 const SLOW_MS = TIMEOUT_MS + 300;
-const KEPT = ["content-type", "retry-after", "x-request-id"];
+const KEPT = /^(content-type|retry-after|x-request-id|vary|access-control-.*)$/;
 const BEFORE = new Set<Fault>(["resetBefore", "busyBefore", "busyWithWait", "tooMany", "htmlBefore"]);
 
 export interface Proxy {
@@ -42,8 +42,8 @@ export interface Proxy {
 	stop(): Promise<void>;
 }
 
-/** Run a proxy for the server at an address. next: returns the fault of the next request. */
-export async function proxy(address: string, next: () => Fault): Promise<Proxy> {
+/** Run a proxy for the server at an address. next: returns the fault of the next request, of that method. */
+export async function proxy(address: string, next: (method: string) => Fault): Promise<Proxy> {
 	const agent = new Agent({ keepAlive: true });
 	const seen: Proxy["seen"] = [];
 	const planted: Proxy["planted"] = new Map();
@@ -70,7 +70,7 @@ export async function proxy(address: string, next: () => Fault): Promise<Proxy> 
 
 	async function passOn(from: IncomingMessage, to: ServerResponse): Promise<void> {
 		const body = await buffer(from);
-		let fault = next();
+		let fault = next(from.method ?? "");
 		if (fault === "lateRequest" && from.method !== "POST") fault = "none"; // without a key it is as new
 		planted.set(fault, (planted.get(fault) ?? 0) + 1);
 		const key = from.headers["idempotency-key"];
@@ -86,7 +86,7 @@ export async function proxy(address: string, next: () => Fault): Promise<Proxy> 
 		}
 		const { head, body: whole } = await ask(from, body);
 		const status = head.statusCode ?? 500;
-		const headers = Object.fromEntries(Object.entries(head.headers).filter(([name]) => KEPT.includes(name)));
+		const headers = Object.fromEntries(Object.entries(head.headers).filter(([name]) => KEPT.test(name)));
 		if (fault === "slowAnswer") await sleep(SLOW_MS);
 		if (["none", "slowAnswer", "lateRequest"].includes(fault)) {
 			answer(to, status, whole, headers);
