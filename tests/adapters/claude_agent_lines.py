@@ -10,7 +10,7 @@ from claude_agent_sdk import SessionKey, SessionStoreEntry
 from forklore import AsyncForklore
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import AsyncTransport
+from forklore.client.transports import AsyncTransport
 from tests.adapters.services import Service
 
 PROJECT = "-home-ann-trip"

@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore import AsyncForklore, Forklore
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import Transport
+from forklore.client.transports import Transport
 
 
 class Killed(BaseException):

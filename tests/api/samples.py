@@ -84,6 +84,19 @@ def words_of(schemas: list[Json]) -> list[Json]:
     return words
 
 
+def good_values(name: str, schemas: list[Json]) -> list[Json]:
+    """Return two or more values that a field takes; none if its schemas lead to none."""
+    if words := words_of(schemas):
+        return words
+    for schema in schemas:
+        if schema.get("type") == "string" and "pattern" not in schema:
+            return [text[: schema.get("maxLength")] for text in (f"another {name}", f"some {name}")]
+        if schema.get("type") == "integer":
+            low = schema.get("minimum", 0)
+            return [low, min(low + 3, schema.get("maximum", low + 3))]
+    return []
+
+
 def edges_of(schemas: list[Json]) -> list[Json]:
     """Return values at the edges of what a field may be, within and without."""
     edges: list[Json] = []

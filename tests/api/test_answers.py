@@ -16,18 +16,23 @@ from forklore.domain.jsontext import JsonText, to_json
 from forklore.domain.model import (
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
+    Json,
     Metrics,
     StartedBy,
     TokenUsage,
 )
+from forklore.limits import KEY_CHARACTERS_MAX, escaped_size
+from forklore.usecases.steps.drafts import answer_bytes
 from forklore.usecases.steps.loading import ConversationDetails
+from tests.api import samples
 from tests.aws.world import conversation_id
-from tests.domain.builders import examples
+from tests.domain.builders import examples, filled
 
 ORDINARY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -35,6 +40,9 @@ ORDINARY = st.recursive(
     max_leaves=20,
 )
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+TEXTS = (str, str | None, Json, Json | None)
+FEW_BYTES = {"conversation_id", "key"}
+"""Texts that are so short that their bytes are counted with the names of the members."""
 ROOT, FORK = conversation_id(1), conversation_id(2)
 ENTRY = EntryId("019ca8ad-fa20-7000-8000-000000000005")
 AT = "2026-03-01T09:15:00.000Z"
@@ -110,50 +118,54 @@ def test_a_conversation_omits_absent_values_its_tree_and_its_client() -> None:
 
 
 def test_a_conversation_shows_every_value_that_it_can_have() -> None:
-    conversation = Conversation(
-        conversation_id=FORK,
-        group_id="the-tree",
-        created_at=AT,
-        title="é",
-        tags={"a": "b"},
-        metadata='{"n": 1.0}',
-        agent_id="helper",
-        client_id="planner",
-        fork_point=ForkPoint(ROOT, ENTRY, ForkPosition.BEFORE),
-        started_by=StartedBy(ROOT, ENTRY),
+    conversation = filled(
+        Conversation(
+            conversation_id=FORK,
+            group_id="the-tree",
+            created_at=AT,
+            described=Description(title="é", tags={"a": "b"}, metadata='{"n": 1.0}'),
+            agent_id="helper",
+            client_id="planner",
+            fork_point=ForkPoint(ROOT, ENTRY, ForkPosition.BEFORE),
+            started_by=StartedBy(ROOT, ENTRY),
+        )
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
     text = to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
 
     results.Conversation.model_validate_json(text, strict=True)
+    assert set(json.loads(text)) == set(samples.names_of(results.Conversation))
     assert "the-tree" not in text
     assert "planner" not in text
     assert '"metadata":{"n": 1.0},' in text
-    assert json.loads(text) == {
-        "id": FORK,
-        "title": "é",
-        "ownerUserId": "ann",
-        "accessLevel": "writer",
-        "isCurrent": True,
-        "agentId": "helper",
-        "tags": {"a": "b"},
-        "metadata": {"n": 1.0},
-        "createdAt": AT,
-        "updatedAt": AT,
-        "lastMessagePreview": "hello",
-        "forkedAtConversationId": ROOT,
-        "forkedAtEntryId": ENTRY,
-        "forkedAtPosition": "before",
-        "startedByConversationId": ROOT,
-        "startedByEntryId": ENTRY,
-        "metrics": {
-            "entries": 3,
-            "inputTokens": 1,
-            "outputTokens": 2,
-            "cachedInputTokens": 3,
-            "costUsd": 1.5,
-        },
-    }
+    assert (
+        json.loads(text).items()
+        >= {
+            "id": FORK,
+            "title": "é",
+            "ownerUserId": "ann",
+            "accessLevel": "writer",
+            "isCurrent": True,
+            "agentId": "helper",
+            "tags": {"a": "b"},
+            "metadata": {"n": 1.0},
+            "createdAt": AT,
+            "updatedAt": AT,
+            "lastMessagePreview": "hello",
+            "forkedAtConversationId": ROOT,
+            "forkedAtEntryId": ENTRY,
+            "forkedAtPosition": "before",
+            "startedByConversationId": ROOT,
+            "startedByEntryId": ENTRY,
+            "metrics": {
+                "entries": 3,
+                "inputTokens": 1,
+                "outputTokens": 2,
+                "cachedInputTokens": 3,
+                "costUsd": 1.5,
+            },
+        }.items()
+    )
 
 
 def test_a_fork_without_an_entry_shows_none() -> None:
@@ -196,40 +208,55 @@ def test_an_entry_omits_absent_values() -> None:
 def test_an_entry_shows_every_value_that_it_can_have() -> None:
     text = to_json(
         answers.entry(
-            entry(
-                client_id="planner",
-                agent_id="helper",
-                epoch=7,
-                key="message 17",
-                usage_json='{"costUsd":1.50}',
-                merged_from=EntryRef(FORK, ENTRY),
-                copied_from=EntryRef(FORK, ENTRY),
-                is_erased=True,
+            filled(
+                entry(
+                    client_id="planner",
+                    agent_id="helper",
+                    epoch=7,
+                    key="message 17",
+                    usage='{"costUsd":1.50}',
+                    merged_from=EntryRef(FORK, ENTRY),
+                    copied_from=EntryRef(FORK, ENTRY),
+                    is_erased=True,
+                )
             )
         )
     )
 
     results.Entry.model_validate_json(text, strict=True)
-    assert set(json.loads(text)) == {
-        field.alias or name for name, field in results.Entry.model_fields.items()
-    }
+    assert set(json.loads(text)) == set(samples.names_of(results.Entry))
     assert '"usage":{"costUsd":1.50}' in text
-    assert json.loads(text) == {
-        "id": ENTRY,
-        "conversationId": ROOT,
-        "userId": "ann",
-        "clientId": "planner",
-        "agentId": "helper",
-        "channel": "history",
-        "epoch": 7,
-        "key": "message 17",
-        "contentType": "text/plain",
-        "content": ["a"],
-        "erased": True,
-        "usage": {"costUsd": 1.5},
-        "mergedFromConversationId": FORK,
-        "mergedUpToEntryId": ENTRY,
-        "copiedFromConversationId": FORK,
-        "copiedFromEntryId": ENTRY,
-        "createdAt": AT,
-    }
+    assert (
+        json.loads(text).items()
+        >= {
+            "id": ENTRY,
+            "conversationId": ROOT,
+            "userId": "ann",
+            "clientId": "planner",
+            "agentId": "helper",
+            "channel": "history",
+            "epoch": 7,
+            "key": "message 17",
+            "contentType": "text/plain",
+            "content": ["a"],
+            "erased": True,
+            "usage": {"costUsd": 1.5},
+            "mergedFromConversationId": FORK,
+            "mergedUpToEntryId": ENTRY,
+            "copiedFromConversationId": FORK,
+            "copiedFromEntryId": ENTRY,
+            "createdAt": AT,
+        }.items()
+    )
+
+
+@pytest.mark.parametrize("name", [name for name, held in Entry.__annotations__.items() if held in TEXTS])
+def test_the_size_of_an_entry_counts_every_long_text_that_its_answer_shows(name: str) -> None:
+    def sizes(text: str) -> tuple[int, int]:
+        changed: dict[str, Any] = {name: text}
+        one = entry()._replace(**changed)
+        return escaped_size(to_json(answers.entry(one))), answer_bytes(one)
+
+    short, long = '["é"]', f'["é{"😀" * KEY_CHARACTERS_MAX}"]'
+    shown, counted = (after - before for before, after in zip(sizes(short), sizes(long), strict=True))
+    assert counted >= shown or name in FEW_BYTES

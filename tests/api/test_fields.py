@@ -12,10 +12,11 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from forklore.api import entry_requests, operations, results
 from forklore.api.conversation_requests import CreateConversation, ForkConversation, UpdateConversation
+from forklore.api.descriptions import Described
 from forklore.api.operation import Operation
 from forklore.aws.wiring import open_table
 from forklore.fsck.check import findings
@@ -24,7 +25,7 @@ from forklore.fsck.source import Source
 from forklore.fsck.survey import Survey
 from forklore.local import examples
 from tests.api import reference
-from tests.api.samples import bodies_of, names_of, schemas_of, words_of
+from tests.api.samples import bodies_of, edges_of, good_values, names_of, schemas_of
 from tests.aws.world import (
     BOUND,
     ROOT,
@@ -82,7 +83,7 @@ VALUES: Mapping[str, Json] = {
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
 MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
-DESCRIBED = ("title", "tags", "metadata")
+DESCRIBED = tuple(names_of(Described))
 OF_CONTEXT = (*FORKED, *STARTED, *DESCRIBED, "context", "promote", "indexedContent", "name")
 """What does not stand beside an entry of the context in a conversation that exists."""
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
@@ -195,15 +196,9 @@ def value_of(name: str, schemas: list[Json]) -> Json:
     """Return a good value of a field that is not its default."""
     if name in VALUES:
         return VALUES[name]
-    words = words_of(schemas)
-    if words:
-        return words[-1]
-    for schema in schemas:
-        if schema.get("type") == "string" and "pattern" not in schema:
-            return f"some {name}"[: schema.get("maxLength")]
-        if schema.get("type") == "integer":
-            return min(schema.get("minimum", 0) + 3, schema.get("maximum", 3))
-    raise AssertionError(f"write a value for {name!r} into VALUES in {__file__}")
+    values = good_values(name, schemas)
+    assert values, f"write a value for {name!r} into VALUES in {__file__}"
+    return values[-1]
 
 
 @pytest.fixture(scope="module")
@@ -351,6 +346,45 @@ def test_a_field_is_taken_by_all_that_describe_the_same(
     assert set(names_of(model)) - set(names_of(other)) == left_out
 
 
+MODELS = {model for one in operations.ALL for model in (one.query, *bodies_of(one))}
+LENIENT = {("OneMember", "userId"): "who cannot be a member is no member"}
+"""The parameters that take more than their schema says, and why."""
+
+
+@pytest.mark.parametrize("model", sorted({*MODELS, entry_requests.EntryFields}, key=str), ids=str)
+def test_a_field_takes_what_its_schema_says_up_to_the_edge_and_nothing_beyond(model: type[BaseModel]) -> None:
+    """Objects and arrays have no edges here: see test_good_input.py and test_bad_input.py."""
+    for name, schemas in schemas_of(model).items():
+        for edge in edges_of(schemas) if (model.__name__, name) not in LENIENT else []:
+            assert takes_edge(model, name, edge) == any(fits(schema, edge) for schema in schemas), (
+                name,
+                edge,
+            )
+
+
+def takes_edge(model: type[BaseModel], name: str, edge: Json) -> bool:
+    """Tell whether a value is no error of the field, whatever else is missing."""
+    try:
+        model.model_validate({name: edge})
+    except ValidationError as error:
+        return all(one["loc"][:1] != (name,) for one in error.errors())
+    return True
+
+
+def fits(schema: Json, value: Json) -> bool:
+    """Tell whether a text, number or truth value fits a schema."""
+    if "enum" in schema or "const" in schema:
+        return value in schema.get("enum", [schema.get("const")])
+    if isinstance(value, bool):
+        return bool(schema["type"] == "boolean")
+    if isinstance(value, int):
+        is_within = schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        return schema["type"] in ("integer", "number") and is_within
+    is_within = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+    pattern = re.sub(r"\$$", r"\\Z", schema.get("pattern", ""))
+    return schema["type"] == "string" and is_within and re.search(pattern, value) is not None
+
+
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
 def test_the_reference_names_every_field(operation: Operation) -> None:
     taken = {name for body in bodies_of(operation) for name in names_of(body)}
@@ -358,14 +392,19 @@ def test_the_reference_names_every_field(operation: Operation) -> None:
     assert taken <= reference.names_in(reference.said_of(operation.name)), "see docs/api.md"
 
 
-@pytest.mark.parametrize("kind", [Kind.CONV, Kind.ENTRY])
-def test_the_table_of_items_names_every_attribute(kind: Kind) -> None:
+SHOWN = {Kind.CONV: results.AdminConversation, Kind.ENTRY: results.Entry}
+"""The answers that have an attribute as it is stored, by the kind of the item."""
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_table_of_items_names_every_attribute_that_is_no_member_of_an_answer(kind: Kind) -> None:
     """A name may be cut, as in `forkedAt…`."""
     text = (reference.PAGE.parent / "architecture.md").read_text(encoding="utf-8")
-    [row] = re.findall(rf"^\| {kind.upper()} \|.*$", text, flags=re.MULTILINE)
+    row, *_ = re.findall(rf"^\| {kind.upper()} \|.*$", text, flags=re.MULTILINE)
     named = set(re.findall(r"`(\w+…?)`", row))
     cut = tuple(name[:-1] for name in named if name.endswith("…"))
     attributes = {*SHAPES[kind].needed, *SHAPES[kind].possible}
+    attributes -= set(names_of(SHOWN[kind])) if kind in SHOWN else set()
 
     assert {one for one in attributes - named if not one.startswith(cut)} == set(), "see docs/architecture.md"
 

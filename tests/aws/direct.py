@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from forklore.local.deployment import Deployment
 from forklore.local.invocation import LambdaContext, load_handler
+from tools.deployment.template import Template
 
 AGENT = "functions.agent.app"
 
@@ -12,7 +12,7 @@ AGENT = "functions.agent.app"
 class Direct:
     """Invokes the function that the template defines for direct invocation."""
 
-    def __init__(self, template: Deployment) -> None:
+    def __init__(self, template: Template) -> None:
         [self._function] = [f for f in template.functions if f.module == AGENT]
         self._handler = load_handler(self._function)
 

@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import pytest
+from pydantic import BaseModel
 
 from forklore.api import results
 from forklore.api.conversation_requests import CreateConversation
+from forklore.api.descriptions import Described
+from forklore.api.entry_requests import EntryFields
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.aws.http import HttpApi
 from forklore.aws.wiring import open_table
 from forklore.domain.jsontext import JsonText
 from forklore.errors import BrokenAncestryError, ForkloreError
 from forklore.local.invocation import LambdaContext
+from tests.api.samples import good_values, schemas_of, words_of
 from tests.aws.world import (
     CONVERSATIONS,
     ROOT,
@@ -38,18 +42,28 @@ from tools.harness.gateway import Answer, Gateway
 CANARY = "canary-7f3a"
 """The tests send this text wherever a caller can send text. No log may hold it."""
 USER = f"user {CANARY}"
+NAMES_ANOTHER = {"userId", "mergedFromConversationId", "mergedUpToEntryId"}
+"""Texts of an entry that must name something that exists."""
+
+
+def texts_of(model: type[BaseModel]) -> dict[str, str]:
+    """Return a value with a canary for each free text that a body takes."""
+    values = {name: good_values(name, some) for name, some in schemas_of(model).items() if not words_of(some)}
+    texts = {name for name, some in values.items() if some and isinstance(some[0], str)}
+    return {name: f"{name} {CANARY}" for name in texts - NAMES_ANOTHER}
+
+
 CONTENT: Mapping[str, Any] = {
+    **texts_of(EntryFields),
     "contentType": f"history/{CANARY}",
     "content": [{"role": "USER", "text": f"said {CANARY}", CANARY: CANARY}],
-    "agentId": f"agent {CANARY}",
 }
-DESCRIBED: Mapping[str, Any] = {
-    "title": f"title {CANARY}",
+CHANGED: Mapping[str, Any] = {
+    **texts_of(Described),
     "tags": {CANARY: CANARY},
     "metadata": {CANARY: CANARY},
-    "agentId": CANARY,
 }
-CHANGED = {name: held for name, held in DESCRIBED.items() if name != "agentId"}
+DESCRIBED: Mapping[str, Any] = {**CHANGED, "agentId": CANARY}
 HEADERS = [("X-Secret", CANARY), ("Cookie", f"session={CANARY}")]
 
 

@@ -16,7 +16,7 @@ from tests.aws.world import CONVERSATIONS
 from tools.harness.gateway import Gateway
 
 THREADS = 16
-WAIT_SECONDS = 10
+WAIT_SECONDS = 60
 
 
 @pytest.fixture

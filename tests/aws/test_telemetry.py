@@ -278,7 +278,7 @@ def test_requests_at_the_same_time_count_their_own_calls(gateway: Gateway, lines
         gateway.send(method, path, body=body)
     alone = {line["operation"]: line["DynamoDBCalls"] for line in lines.named("request")[1:]}
     lines.texts.clear()
-    start = threading.Barrier(9, timeout=10)
+    start = threading.Barrier(9, timeout=60)
 
     def send(number: int) -> None:
         method, path, body = asks[number % 3]

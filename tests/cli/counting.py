@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from forklore import Forklore
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import Transport
+from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
 from forklore.embedded.service import EmbeddedService

@@ -13,7 +13,7 @@ from typing import Any
 from forklore.cli.exploring.forwarder import Forwarder
 from forklore.cli.exploring.stage import Stage
 
-WAIT_S = 20
+WAIT_S = 60
 
 
 @dataclass(frozen=True)

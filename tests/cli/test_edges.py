@@ -111,7 +111,7 @@ def test_what_is_no_address_is_2_at_once_and_no_password_is_shown(url: str, comm
 
     assert (found.code, len(found.err.splitlines()), found.out) == (2, 1, "")
     assert "s3cret" not in found.err
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20, "it was tried again and again"
 
 
 def test_explore_never_shows_a_password(url: str, home: Path) -> None:

@@ -429,11 +429,14 @@ def test_a_stage_that_says_nothing_is_504_and_one_that_stops_in_the_middle_is_50
         handler.wfile.write(b"{")
         handler.close_connection = True
 
-    with mock.patch.object(stage, "ANSWER_SECONDS", 0.2):
-        with odd_stage(silent) as (url, _), forwarder(url) as server:
-            late = ask(server, "GET", "/v1/x")
-        with odd_stage(half) as (url, _), forwarder(url) as server:
-            cut = ask(server, "GET", "/v1/x")
+    with (
+        mock.patch.object(stage, "ANSWER_SECONDS", 0.2),
+        odd_stage(silent) as (url, _),
+        forwarder(url) as server,
+    ):
+        late = ask(server, "GET", "/v1/x")
+    with odd_stage(half) as (url, _), forwarder(url) as server:
+        cut = ask(server, "GET", "/v1/x")
 
     assert (late.status, late.json) == (
         504,

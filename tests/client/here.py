@@ -14,20 +14,20 @@ from botocore.exceptions import ClientError
 from forklore.local import invocation
 from forklore.local.callers import Callers
 from forklore.local.cors import with_cors
-from forklore.local.deployment import Deployment
 from forklore.local.gateway import Gateway
 from forklore.local.identity import read_authorizer
 from forklore.local.server import _listen, _url
 from tests.aws.direct import AGENT
+from tools.deployment.template import Template
 from tools.harness.gateway import AGENTS
 
-STARTS_SECONDS_MAX = 10.0
+STARTS_SECONDS_MAX = 60.0
 ROLES = {"FORKLORE_ADMINS": "adam", "FORKLORE_AUDITORS": "aude"}
 """Who has roles, as the local server's settings name them."""
 
 
 @contextmanager
-def served(template: Deployment) -> Iterator[str]:
+def served(template: Template) -> Iterator[str]:
     """Serve the functions of this process over HTTP, from a thread; yield the address."""
     keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
     gateway = Gateway(template.functions, authorize=read_authorizer({"FORKLORE_API_KEYS": keys, **ROLES}))
@@ -52,7 +52,7 @@ class InvokesHere:
     The request and the answer pass through JSON text, as Lambda's own runtime reads and writes it.
     """
 
-    def __init__(self, template: Deployment) -> None:
+    def __init__(self, template: Template) -> None:
         [self._function] = [one for one in template.functions if one.module == AGENT]
         self._handler = invocation.load_handler(self._function)
 

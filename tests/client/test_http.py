@@ -333,7 +333,7 @@ def test_a_deadline_holds_for_all_sendings_together(address: str) -> None:
     with pytest.raises(NoAnswerError):
         client.api.get_conversation("slow")
 
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 20, "the deadline of a client is 30 s"
     client.close()
 
 

@@ -48,6 +48,22 @@ def test_every_number_is_kept_as_it_was_sent(transport: str, monkeypatch: pytest
     assert [LONG in text for text in texts] == [True, False, True]
 
 
+@pytest.mark.parametrize("transport", ["http", "process"])
+@pytest.mark.parametrize("limit", [1.0, None, [1], "\ud800"])
+def test_a_parameter_of_the_query_is_text_or_a_whole_number_or_a_truth(
+    transport: str, limit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(transport, "sync", monkeypatch) as way:
+        client: Forklore = way.client("ann")
+        assert client.call("listConversations", {"limit": 1}).status == 200
+        assert client.call("listConversations", {"limit": "1"}).status == 200
+        assert client.call("listConversations", {"limit": True}).status == 400
+        with pytest.raises(InputError) as caught:
+            client.call("listConversations", {"limit": limit})
+
+    assert caught.value.field == "limit"
+
+
 def test_a_number_that_python_does_not_write_is_an_input_error() -> None:
     with Forklore.local(user="ann") as client, pytest.raises(InputError):
         client.create(metadata={"n": 10 ** (sys.get_int_max_str_digits() + 1)})

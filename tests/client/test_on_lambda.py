@@ -216,7 +216,7 @@ def test_a_function_that_takes_too_long_is_given_up_when_it_is_awaited(backend: 
 
     class Hangs:
         def invoke(self, **_: Any) -> None:
-            is_over.wait(10)
+            is_over.wait(60)
 
     async def ask() -> None:
         made = AsyncForklore.on_lambda("F", user="ann", boto_client=Hangs())
@@ -226,7 +226,7 @@ def test_a_function_that_takes_too_long_is_given_up_when_it_is_awaited(backend: 
     try:
         with pytest.raises(NoAnswerError, match=r"no answer within"):
             anyio.run(ask, backend=backend)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
     finally:
         is_over.set()
 

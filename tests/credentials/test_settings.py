@@ -48,10 +48,10 @@ def test_the_claim_of_the_user_id_cannot_also_hold_the_roles() -> None:
 
 def test_patterns_are_fast_for_text_that_almost_matches() -> None:
     [pattern] = read(ADMINS="*a*a*a*a*a*a*a*a*a*a*b").patterns["admin"]
-    started = time.monotonic()
+    started = time.process_time()
 
     assert pattern.fullmatch("a" * 255) is None
-    assert time.monotonic() - started < 0.5
+    assert time.process_time() - started < 0.5
     assert pattern.fullmatch("a" * 254 + "b")
 
 

@@ -6,8 +6,8 @@ import boto3
 import moto
 import pytest
 
-from forklore.local.deployment import Deployment, Function, Polled, Queue, Route
-from tools.deployment.template import read_template
+from forklore.local.routing import Route
+from tools.deployment.template import Polled, Queue, Template, TemplateFunction, read_template
 
 FORKLORE = Path(__file__).parents[2] / "template.yaml"
 TEMPLATE = """\
@@ -86,7 +86,7 @@ Resources:
 """
 
 
-def read(folder: Path, text: str = TEMPLATE) -> Deployment:
+def read(folder: Path, text: str = TEMPLATE) -> Template:
     """Return what a template of this text says."""
     file = folder / "template.yaml"
     file.write_text(text)
@@ -96,13 +96,14 @@ def read(folder: Path, text: str = TEMPLATE) -> Deployment:
 def test_a_function_has_its_own_properties_then_the_globals_then_lambdas_defaults(tmp_path: Path) -> None:
     echo, odd = read(tmp_path).functions
 
-    assert echo == Function(
+    assert echo == TemplateFunction(
         name="Echo",
         module="sample_functions.echo.app",
         attribute="handler",
         timeout_seconds=1,
         memory_mb=256,
         routes=(Route("POST", "/v1/conversations"), Route("ANY", "/echo/{name}")),
+        polls=(),
         every_seconds=(300,),
     )
     assert (odd.timeout_seconds, odd.memory_mb) == (29, 128)

@@ -4,25 +4,23 @@ The table's definition is in `forklore.storage.schema`. The functions that the l
 in `forklore.local.functions`: those that requests call.
 """
 
-from dataclasses import replace
-
 import pytest
 
-from forklore.local.deployment import Function
-from forklore.local.functions import HTTP, deployment
+from forklore.local.functions import HTTP, http_functions
+from forklore.local.routing import Function
 from forklore.storage import schema
 from tests.deployment.document import PROJECT
 from tools.deployment.template import read_template
 
-TEMPLATE, CODE = read_template(PROJECT / "template.yaml"), deployment()
+TEMPLATE, CODE = read_template(PROJECT / "template.yaml"), http_functions()
 CALLED = [one for one in TEMPLATE.functions if one.routes]
 FOLDERS = {name: folder for folder, name in HTTP.items()}
 
 
 def without_order(function: Function) -> Function:
-    """Return a function with its routes sorted, and without the module of its handler."""
+    """Return a function with its routes sorted, and without its handler and what else calls it."""
     routes = tuple(sorted(function.routes, key=lambda route: route.key))
-    return replace(function, routes=routes, module="", attribute="")
+    return Function(function.name, "", "", function.timeout_seconds, function.memory_mb, routes)
 
 
 def test_the_table_of_the_template_is_the_one_that_the_code_defines() -> None:
@@ -30,19 +28,19 @@ def test_the_table_of_the_template_is_the_one_that_the_code_defines() -> None:
 
 
 def test_the_local_server_runs_each_function_that_requests_call() -> None:
-    assert {one.name for one in CODE.functions} == {one.name for one in CALLED}
+    assert {one.name for one in CODE} == {one.name for one in CALLED}
 
 
 @pytest.mark.parametrize("function", CALLED, ids=lambda function: function.name)
 def test_a_function_is_called_and_limited_as_the_template_says(function: Function) -> None:
-    [here] = [one for one in CODE.functions if one.name == function.name]
+    [here] = [one for one in CODE if one.name == function.name]
 
     assert without_order(here) == without_order(function)
 
 
 @pytest.mark.parametrize("function", CALLED, ids=lambda function: function.name)
 def test_the_folder_of_a_function_is_named_as_its_handler(function: Function) -> None:
-    [here] = [one for one in CODE.functions if one.name == function.name]
+    [here] = [one for one in CODE if one.name == function.name]
 
     assert function.module == f"functions.{here.attribute}.app"
     assert here.attribute == FOLDERS[function.name]

@@ -3,7 +3,7 @@
 import os
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from random import Random
@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from forklore.domain import ancestry, ids
 from forklore.domain.ancestry import Path, View
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, Entry, ForkPosition, StoredEntry
+from forklore.domain.model import Channel, Entry, ForkPosition, Json, StoredEntry
 from forklore.domain.paging import RangeAnswer, RangeRead
 from tests.reliability.figures import FIGURES
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Any)
+"""A NamedTuple."""
 
 H, C = Channel.HISTORY, Channel.CONTEXT
 
@@ -52,6 +54,28 @@ def conversation(number: int) -> str:
 
 
 ROOT, FORK, TWIG, OTHER = (conversation(number) for number in range(1, 5))
+PLAIN_VALUES: Mapping[Any, Any] = {
+    str | None: "some text",
+    int | None: 7,
+    bool: True,
+    Mapping[str, str]: {"a": "b"},
+    Json: '{"n": 1e400}',
+    Json | None: '{"inputTokens": 1.0}',
+}
+"""A value for each type of a plain field. It is the default of none."""
+
+
+def filled(value: N) -> N:
+    """Return a value with something in each plain field that has its default, also in its parts."""
+    changes: dict[str, Any] = {}
+    for name, held in type(value).__annotations__.items():
+        one = getattr(value, name)
+        if isinstance(one, tuple) and hasattr(one, "_replace"):
+            changes[name] = filled(one)
+        elif held in PLAIN_VALUES and one == value._field_defaults.get(name):
+            changes[name] = PLAIN_VALUES[held]
+    changed: N = value._replace(**changes)
+    return changed
 
 
 def stored(

@@ -12,6 +12,7 @@ from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
 from forklore.domain.model import Channel
 from forklore.domain.names import NameOwner, NameRef
+from forklore.fsck.shapes import Kind, kind_of
 from tests.domain.builders import FORK, ROOT, C, H, at, conversation, examples
 
 NIL, MAX = str(uuid.UUID(int=0)), str(uuid.UUID(int=(1 << 128) - 1))
@@ -193,6 +194,7 @@ def test_a_name_is_in_no_other_list_of_its_user(name: str) -> None:
 
 def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
     """Return a key of every kind of item in a tree's partition, except entries."""
+    place = ListKey(created_at, conversation_id)
     return {
         "GROUP": keys.group(ROOT),
         "CONV": keys.conversation(ROOT, conversation_id),
@@ -202,9 +204,26 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "TREE": keys.tree(ROOT, created_at, conversation_id),
         "MEM": keys.member(ROOT, user),
         "GONE": keys.remnant(ROOT, conversation_id),
+        "KEY": keys.entry_key(ROOT, conversation_id, user),
+        "CHILD": keys.child(ROOT, conversation_id, place),
+        "XFER": keys.transfer_of_group(ROOT),
     }
 
 
+OTHERS = [
+    keys.entry(ROOT, at(1)),
+    keys.blob(ROOT, at(1), 0),
+    keys.pointer(ROOT),
+    keys.user_tree("ann", ids.timestamp(1), ROOT, is_child=False),
+    keys.name(NameRef(NameOwner("ann", None), "trip")),
+    keys.idempotency("scope"),
+    keys.requests("ann", 60),
+    keys.job("delete", ROOT),
+    keys.erasure(ROOT),
+    keys.erased_tree(ROOT, ROOT),
+    keys.retention(),
+]
+"""A key of each other kind of item."""
 EVERY_ENTRY = SortRange(ROOT, "0", ":")
 
 
@@ -227,6 +246,13 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.tree_range(ROOT)) == {"TREE"}
     assert found(keys.contexts_range(ROOT)) == {"CTX"}
     assert found(keys.contexts_of_range(ROOT, conversation_id)) == {"CTX"}
+    assert found(keys.members_range(ROOT)) == {"MEM"}
+    assert found(keys.paths_range(ROOT)) == {"PATH"}
+    assert found(keys.remnants_range(ROOT)) == {"GONE"}
+    assert found(keys.conversations_range(ROOT)) == {"CONV"}
+    assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
+    assert found(keys.children_range(ROOT, conversation_id)) == {"CHILD"}
+    assert found(keys.all_children_range(ROOT)) == {"CHILD"}
     assert {kind for kind, key in everything.items() if keys.in_remnant(key.sort)} == {"GONE"}
     assert found(keys.heads_range(FORK)) == set()
     assert found(keys.tree_range(FORK)) == set()
@@ -237,8 +263,10 @@ def test_each_kind_of_item_is_only_in_its_own_range(
 def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
     created_at = "2026-03-01T09:15:00.000Z"
     entry_id = ids.fresh_id(ids.milliseconds(created_at), 5)
+    within_tree = kinds("a#b", FORK, created_at)
 
-    assert kinds("a#b", FORK, created_at) == {
+    assert {kind_of(key) for key in [*within_tree.values(), *OTHERS]} == set(Kind), "see kinds() and OTHERS"
+    assert within_tree == {
         "GROUP": (ROOT, "GROUP"),
         "CONV": (ROOT, f"CONV#{FORK}"),
         "PATH": (ROOT, f"PATH#{FORK}"),
@@ -247,6 +275,9 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
         "TREE": (ROOT, f"TREE#{created_at}#{FORK}"),
         "MEM": (ROOT, "MEM#a%23b"),
         "GONE": (ROOT, f"GONE#{FORK}"),
+        "KEY": (ROOT, f"KEY#{FORK}#a%23b"),
+        "CHILD": (ROOT, f"CHILD#{FORK}#{created_at}#{FORK}"),
+        "XFER": (ROOT, "XFER"),
     }
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")

@@ -1,11 +1,15 @@
 import pytest
 
 from forklore.domain.listing import EVERYTHING, Filter, Tag
-from forklore.domain.model import Conversation
+from forklore.domain.model import Conversation, Description
 
 AT = "2026-03-01T09:15:00.000Z"
 TRIP = Conversation(
-    "c", "c", AT, title="Zwei Nächte in LISSABON", tags={"kind": "travel", "x": ""}, agent_id="planner"
+    "c",
+    "c",
+    AT,
+    described=Description(title="Zwei Nächte in LISSABON", tags={"kind": "travel", "x": ""}),
+    agent_id="planner",
 )
 PLAIN = Conversation("d", "d", AT)
 

@@ -20,6 +20,7 @@ import pytest
 from forklore.domain.model import Caller
 from forklore.embedded.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
 from forklore.embedded.service import EmbeddedService
+from tests.embedded.asking import call
 from tests.embedded.writer import entry
 from tests.support.processes import PROJECT
 
@@ -28,14 +29,14 @@ NOBODY = 65534
 
 
 def create(service: EmbeddedService) -> str:
-    made = service.call("createConversation", {"title": "kept"}, ANN)
+    made = call(service, "createConversation", {"title": "kept"}, ANN)
     assert made.status == 201, made
     made_id: str = json.loads(made.text)["id"]
     return made_id
 
 
 def title(service: EmbeddedService, conversation_id: str) -> str:
-    shown: str = json.loads(service.call("getConversation", {"conversationId": conversation_id}, ANN).text)[
+    shown: str = json.loads(call(service, "getConversation", {"conversationId": conversation_id}, ANN).text)[
         "title"
     ]
     return shown
@@ -57,7 +58,7 @@ def test_a_folder_keeps_what_is_stored_and_none_forgets(tmp_path: Path) -> None:
     with EmbeddedService.open(None) as service:
         made = create(service)
     with EmbeddedService.open(None) as service:
-        assert service.call("getConversation", {"conversationId": made}, ANN).status == 404
+        assert call(service, "getConversation", {"conversationId": made}, ANN).status == 404
 
 
 def test_services_and_processes_share_a_folder(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_services_and_processes_share_a_folder(tmp_path: Path) -> None:
 
     for closed in (first, second):
         with pytest.raises(RuntimeError, match="closed"):
-            closed.call("getConversation", {"conversationId": made}, ANN)
+            call(closed, "getConversation", {"conversationId": made}, ANN)
     with EmbeddedService.open(tmp_path / "link") as third:
         assert title(third, made) == "kept"
 
@@ -178,7 +179,8 @@ def test_a_folder_of_the_first_format_is_taken_over_once(tmp_path: Path) -> None
         made = create(service)
         for number in range(3):
             assert (
-                service.call("appendEntry", {"conversationId": made, **entry(str(number))}, ANN).status == 201
+                call(service, "appendEntry", {"conversationId": made, **entry(str(number))}, ANN).status
+                == 201
             )
     with closing(sqlite3.connect(tmp_path / "new" / FILE)) as file:
         rows = file.execute("SELECT PK, SK, attributes FROM item").fetchall()
@@ -187,7 +189,7 @@ def test_a_folder_of_the_first_format_is_taken_over_once(tmp_path: Path) -> None
     for _ in range(2):
         with EmbeddedService.open(tmp_path) as service:
             assert title(service, made) == "kept"
-            page = json.loads(service.call("listEntries", {"conversationId": made}, ANN).text)
+            page = json.loads(call(service, "listEntries", {"conversationId": made}, ANN).text)
             assert [one["content"][0]["text"] for one in page["data"]] == ["0", "1", "2"]
     with closing(sqlite3.connect(tmp_path / FILE)) as file:
         assert sorted(file.execute("SELECT PK, SK, attributes FROM item")) == sorted(rows)
@@ -265,7 +267,9 @@ def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, most))  # no file may become larger
             large = {"metadata": {"note": "x" * 9000}}
-            answers = [service.call("createConversation", {"title": "kept", **large}, ANN) for _ in range(60)]
+            answers = [
+                call(service, "createConversation", {"title": "kept", **large}, ANN) for _ in range(60)
+            ]
             made = [json.loads(answer.text)["id"] for answer in answers if answer.status == 201]
             failed = [answer for answer in answers if answer.status != 201]
             assert made
@@ -282,7 +286,7 @@ def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
         made = json.loads((tmp_path / "made").read_text())
         for one in made:
             assert title(service, one) == "kept"
-        assert len(json.loads(service.call("listConversations", {"limit": 200}, ANN).text)["data"]) == len(
+        assert len(json.loads(call(service, "listConversations", {"limit": 200}, ANN).text)["data"]) == len(
             made
         )
 
@@ -294,11 +298,11 @@ def test_a_forked_process_goes_on_with_the_folder_and_not_with_what_is_in_memory
         child = os.fork()
         if child == 0:
             there = title(service, made) == "kept"
-            told = in_memory.call("getConversation", {"conversationId": made}, ANN)
+            told = call(in_memory, "getConversation", {"conversationId": made}, ANN)
             create(service)
             os._exit(7 if there and told.status == 503 else 8)
         create(service)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        listed = json.loads(service.call("listConversations", {}, ANN).text)["data"]
+        listed = json.loads(call(service, "listConversations", {}, ANN).text)["data"]
         assert len(listed) == 3
         create(in_memory)

@@ -17,6 +17,7 @@ from forklore.domain.model import Caller
 from forklore.embedded.engine import NAME, Engine
 from forklore.embedded.opened import Opened, open_database
 from forklore.embedded.service import EmbeddedService
+from tests.embedded.asking import call
 from tests.reliability.intact import assert_intact
 from tests.support import tables
 from tests.support.processes import PROJECT
@@ -64,7 +65,7 @@ def entries_of(service: EmbeddedService, conversation_id: str) -> dict[str, str]
     found: dict[str, str] = {}
     given = {"conversationId": conversation_id, "limit": 1000}
     while True:
-        page = json.loads(service.call("listEntries", given, ANN).text)
+        page = json.loads(call(service, "listEntries", given, ANN).text)
         found |= {entry["id"]: entry["content"][0]["text"] for entry in page["data"]}
         if not page.get("afterCursor"):
             return found
@@ -99,9 +100,9 @@ def test_each_acknowledged_write_is_there_and_each_transaction_is_whole_or_absen
                     assert shown[answer["entry"]].startswith(f"{answer['number']} ")
         for answer in answers:
             if "made" in answer:
-                assert service.call("getConversation", {"conversationId": answer["made"]}, ANN).status == 200
+                assert call(service, "getConversation", {"conversationId": answer["made"]}, ANN).status == 200
             if "deleted" in answer:
-                gone = service.call("getConversation", {"conversationId": answer["deleted"]}, ANN)
+                gone = call(service, "getConversation", {"conversationId": answer["deleted"]}, ANN)
                 assert gone.status == 404
         wait_until_settled(service)
     check(tmp_path)

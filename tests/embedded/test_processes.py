@@ -13,6 +13,7 @@ import pytest
 
 from forklore.domain.model import Caller
 from forklore.embedded.service import EmbeddedService
+from tests.embedded.asking import call
 from tests.embedded.test_killed import check, entries_of
 from tests.embedded.writer import done, entry, say
 from tests.support.processes import PROJECT
@@ -26,11 +27,11 @@ ANN = Caller("ann", "planner")
 
 def asked(service: EmbeddedService, operation: str, key: str, **given: Any) -> Any:
     """Return the answer of an operation, which is repeated with its key while the store is busy."""
-    answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
+    answer = call(service, operation, {**given, "idempotencyKey": key}, ANN)
     for _ in range(20):
         if answer.status != 503:
             break
-        answer = service.call(operation, {**given, "idempotencyKey": key}, ANN)
+        answer = call(service, operation, {**given, "idempotencyKey": key}, ANN)
     assert answer.status < 300, answer
     return json.loads(answer.text)
 
@@ -94,7 +95,7 @@ def test_what_eight_processes_have_acknowledged_is_there_once_and_in_order(tmp_p
     check(tmp_path)
 
     with EmbeddedService.open(tmp_path) as service:
-        name = json.loads(service.call("lookUpName", {"name": NAME}, ANN).text)
+        name = json.loads(call(service, "lookUpName", {"name": NAME}, ANN).text)
         revisions = [one["revision"] for said in answers for one in said if "revision" in one]
         assert len(set(revisions)) == len(revisions), "two moves were one"
         assert len(revisions) <= name["revision"] - min(revisions) + 1 <= len(revisions) + KILLED
@@ -111,5 +112,5 @@ def test_what_eight_processes_have_acknowledged_is_there_once_and_in_order(tmp_p
                 if "fork" in one:
                     assert len(entries_of(service, one["fork"])) > 0
                 if "deleted" in one:
-                    gone = service.call("getConversation", {"conversationId": one["deleted"]}, ANN)
+                    gone = call(service, "getConversation", {"conversationId": one["deleted"]}, ANN)
                     assert gone.status == 404

@@ -13,6 +13,7 @@ from forklore.embedded.outbox import Outbox
 from forklore.embedded.service import EmbeddedService
 from forklore.embedded.telling import Telling
 from forklore.events.event import Content, DetailType, Event
+from tests.embedded.asking import call
 from tests.embedded.test_killed import wait_until_settled
 
 IS_TOLD = outbox.is_told
@@ -30,7 +31,7 @@ class World:
         self.telling = Telling(opened.table, Content.HISTORY)
 
     def call(self, operation: str, caller: Caller = ANN, **given: Any) -> Any:
-        answer = self.service.call(operation, given, caller)
+        answer = call(self.service, operation, given, caller)
         assert answer.status < 300, answer.text
         return json.loads(answer.text) if answer.text else None
 

@@ -90,7 +90,7 @@ def test_a_removed_branch_is_pruned() -> None:
 
 
 def test_nothing_is_removed_before_the_slowest_request_of_any_process_has_ended() -> None:
-    with at_once(delete_wait_s=2) as service:
+    with at_once(delete_wait_s=4) as service:
         chat, _ = conversation(service)
         ask(service, "deleteConversation", conversationId=chat)
         time.sleep(1)

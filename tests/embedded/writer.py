@@ -14,6 +14,7 @@ from typing import Any
 
 from forklore.domain.model import Caller
 from forklore.embedded.service import EmbeddedService
+from tests.embedded.asking import call
 
 ANN = Caller("ann", "planner")
 
@@ -28,7 +29,7 @@ def say(**line: Any) -> None:
 
 
 def done(service: EmbeddedService, operation: str, given: dict[str, Any]) -> Any:
-    answer = service.call(operation, given, ANN)
+    answer = call(service, operation, given, ANN)
     assert answer.status < 300, answer
     return json.loads(answer.text) if answer.text else None
 

@@ -221,7 +221,7 @@ def test_a_patch_is_told_once_and_an_append_that_sets_the_title_is_no_patch(
     create(table)
     [appended] = recorded.told(lambda: say(table, ROOT, "the title"))
     assert appended["type"] == "EntriesAppended"
-    patch = Patch(has_title=True, title="secret", tags={"a": "b"})
+    patch = Patch({"title": "secret", "tags": {"a": "b"}})
     [changed] = recorded.told(
         lambda: conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=patch)
     )
@@ -380,7 +380,7 @@ def test_events_hold_the_content_of_the_history_exactly_if_it_is_wanted(
     recorded: Recorded, table: Table
 ) -> None:
     text = '[{"role": "user", "text": "é", "n": 1.0e2, "m": 12345678901234567890123}]'
-    draft = Draft(Channel.HISTORY, "history", check_value(text))
+    draft = Draft.of(Channel.HISTORY, "history", check_value(text))
     create(table, by=PLANNER)
     write = lambda: append(table, ROOT, draft, thought("private"), by=PLANNER)  # noqa: E731
     [event] = recorded.events(write, content=Content.HISTORY)

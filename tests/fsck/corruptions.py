@@ -615,6 +615,11 @@ CORRUPTIONS = [
         lambda m: m.change(keys.context(ROOT, HEAD_FORK, "planner"), digest=binary(digest_of(["f"]))),
     ),
     a(
+        "a remnant without the time of the removal",
+        "malformed_gone orphan_entry",
+        lambda m: m.change(keys.remnant(FORMER, FORMER), removedAt=None),
+    ),
+    a(
         "a CTX with a digest that is none",
         "malformed_ctx",
         lambda m: m.change(keys.context(ROOT, ROOT, "planner"), digest=binary(b"1")),

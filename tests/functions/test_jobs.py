@@ -14,7 +14,6 @@ from forklore.aws.wiring import open_queue, open_table
 from forklore.domain import ids, keys
 from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
-from forklore.local.deployment import Function
 from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
 from forklore.storage import actions, items
 from forklore.storage.clock import system_ms
@@ -22,7 +21,7 @@ from forklore.usecases.deletion import retention
 from forklore.usecases.people import transfers
 from tests.support.lines import Lines, faults, metrics_of
 from tests.support.samples import drawn
-from tools.deployment.template import read_template
+from tools.deployment.template import TemplateFunction, read_template
 from tools.harness.gateway import PROJECT, Gateway
 from tools.harness.sample_events import sample_event
 
@@ -54,7 +53,7 @@ POISON = [
 ]
 
 
-def function(name: str) -> Function:
+def function(name: str) -> TemplateFunction:
     return next(one for one in TEMPLATE.functions if one.name == name)
 
 
@@ -258,7 +257,7 @@ def test_an_acceptance_without_time_to_rewrite_every_item_announces_the_rest(
 
 @pytest.mark.parametrize(("function", "event"), [(WORKER, "deleteGroup"), (SWEEP, "sweep")])
 def test_a_wrong_setting_fails_the_function_and_says_what_to_set(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, function: Function, event: str
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, function: TemplateFunction, event: str
 ) -> None:
     monkeypatch.delenv("FORKLORE_TABLE")
     with pytest.raises(HandlerError) as caught:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from forklore.api import operations
-from forklore.local.deployment import Function
+from forklore.local.routing import Function
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway
 from tools.harness.sample_events import sample_event

@@ -53,7 +53,7 @@ def at_once(two: tuple[Service, Service], *asked: Any, **request: Any) -> tuple[
 
     asked, request: the arguments of `Service.ask`.
     """
-    gate = Barrier(2, timeout=10)
+    gate = Barrier(2, timeout=60)
 
     def send(service: Service) -> Answer:
         gate.wait()

@@ -5,26 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from forklore.local.deployment import Deployment, Function, Route
+from forklore.local.routing import Function, Route
 
-DEPLOYMENT = Deployment(
-    functions=(
-        Function(
-            name="Echo",
-            module="sample_functions.echo.app",
-            attribute="handler",
-            timeout_seconds=1,
-            memory_mb=256,
-            routes=(Route("POST", "/v1/conversations"), Route("ANY", "/echo/{name}")),
-        ),
-        Function(
-            name="Odd",
-            module="sample_functions.odd.app",
-            attribute="handler",
-            timeout_seconds=29,
-            memory_mb=128,
-            routes=(Route("GET", "/odd/{what}"),),
-        ),
+FUNCTIONS = (
+    Function(
+        name="Echo",
+        module="sample_functions.echo.app",
+        attribute="handler",
+        timeout_seconds=1,
+        memory_mb=256,
+        routes=(Route("POST", "/v1/conversations"), Route("ANY", "/echo/{name}")),
+    ),
+    Function(
+        name="Odd",
+        module="sample_functions.odd.app",
+        attribute="handler",
+        timeout_seconds=29,
+        memory_mb=128,
+        routes=(Route("GET", "/odd/{what}"),),
     ),
 )
 
@@ -42,7 +40,7 @@ def handler(event, context):
 ODD = """\
 import decimal, logging, sys, threading, time
 
-together = threading.Barrier(2, timeout=5)
+together = threading.Barrier(2, timeout=60)
 
 def fail():
     try:
@@ -79,9 +77,9 @@ def write_project(folder: Path) -> Path:
     return folder
 
 
-def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """Write the project into `folder`, make it importable for this test, return its Deployment."""
+def import_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Function, ...]:
+    """Write the project into `folder`, make it importable for this test, return its functions."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sample_functions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(write_project(folder))
-    return DEPLOYMENT
+    return FUNCTIONS

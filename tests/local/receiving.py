@@ -46,7 +46,7 @@ class Webhook:
         self.url = f"http://127.0.0.1:{self.port}/hook"
         threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
 
-    def wait_for(self, count: int, *, seen: bool = False, seconds: float = 20) -> list[dict[str, Any]]:
+    def wait_for(self, count: int, *, seen: bool = False, seconds: float = 60) -> list[dict[str, Any]]:
         """Wait until so many events were taken (or only seen), and return them."""
         events = self.seen if seen else self.taken
         with self._changed:
@@ -58,7 +58,7 @@ class Webhook:
         self._server.server_close()
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 20) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     give_up_at = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < give_up_at, "it does not come"

@@ -7,11 +7,11 @@ import os
 import sys
 
 from forklore.local.server import main
-from tests.local.project import DEPLOYMENT
+from tests.local.project import FUNCTIONS
 
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv.pop(1))
-    status = main(lambda: DEPLOYMENT)
+    status = main(lambda: FUNCTIONS)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

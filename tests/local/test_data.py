@@ -12,6 +12,7 @@ import pytest
 
 from forklore.domain.model import Caller
 from forklore.embedded.service import EmbeddedService
+from tests.embedded.asking import call
 from tests.local.test_server import (
     ROOT,
     STARTS_WITHIN_SECONDS,
@@ -75,12 +76,12 @@ def test_a_folder_is_open_in_the_server_and_in_a_process_at_the_same_time(
 ) -> None:
     folder, ann = tmp_path / "da ta", Caller("ann")
     with EmbeddedService.open(folder) as service:
-        assert service.call("createConversation", {"id": MADE, "title": "kept"}, ann).status == 201
+        assert call(service, "createConversation", {"id": MADE, "title": "kept"}, ann).status == 201
         first = keep()
         assert title(first) == "kept"
         changed = httpx.patch(f"{first.url}/v1/conversations/{MADE}", json={"title": "new"}, headers=ANN)
         assert changed.is_success
-        shown = service.call("getConversation", {"conversationId": MADE}, ann)
+        shown = call(service, "getConversation", {"conversationId": MADE}, ann)
         assert json.loads(shown.text)["title"] == "new"
 
 

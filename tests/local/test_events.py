@@ -19,7 +19,7 @@ from tests.local.test_server import STARTS_WITHIN_SECONDS, Running, running, sta
 
 ANN = {"Authorization": "Bearer ann"}
 HELLO = {"contentType": "history", "content": [{"role": "USER", "text": "a secret"}]}
-SLOWEST_S = 2.0
+SLOWEST_S = 30
 """No request may take longer, although a receiver takes minutes. The machine may be busy."""
 
 
@@ -99,7 +99,7 @@ def test_a_receiver_that_hangs_and_one_that_is_down_delay_no_request_and_the_end
     later.close()
     assert status == 0
     assert max(took_s) < SLOWEST_S, f"the slowest of 30 requests took {max(took_s):.3f} s"
-    assert ended_s < 8
+    assert ended_s < SLOWEST_S
     told = [json.loads(line) for line in lines.splitlines()]
     assert [(line["message"], line.get("reason")) for line in told] == [
         ("receiver_fails", "ConnectionRefusedError"),

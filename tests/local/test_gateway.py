@@ -14,8 +14,8 @@ from tests.local.project import import_project
 
 @pytest.fixture
 def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gateway:
-    template = import_project(tmp_path, monkeypatch)
-    return Gateway(template.functions, authorize=read_authorizer({}), verbose=True)
+    functions = import_project(tmp_path, monkeypatch)
+    return Gateway(functions, authorize=read_authorizer({}), verbose=True)
 
 
 def ask(gateway: Gateway, *requests: tuple[str, str], **options: Any) -> list[httpx.Response]:
@@ -160,8 +160,8 @@ def test_a_handler_sees_its_functions_timeout(gateway: Gateway) -> None:
 
 
 def test_the_gateways_own_timeout_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    template = import_project(tmp_path, monkeypatch)
-    impatient = Gateway(template.functions, authorize=read_authorizer({}), timeout_seconds=0.2)
+    functions = import_project(tmp_path, monkeypatch)
+    impatient = Gateway(functions, authorize=read_authorizer({}), timeout_seconds=0.2)
     [response] = ask(impatient, ("GET", "/odd/sleep"))
 
     assert (response.status_code, response.text) == (503, '{"message":"Service Unavailable"}')
@@ -170,10 +170,10 @@ def test_the_gateways_own_timeout_is_503(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_function_that_passes_its_own_timeout_is_500(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    template = import_project(tmp_path, monkeypatch)
+    functions = import_project(tmp_path, monkeypatch)
     path = tmp_path / "sample_functions" / "echo" / "app.py"
     path.write_text(path.read_text().replace("sleep(30)", "sleep(1.3)"))
-    gateway = Gateway(template.functions, authorize=read_authorizer({}))
+    gateway = Gateway(functions, authorize=read_authorizer({}))
     [response] = ask(gateway, ("POST", "/v1/conversations"), content=b"sleep")
 
     assert (response.status_code, response.text) == (500, '{"message":"Internal Server Error"}')
@@ -189,8 +189,8 @@ def test_a_204_has_no_body(gateway: Gateway) -> None:
 def test_a_handler_that_cannot_be_imported_fails_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    template = import_project(tmp_path, monkeypatch)
+    functions = import_project(tmp_path, monkeypatch)
     (tmp_path / "sample_functions" / "odd" / "app.py").write_text("handle = None\n")
 
     with pytest.raises(AttributeError, match="handler"):
-        Gateway(template.functions, authorize=read_authorizer({}))
+        Gateway(functions, authorize=read_authorizer({}))

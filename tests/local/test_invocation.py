@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from forklore.local.deployment import Function
 from forklore.local.invocation import EventTooLargeError, HandlerError, LambdaContext, invoke
+from forklore.local.routing import Function
 
 FUNCTION = Function("F", "module", "handler", 2, 256, ())
 

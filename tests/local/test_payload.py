@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from forklore.local.deployment import Function, Route
 from forklore.local.payload import build_event, read_answer
-from forklore.local.routing import Match, decoded
+from forklore.local.routing import Function, Match, Route, decoded
 
 NOBODY: dict[str, Any] = {"userId": None, "clientId": None, "roles": []}
 

@@ -1,7 +1,6 @@
 import pytest
 
-from forklore.local.deployment import Function, Route
-from forklore.local.routing import BadPathError, find_route
+from forklore.local.routing import BadPathError, Function, Route, find_route
 
 
 def function(*keys: str) -> Function:

@@ -123,7 +123,7 @@ def test_an_event_over_http_has_the_fields_of_api_gateway(tmp_path: Path) -> Non
 
 def exchange(url: str, request: bytes) -> bytes:
     """Send the bytes; return everything that comes back until the server closes the connection."""
-    with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=60) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
@@ -148,7 +148,7 @@ def test_head_has_the_headers_of_the_answer_and_no_body(tmp_path: Path) -> None:
 
 def test_a_connection_stays_open_after_a_413(tmp_path: Path) -> None:
     with server(tmp_path) as local:
-        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
+        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=60)
         connection.request("POST", "/v1/conversations", body=b"x" * (12 * 1024 * 1024))
         response = connection.getresponse()
         assert (response.status, response.read()) == (413, b'{"message":"Request Entity Too Large"}')
@@ -167,12 +167,12 @@ def test_a_signal_stops_the_server_with_0_even_with_an_open_connection(tmp_path:
 
 def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -> None:
     with server(tmp_path) as local:
-        response = httpx.post(f"{local.url}/v1/conversations", content="sleep", timeout=10)
+        response = httpx.post(f"{local.url}/v1/conversations", content="sleep", timeout=60)
         assert response.status_code == 500  # the function's timeout; its thread still sleeps
         started = time.monotonic()
         code, errors = local.stop()
 
-        assert (code, time.monotonic() - started < 5) == (0, True)
+        assert (code, time.monotonic() - started < 25) == (0, True)
         assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
 
 
@@ -180,7 +180,7 @@ def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -
 def test_an_idle_connection_is_kept_longer_than_clients_keep_it(tmp_path: Path) -> None:
     """httpx closes one after 5 s. If the server did so too, it could reset a new request."""
     with server(tmp_path) as local:
-        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=10)
+        connection = http.client.HTTPConnection(local.url.removeprefix("http://"), timeout=60)
         for pause in (5.5, 0):
             connection.request("GET", "/echo/a")
             response = connection.getresponse()
@@ -281,7 +281,7 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
             deleted = httpx.delete(f"{conversations}/{made}", headers=ann)
             assert (deleted.status_code, deleted.content) == (204, b"")
             assert httpx.delete(f"{conversations}/{made}", headers=ann).status_code == 404
-            give_up_at = time.monotonic() + 15
+            give_up_at = time.monotonic() + 60
             while len(left := client.scan(TableName="forklore")["Items"]) > 1:
                 assert time.monotonic() < give_up_at, [item["SK"] for item in left]
                 time.sleep(0.1)

@@ -1,13 +1,17 @@
 """The random parts of requests. Most of them fit the existing conversations; some do not."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from random import Random
 from typing import TypeVar
 from uuid import UUID
 
+from pydantic import BaseModel
+
 from forklore.api import operations
-from tests.api.samples import bodies_of, filters_of, names_of
+from forklore.api.descriptions import Described
+from forklore.api.entry_requests import EntryFields, PresentContext
+from tests.api.samples import bodies_of, filters_of, good_values, names_of, schemas_of
 from tests.model.asking import Caller, Json, is_history
 from tests.model.oracle import LEVELS, Conversation, Oracle
 from tests.model.oracle.lists import latest_epoch
@@ -30,6 +34,9 @@ ELEMENTS: Sequence[Json] = (
 )
 """Elements of a context. Some are equal as JSON, and some are equal only in Python."""
 NAMES = ("trip", "thread-17", "Zürich #1", "🫖", "a/b?c&d", "trip 2", "tri")
+OF_DRAFTS = {"channel", "contentType", "content", "userId", "agentId", "epoch", "key", "usage"}
+OF_DRAFTS |= {"indexedContent", "mergedFromConversationId", "mergedUpToEntryId", "basedOnEntryId"}
+"""The fields of entries and of present contexts that are chosen one by one."""
 FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
 
 T = TypeVar("T")
@@ -112,12 +119,20 @@ class Choices:
             "userId": caller.user,
         }
         names = {name for body in bodies_of(OPERATIONS[operation]) for name in names_of(body)}
-        return self.some_of(**{name: values[name] for name in values if name in names})
+        known = self.some_of(**{name: values[name] for name in values if name in names})
+        return known | self.others(Described, values)
 
     def described(self, caller: Caller) -> dict[str, Json]:
         """Return what an append may say of the conversation that it creates."""
         said = self.description("appendEntry", caller)
-        return {name: said[name] for name in ("title", "tags", "metadata") if name in said}
+        return {name: said[name] for name in names_of(Described) if name in said}
+
+    def others(self, model: type[BaseModel], known: Collection[str]) -> dict[str, Json]:
+        """Return some of the fields of a model that no choice here makes, as their schemas say."""
+        values = {name: good_values(name, some) for name, some in schemas_of(model).items()}
+        return self.some_of(
+            **{name: self.one_of(*some) for name, some in values.items() if some and name not in known}
+        )
 
     def filters(self, operation: str) -> dict[str, Json]:
         """Return some filters of a list, each with one of its values. None of them is free text."""
@@ -152,7 +167,8 @@ class Choices:
         if self.chance(0.25 if has_context else 0.02) and (all(map(is_history, drafts)) or self.chance(0.1)):
             given = {"agentId": "ag-5", "basedOnEntryId": self.based_on(caller, into)}
             sent = self.context(caller, into)
-            body["context"] = {"contentType": "state", "content": sent, **self.some_of(**given)}
+            others = self.others(PresentContext, OF_DRAFTS)
+            body["context"] = {"contentType": "state", "content": sent, **self.some_of(**given), **others}
         return body
 
     def merged(self, into: Conversation | None) -> Json:
@@ -183,6 +199,7 @@ class Choices:
         if is_history(draft | given) and self.chance(0.1):
             given["indexedContent"] = self.text()
         usage = {"usage": self.usage()} if self.chance(0.4) else {}
+        draft |= self.others(EntryFields, OF_DRAFTS)
         return draft | usage | {name: value for name, value in given.items() if value is not None}
 
     def key(self) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
+from forklore.api.entry_requests import SyncContext
 from tests.model.asking import Caller, Json, Request, Service
 from tests.model.branching import Branching
-from tests.model.choices import CLIENTS, Choices
+from tests.model.choices import CLIENTS, OF_DRAFTS, Choices
 from tests.model.comparing import Comparison
 from tests.model.naming import Naming
 from tests.model.oracle import LEVELS, Conversation
@@ -283,6 +284,7 @@ class History:
         body = {"contentType": "state", "content": self._choose.context(caller, into)}
         body |= self._choose.some_of(agentId="ag-4", usage=self._choose.usage(), channel="context")
         body |= self._choose.some_of(userId=caller.user, basedOnEntryId=self._choose.based_on(caller, into))
+        body |= self._choose.others(SyncContext, OF_DRAFTS)
         self._post("syncContext", caller, {"conversationId": into_id, **body})
 
     # Sharing

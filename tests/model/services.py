@@ -1,10 +1,9 @@
 """The ways in which a history reaches forklore: over HTTP, and in this process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from random import Random
-from typing import Any
 
 from forklore.domain import model
 from forklore.domain.model import JobKind
@@ -16,7 +15,6 @@ from tests.http.client import Service as HttpService
 from tests.model.asking import Answer, Request
 from tests.reliability.service import Process
 from tests.support.mailbox import Mailbox
-from tests.support.tables import Store
 
 
 @dataclass(frozen=True)
@@ -84,17 +82,3 @@ class Worker:
         group_id = random.choice(announced)
         self._run(self._table, self._mailbox.queue, group_id, wait_s=wait_s)
         return group_id
-
-
-@dataclass(frozen=True)
-class SeededStore(Store):
-    """A store whose processes take their random bits from `random`."""
-
-    random: Random = field(default_factory=Random)
-
-    @classmethod
-    def of(cls, store: Store, random: Random) -> "SeededStore":
-        return cls(store.client, store.name, store.endpoint, random, database=store.database)
-
-    def process(self, **options: Any) -> Table:
-        return super().process(**{"random": self.random.getrandbits, **options})

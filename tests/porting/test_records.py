@@ -40,6 +40,7 @@ from forklore.porting.records import (
     TreeStart,
 )
 from forklore.porting.to_line import line_of
+from tests.domain.builders import filled
 
 ONE, TWO, THREE, FOUR = (fresh_id(1_772_356_500_000, number) for number in range(4))
 TREE, FORK, OTHER = (f"0000000{number}-0000-4000-8000-000000000000" for number in range(3))
@@ -55,14 +56,7 @@ RECORDS: list[Record] = [
     Transfer(ONE, TREE, FORK, "ann", "zoë", NOW),
     Name(NameRef(NameOwner("zoë", "app"), "a / name"), FORK, 3, NOW, NOW, "", '{"a": 1.0}'),
     Branch(
-        Conversation(
-            *(FORK, TREE, NOW, "a title"),
-            tags={"a": "b"},
-            metadata='{"n": 1e400}',
-            agent_id="agent",
-            client_id="app",
-            fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER),
-        ),
+        filled(Conversation(*(FORK, TREE, NOW), fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER))),
         Head(
             *("", NOW),
             floor=THREE,
@@ -79,19 +73,14 @@ RECORDS: list[Record] = [
     ),
     Removed(FORK, NOW, NOW, PATH),
     Said(
-        Entry(
-            *(TWO, FORK, "zoë", Channel.CONTEXT, "text/plain", LINES),
-            client_id="app",
-            agent_id="agent",
-            epoch=4,
-            usage_json='{"inputTokens": 1.0}',
-            after=LASTS,
-            turn=Turn(ONE, TWO, LASTS, LATER),
-            key="a key",
-            merged_from=EntryRef(TREE, ONE),
-            copied_from=EntryRef(OTHER, TWO),
-            indexed="words",
-            is_erased=True,
+        filled(
+            Entry(
+                *(TWO, FORK, "zoë", Channel.CONTEXT, "text/plain", LINES),
+                after=LASTS,
+                turn=Turn(ONE, TWO, LASTS, LATER),
+                merged_from=EntryRef(TREE, ONE),
+                copied_from=EntryRef(OTHER, TWO),
+            )
         ),
         17,
     ),
@@ -132,7 +121,7 @@ def _defaults(value: Any) -> list[tuple[str, str]]:
 def test_a_field_that_has_its_default_is_found_in_a_value_of_any_kind() -> None:
     branch = Branch(Conversation(TREE, TREE, NOW), Head("", NOW))
 
-    assert {("Branch", "path"), ("Conversation", "title"), ("TokenUsage", "input_tokens")} <= {
+    assert {("Branch", "path"), ("Description", "title"), ("TokenUsage", "input_tokens")} <= {
         *_defaults(branch)
     }
 

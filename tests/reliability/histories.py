@@ -7,7 +7,7 @@ from random import Random
 
 from tests.model.asking import Caller
 from tests.model.history import History
-from tests.model.services import InProcess, SeededStore, Worker
+from tests.model.services import InProcess, Worker
 from tests.reliability.service import Endpoint, Process, new_store
 from tests.support.tables import Store, WrongClock
 
@@ -31,8 +31,10 @@ class World:
 def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[World]:
     """Yield an empty world. random: chooses the history. bits: the seed of the service's ids."""
     with new_store(endpoint) as store:
-        seeded = SeededStore.of(store, Random(bits))
-        processes = [Process(seeded, clock=WrongClock(off_ms), in_order=True) for off_ms in CLOCKS_MS]
+        seeded = Random(bits).getrandbits
+        processes = [
+            Process(store, clock=WrongClock(off_ms), in_order=True, random=seeded) for off_ms in CLOCKS_MS
+        ]
         workers = [Worker(process) for process in processes]
         services = [InProcess(process) for process in processes]
         history = History(
@@ -43,4 +45,4 @@ def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[Worl
             work=lambda: random.choice(workers).work(random),
             is_alone=True,
         )
-        yield World(history, seeded, services, workers)
+        yield World(history, store, services, workers)

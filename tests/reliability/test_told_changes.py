@@ -246,7 +246,7 @@ def live(table: Table) -> None:
     say(table, FORK, "four", by=BOB)
     promote(table)
     conversations.update_conversation(
-        table, caller=BOB, conversation_id=FORK, change=conversations.Change(has_title=True, title="five")
+        table, caller=BOB, conversation_id=FORK, change=conversations.Change({"title": "five"})
     )
     transfers.accept_transfer(table, caller=BOB, transfer_id=members.offer(table).transfer_id)
     members.remove(table, "ann", by=BOB)

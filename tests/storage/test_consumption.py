@@ -21,11 +21,12 @@ from tools.harness.tables import NAME
 from tools.harness.wire import Answer, Wire, cancelled, failure
 
 GROUP = "00000000-0000-4000-8000-000000000001"
-PUT = Action(ActionKind.POINTER, "Put", {"Item": items.key_of(keys.pointer("x"))})
+PUT = Action(ActionKind.POINTER, "Put", items.key_of(keys.pointer("x")))
 CHECK = Action(
     ActionKind.POINTER,
     "ConditionCheck",
-    {"Key": items.key_of(keys.pointer("none")), "ConditionExpression": "attribute_exists(PK)"},
+    items.key_of(keys.pointer("none")),
+    condition="attribute_exists(PK)",
 )
 
 

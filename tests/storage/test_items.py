@@ -1,5 +1,5 @@
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -16,11 +16,13 @@ from forklore.domain.keys import ListKey
 from forklore.domain.model import (
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
     ForkPosition,
     Head,
+    Json,
     LastEntries,
     Metrics,
     StartedBy,
@@ -78,16 +80,25 @@ json_values = st.recursive(
 )
 contents = st.lists(json_values, max_size=6).map(lambda value: text_of(value).text)
 
+json_texts = st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text)
+by_type: Mapping[Any, st.SearchStrategy[Any]] = {
+    str: hostile(),
+    str | None: optional,
+    int | None: st.none() | counts,
+    bool: st.booleans(),
+    Mapping[str, str]: st.dictionaries(
+        st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
+    ),
+    Json: json_texts,
+    Json | None: st.none() | json_texts,
+}
+"""Values for a field, by its type."""
 conversations = st.builds(
     Conversation,
     conversation_id=conversation_ids,
     group_id=conversation_ids,
     created_at=times,
-    title=optional,
-    tags=st.dictionaries(
-        st.text(string.ascii_letters + "_.-", min_size=1, max_size=64), hostile(256), max_size=5
-    ),
-    metadata=st.dictionaries(hostile(), json_values, max_size=4).map(lambda value: text_of(value).text),
+    described=st.builds(Description, *(by_type[held] for held in Description.__annotations__.values())),
     agent_id=optional,
     client_id=optional,
     fork_point=st.none()
@@ -111,25 +122,19 @@ heads = st.builds(
     untitled=st.booleans(),
     preview=optional,
 )
-entries = st.builds(
-    Entry,
-    entry_id=entry_ids,
-    conversation_id=conversation_ids,
-    user_id=hostile(),
-    channel=st.sampled_from(Channel),
-    content_type=hostile(),
-    content=contents,
-    client_id=optional,
-    agent_id=optional,
-    epoch=st.none() | counts,
-    usage_json=st.none() | st.just('{"inputTokens":  1.0}'),
-    after=lasts,
-    turn=st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
-    key=optional,
-    merged_from=st.none() | refs,
-    copied_from=st.none() | refs,
-    indexed=st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
-)
+of_entries = {
+    "entry_id": entry_ids,
+    "conversation_id": conversation_ids,
+    "channel": st.sampled_from(Channel),
+    "content": contents,
+    "after": lasts,
+    "turn": st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
+    "merged_from": st.none() | refs,
+    "copied_from": st.none() | refs,
+    "indexed_content": st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
+}
+of_entries |= {name: by_type[held] for name, held in Entry.__annotations__.items() if name not in of_entries}
+entries = st.builds(Entry, **of_entries)
 # Bodies of requests and answers are objects.
 replays = st.builds(
     IdempotencyRecord,
@@ -278,7 +283,14 @@ def test_the_rows_of_lists_have_the_keys_of_their_place_and_kind(
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
-    fork = Conversation(ID, ID, ids.timestamp(1), title=text, tags={"a": text}, agent_id=text, client_id=text)
+    fork = Conversation(
+        ID,
+        ID,
+        ids.timestamp(1),
+        described=Description(title=text, tags={"a": text}),
+        agent_id=text,
+        client_id=text,
+    )
     entry = Entry(ids.fresh_id(1, 1), ID, text, Channel.HISTORY, text, text_of([text, {text: text}]).text)
     item, _ = items.entry_items(ID, entry, nonce="n", escaped_bytes=1)
     planted = [
@@ -445,7 +457,7 @@ def test_every_item_of_an_entry_fits_dynamodb_with_its_copy_in_the_index(size: i
         content=content,
         client_id="😀" * 255,
         agent_id="😀" * 255,
-        usage_json='{"inputTokens":1}',
+        usage='{"inputTokens":1}',
     )
 
     item, blobs = items.entry_items(ID, entry, nonce="n" * 16, escaped_bytes=size)

@@ -368,7 +368,7 @@ def test_many_chunks_are_read_in_requests_whose_answers_fit(store: Store, table:
 
 
 def test_two_parts_of_one_id_are_a_mistake_of_the_code(store: Store, table: Table) -> None:
-    one = Action(ActionKind.GROUP, "Put", {"Item": items.key_of(keys.group(GROUP))})
+    one = Action(ActionKind.GROUP, "Put", items.key_of(keys.group(GROUP)))
 
     with store.unchanged(), pytest.raises(AssertionError):
         table.commit([one, one])
@@ -408,7 +408,7 @@ def test_a_tree_is_full_from_nine_gigabytes_on(
     wire.after(lambda _, answer: answer.update(ItemCollectionMetrics={NAME: sizes}))
     item = items.key_of(keys.group(GROUP)) | {"x": number(1)}
 
-    table.commit([Action(ActionKind.GROUP, "Put", {"Item": item})])
+    table.commit([Action(ActionKind.GROUP, "Put", item)])
 
     assert wire.requests[0].body["ReturnItemCollectionMetrics"] == "SIZE"
     assert table.cache.is_full(GROUP) is is_full

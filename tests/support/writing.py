@@ -74,7 +74,7 @@ def append(
     key: the Idempotency-Key. With a key, the append is repeated while the service is busy.
     Raises UnavailableError if the service is busy and there is no key, or if it stays busy.
     """
-    drafts = [Draft(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
+    drafts = [Draft.of(channel, "history", text_of([{"role": "USER", "text": text}])) for text in texts]
     idempotency_key = None if key is None else IdempotencyKey(keys.idempotency(key), key, str)
     request = Append(conversation_id, drafts, idempotency_key=idempotency_key)
     sent_ns = time.monotonic_ns()

@@ -7,7 +7,7 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Channel, Entry, ForkPosition, TokenUsage
+from forklore.domain.model import Caller, Channel, Description, Entry, ForkPosition
 from forklore.storage.table import Table
 from forklore.usecases.branches import forks, promotion
 from forklore.usecases.branches.forks import ForkRequest
@@ -17,7 +17,7 @@ from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
 from forklore.usecases.steps.loading import ConversationDetails
-from forklore.usecases.steps.requests import Append, Description, Fork
+from forklore.usecases.steps.requests import Append, Fork
 from forklore.usecases.writing import conversations
 from forklore.usecases.writing.append import append_entries, append_turn
 from forklore.usecases.writing.conversations import NewConversation
@@ -36,21 +36,20 @@ def conversation(number: int) -> str:
 ROOT, FORK, TWIG, OTHER = (conversation(number) for number in range(1, 5))
 
 
-def said(text: str, *, agent_id: str | None = None, usage: TokenUsage | None = None) -> Draft:
-    """Return a message for the history."""
-    content = text_of([{"role": "USER", "text": text}])
-    return Draft(H, "history", content, agent_id=agent_id, usage=usage or TokenUsage())
+def said(text: str, **more: Any) -> Draft:
+    """Return a message for the history. more: of the draft."""
+    return Draft.of(H, "history", text_of([{"role": "USER", "text": text}]), **more)
 
 
-def thought(text: str, epoch: int | None = None) -> Draft:
-    """Return an entry for the context."""
-    return Draft(C, "application/json", text_of([text]), epoch=epoch)
+def thought(text: str, epoch: int | None = None, **more: Any) -> Draft:
+    """Return an entry for the context. more: of the draft."""
+    return Draft.of(C, "application/json", text_of([text]), epoch=epoch, **more)
 
 
 def large(size: int, channel: Channel = H) -> Draft:
     """Return an entry whose content has `size` bytes in an answer, and compresses well."""
     text = '["' + "x" * (size - 6) + '"]'
-    return Draft(channel, "application/json", text_of(json.loads(text)))
+    return Draft.of(channel, "application/json", text_of(json.loads(text)))
 
 
 def append(
@@ -96,7 +95,7 @@ def turn(
     request = Append(
         conversation_id,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        context=Draft(C, "application/json", text_of(list(context))),
+        context=Draft.of(C, "application/json", text_of(list(context))),
         **what,
     )
     return append_turn(table, caller=by, request=request)

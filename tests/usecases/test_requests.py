@@ -300,7 +300,10 @@ FIGURES = {
     "show": Figure(lambda a: show(a.table, a.tree.root), 1, 1),
     "change": Figure(
         lambda a: conversations.update_conversation(
-            a.table, caller=ANN, conversation_id=a.tree.root, change=conversations.Change(tags={"a": "b"})
+            a.table,
+            caller=ANN,
+            conversation_id=a.tree.root,
+            change=conversations.Change({"tags": {"a": "b"}}),
         ),
         2,
         2,

@@ -1,5 +1,6 @@
 """Debian's Chromium, and what a page does that no test may overlook."""
 
+import json
 import os
 import re
 import shutil
@@ -42,6 +43,25 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def traced(page: Page) -> Iterator[list[float]]:
+    """Record what the page does. Afterwards the list has the processor time of each task, in ms.
+
+    A frame is one task of the main thread. What else this machine does at the time does not count.
+    """
+    browser, tasks = page.context.browser, list[float]()
+    assert browser
+    browser.start_tracing(page=page, categories=["toplevel"])
+    yield tasks
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    mains = {
+        (one["pid"], one["tid"])
+        for one in events
+        if one["name"] == "thread_name" and one["args"]["name"] == "CrRendererMain"
+    }
+    tasks += [one["tdur"] / 1000 for one in events if "tdur" in one and (one["pid"], one["tid"]) in mains]
 
 
 @dataclass

@@ -8,12 +8,11 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from forklore import Forklore
 from tests.web.browser import Watch, chromium
+from tests.web.steps import WAIT_S
 from tools.harness.local_server import local_server
 
 AGENTS = {"planner": "planner-key", "hotels": "hotels-key"}
 """The agents that the server knows, and their keys."""
-WAITS_MS = 10_000
-"""How long the page may take for each step. Two browsers share two cores."""
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +57,7 @@ def new_context(browser: Browser, url: str, watch: Watch) -> Iterator[Callable[.
 
     def new(**options: object) -> BrowserContext:
         context = browser.new_context(base_url=url, reduced_motion="reduce", **options)  # type: ignore[arg-type]
-        context.set_default_timeout(WAITS_MS)
+        context.set_default_timeout(WAIT_S * 1000)
         watch.follow(context)
         made.append(context)
         return context
@@ -78,3 +77,10 @@ def context(new_context: Callable[..., BrowserContext]) -> BrowserContext:
 def blank(context: BrowserContext) -> Page:
     """A page that shows nothing yet."""
     return context.new_page()
+
+
+@pytest.fixture
+def timed(blank: Page) -> Page:
+    """A blank page in which the test can let time pass: `page.clock`."""
+    blank.clock.install()
+    return blank

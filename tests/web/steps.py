@@ -8,7 +8,10 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from forklore import Conversation, Forklore, role_of, text_of
 
-WAIT_S = 10
+WAIT_S = 30
+"""How long something may take on a machine that has other work, too."""
+EVERY_MS = 1500
+"""How often the page looks for news, as in web/service/live.js."""
 expect.set_options(timeout=WAIT_S * 1000)
 
 # Coming and going
@@ -172,6 +175,32 @@ def wait_for_news(page: Page, times: int = 1) -> None:
             pass
 
 
+def let_time_pass(page: Page, is_so: Callable[[], bool]) -> None:
+    """Let time pass in a `timed` page, one look for news after the other, until it is so."""
+
+    def look() -> bool:
+        page.clock.fast_forward(EVERY_MS)
+        page.wait_for_timeout(50)
+        return is_so()
+
+    wait_until(page, look)
+
+
+def expect_silence(page: Page) -> None:
+    """Wait until a `timed` page asks the service for nothing any more, though time passes."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/v1/" in request.url else None)
+
+    def is_silent() -> bool:
+        before = len(sent)
+        for _ in range(4):
+            page.clock.fast_forward(EVERY_MS)
+            page.wait_for_timeout(100)
+        return len(sent) == before
+
+    wait_until(page, is_silent)
+
+
 def hold(page: Page, address: str | re.Pattern[str], method: str = "GET") -> list[Route]:
     """Hold the requests to this address back, in the list that is returned."""
     held: list[Route] = []
@@ -184,6 +213,14 @@ def hold(page: Page, address: str | re.Pattern[str], method: str = "GET") -> lis
 
     page.route(address, answer)
     return held
+
+
+def let_go(page: Page, address: str | re.Pattern[str], held: list[Route]) -> None:
+    """Wait for a request that is held back, let all go, and hold no others."""
+    wait_until(page, lambda: bool(held))
+    while held:
+        held.pop().continue_()
+    page.unroute(address)
 
 
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:

@@ -200,10 +200,9 @@ def test_axe_finds_nothing_serious_on_a_narrow_screen(
     new_context: Callable[..., BrowserContext],
     user: str,
     grown: Pond,
-    scheme: str,
     axe: Callable[[Page], None],
 ) -> None:
-    page = new_context(color_scheme=scheme, viewport=NARROW).new_page()
+    page = new_context(viewport=NARROW).new_page()
     sign_in(page, user, key=AGENTS["planner"])
     go_to(page, at_conversation(grown.main.id))
     for name in ["Conversations", "Messages", "Tree", "Context"]:

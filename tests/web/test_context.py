@@ -58,6 +58,19 @@ def test_an_agent_sees_its_epochs_and_what_each_turn_changed(
     ):
         expect(changes(blank).nth(at)).to_contain_text(change)
         expect(changes(blank).nth(at).get_by_role("link")).to_have_text(turn)
+    newest = changes(blank).first
+    newest.get_by_text("added").click()
+    expect(newest).to_contain_text("likes buses")
+    expect(newest).not_to_contain_text("likes trains")
+    newest.get_by_text("dropped").click()
+    expect(newest).to_contain_text("likes trains")
+    context(blank).get_by_text("2 elements").first.click()
+    expect(context(blank).locator("section").first).to_contain_text("from Lisbon")
+
+    changes(blank).nth(1).get_by_role("link").click()
+
+    chosen = trip.entries(channel="history").list()[2]
+    expect(blank).to_have_url(f"{blank.url.partition('#')[0]}{at_conversation(trip.id, chosen.id)}")
 
 
 def test_numbers_are_compared_by_their_exact_value(blank: Page, user: str, agent: Forklore) -> None:
@@ -70,28 +83,6 @@ def test_numbers_are_compared_by_their_exact_value(blank: Page, user: str, agent
     expect(changes(blank).first).to_contain_text("+ 1 element, − 1 element, 1 kept")
     changes(blank).first.get_by_text("added").click()
     expect(changes(blank).first.locator(".json").first).to_have_text("[ 12345678901234567891 ]")
-
-
-def test_what_was_added_and_dropped_can_be_unfolded(blank: Page, user: str, trip: Conversation) -> None:
-    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
-    newest = changes(blank).first
-
-    newest.get_by_text("added").click()
-    expect(newest).to_contain_text("likes buses")
-    expect(newest).not_to_contain_text("likes trains")
-    newest.get_by_text("dropped").click()
-    expect(newest).to_contain_text("likes trains")
-    context(blank).get_by_text("2 elements").first.click()
-    expect(context(blank).locator("section").first).to_contain_text("from Lisbon")
-
-
-def test_a_change_leads_to_its_turn(blank: Page, user: str, trip: Conversation) -> None:
-    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
-
-    changes(blank).nth(1).get_by_role("link").click()
-
-    chosen = trip.entries(channel="history").list()[2]
-    expect(blank).to_have_url(f"{blank.url.partition('#')[0]}{at_conversation(trip.id, chosen.id)}")
 
 
 def test_what_the_agent_learns_meanwhile_is_added(blank: Page, user: str, trip: Conversation) -> None:
@@ -114,6 +105,8 @@ def test_an_agent_without_a_memory_is_told_so(blank: Page, user: str, agent: For
     sign_in(blank, user, key=PLANNER, at=at_conversation(chat.id))
 
     expect(context(blank)).to_contain_text("This agent remembers nothing here.")
+    chat.context.sync([{"fact": "likes trains"}])
+    expect(context(blank).get_by_role("heading", level=3)).to_have_text(["Epoch 1 latest"])
 
 
 def test_the_context_of_another_client_is_refused_in_words(

@@ -14,12 +14,15 @@ from tests.web.steps import (
     go_to,
     head,
     hold,
+    let_go,
     said,
     sign_in,
     title,
+    wait_until,
 )
 
 SHARES = "**/v1/conversations/*/memberships"
+FORKS = "**/forks?*"
 PROMOTES = "**/v1/conversations/*/promote"
 
 
@@ -38,13 +41,7 @@ def page(blank: Page, user: str, grown: Pond) -> Page:
 @pytest.fixture
 def held(page: Page) -> list[Route]:
     """The requests for a promotion: they wait until the test lets them go."""
-    routes: list[Route] = []
-
-    def hold(route: Route) -> None:
-        routes.append(route)
-
-    page.route(PROMOTES, hold)
-    return routes
+    return hold(page, PROMOTES, "POST")
 
 
 def promote(page: Page) -> None:
@@ -71,15 +68,14 @@ def test_the_focus_goes_into_the_dialog_and_returns(page: Page) -> None:
 
 def test_the_focus_returns_to_a_button_that_was_drawn_anew(blank: Page, user: str, grown: Pond) -> None:
     """The list of the branches comes while the dialog is open, and with it another head."""
-    forks = hold(blank, "**/forks?*")
+    forks = hold(blank, FORKS)
     sign_in(blank, user, at=at_conversation(grown.side.id))
     deed(blank, "Rename").click()
     expect(dialog(blank).get_by_label("Title")).to_be_focused()
     promotes = head(blank).locator("button").filter(has_text="Promote…")
     expect(promotes).to_be_disabled()
 
-    for route in forks:
-        route.continue_()
+    let_go(blank, FORKS, forks)
     expect(promotes).to_be_enabled()
     blank.keyboard.press("Escape")
 
@@ -114,9 +110,8 @@ def test_a_second_press_while_one_waits_sends_nothing(page: Page, grown: Pond, h
     promote(page)
     dialog(page).get_by_role("button", name="Make it current").click(click_count=2)
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('[aria-busy]')")
-    [route] = held
-    route.continue_()
+    wait_until(page, lambda: bool(held))
+    held[0].continue_()
 
     expect(dialog(page)).to_have_count(0)
     assert len(held) == 1

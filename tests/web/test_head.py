@@ -21,6 +21,8 @@ from tests.web.steps import (
     go_to,
     head,
     hold,
+    let_go,
+    problem,
     row,
     said,
     send,
@@ -31,6 +33,7 @@ from tests.web.steps import (
 )
 from tests.web.wording import words
 
+FORKS = "**/forks?*"
 READER = {"Compare…", "Members…"}
 WRITER = READER | {"Rename…", "Tags…", "Promote…"}
 MANAGER = WRITER - {"Members…"} | {"Share…", "Delete branch…"}
@@ -59,9 +62,8 @@ def test_one_is_offered_what_the_own_level_allows(
     expect(head(blank).get_by_text(mine)).to_be_visible()
     expect(entry(blank, "Side 2")).to_be_visible()
     expect(box(blank)).to_have_count(0 if level == "reader" else 1)
-    expect(turn(blank, "Side 2").get_by_role("button", name="Fork here")).to_have_count(
-        0 if level == "reader" else 1
-    )
+    offered = [] if level == "reader" else ["Edit", "Try again", "Fork here"]
+    expect(turn(blank, "Side 2").get_by_role("button")).to_have_text([*offered, "Copy link"])
 
 
 def test_the_head_says_what_the_branch_is_and_leads_to_the_current_one(
@@ -149,13 +151,12 @@ def test_a_chosen_entry_stays_in_view_when_switchers_appear_above_it(
     for entry_before in said[:30:2]:
         grow(grown.main.fork(after=entry_before), ["Or so"])
     sign_in(blank, user)
-    held = hold(blank, "**/forks?*")
+    held = hold(blank, FORKS)
     go_to(blank, at_conversation(grown.main.id, said[30].id))
     expect(entry(blank, "Line 30")).to_be_in_viewport(ratio=1)
     expect(switcher(feed(blank))).to_have_count(0)
 
-    while held:
-        held.pop().continue_()
+    let_go(blank, FORKS, held)
 
     expect(switcher(feed(blank))).to_have_count(13)  # of those that are loaded
     expect(entry(blank, "Line 30")).to_be_in_viewport(ratio=1)
@@ -241,9 +242,12 @@ def test_a_conversation_that_is_not_shared_or_not_there_says_so(
     watch.expect_status("40[34]")
     sign_in(blank, f"{user}-other", at=at_conversation(grown.main.id))
     expect(said(blank, "This conversation is not shared with you.")).to_be_visible()
+    expect(blank.locator("body")).not_to_contain_text("Pond")
 
     go_to(blank, at_conversation(str(uuid4())))
 
     expect(said(blank, "This conversation does not exist, or was deleted.")).to_be_visible()
+    expect(problem(blank, "Request ")).to_be_visible()
     expect(entries(blank)).to_have_count(0)
+    expect(box(blank)).to_be_hidden()
     expect(head(blank).get_by_role("button")).to_have_count(0)

@@ -270,51 +270,6 @@ def test_the_focus_stays_in_the_box_after_the_first_message(blank: Page, api: Fo
     steps.expect_messages(page, ["One", "Two"])
 
 
-def test_two_presses_make_one_conversation(blank: Page, api: Forklore, user: str) -> None:
-    page = steps.sign_in(blank, user)
-    page.get_by_role("button", name="New").click()
-    steps.dialog(page).get_by_label("Title").fill("Lisbon")
-
-    steps.dialog(page).get_by_role("button", name="Create").dblclick()
-
-    expect(steps.title(page)).to_have_text("Lisbon")
-    assert len(api.conversations().list()) == 1
-
-
-def test_a_title_and_tags_are_changed(blank: Page, api: Forklore, user: str) -> None:
-    made = steps.talk(api, "Hello", title="Lisbn")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
-
-    steps.deed(page, "Rename").click()
-    expect(steps.dialog(page).get_by_label("Title")).to_have_value("Lisbn")
-    steps.dialog(page).get_by_label("Title").fill("Lisbon")
-    steps.dialog(page).get_by_role("button", name="Rename").click()
-    expect(steps.title(page)).to_have_text("Lisbon")
-    expect(steps.row(page, "Lisbon")).to_be_visible()
-
-    steps.deed(page, "Tags").click()
-    steps.dialog(page).get_by_label("Tags").fill("kind: trip\nyear:2026")
-    steps.dialog(page).get_by_role("button", name="Save").click()
-    expect(steps.head(page).get_by_text("kind:trip")).to_be_visible()
-    expect(steps.row(page, "Lisbon")).to_contain_text("kind: trip")
-
-    details = made.details()
-    assert (details.title, dict(details.tags)) == ("Lisbon", {"kind": "trip", "year": "2026"})
-
-
-def test_tags_that_cannot_be_are_told_before_they_are_sent(blank: Page, api: Forklore, user: str) -> None:
-    made = steps.talk(api, "Hello")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
-
-    steps.deed(page, "Tags").click()
-    steps.dialog(page).get_by_label("Tags").fill("two words: trip")
-    steps.dialog(page).get_by_role("button", name="Save").click()
-
-    expect(steps.dialog(page).get_by_role("alert")).to_contain_text("“two words” is no name of a tag")
-    steps.dialog(page).get_by_role("button", name="Cancel").click()
-    assert dict(made.details().tags) == {}
-
-
 def in_example() -> list[tuple[str, str, list[str]]]:
     """Return the messages of the example: role, text, and what was said before each."""
     found = []

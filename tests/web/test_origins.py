@@ -1,5 +1,6 @@
 """Whom the page and the service trust: the small server for a stage, its successor, other pages."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,9 +9,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from forklore import Forklore
 from forklore.cli.exploring.forwarder import Forwarder
-from tests.cli.exploring import answering, forwarder, odd_stage
+from tests.cli.exploring import Seen, answering, forwarder, odd_stage
 from tests.cli.test_process import RUN_S, started
 from tests.web.browser import Watch
+from tests.web.steps import wait_until
+from tests.web.test_restart import kept_port
 
 CALL = """async ([url, key]) => {
   const headers = {
@@ -42,12 +45,13 @@ CALL = """async ([url, key]) => {
 @pytest.fixture
 def elsewhere(browser: Browser) -> Iterator[Page]:
     """A page that another server of this machine serves, under no policy."""
-    context = browser.new_context()
-    with odd_stage(answering(200, b"<!doctype html><p>Hello", Content_Type="text/html")) as (url, _):
+    with (
+        odd_stage(answering(200, b"<!doctype html><p>Hello", Content_Type="text/html")) as (url, _),
+        browser.new_context() as context,
+    ):
         page = context.new_page()
         page.goto(url)
         yield page
-    context.close()
 
 
 def sign_in(page: Page, token: str) -> None:
@@ -60,10 +64,9 @@ def staged(url: str, browser: Browser) -> Iterator[tuple[Forwarder, BrowserConte
     """The page of `forklore explore`, with what goes wrong in it."""
     with forwarder(url) as server:
         watch = Watch(server.url.rstrip("/"))
-        context = browser.new_context(base_url=server.url)
-        watch.follow(context)
-        yield server, context, watch
-        context.close()
+        with browser.new_context(base_url=server.url) as context:
+            watch.follow(context)
+            yield server, context, watch
         assert watch.unexpected() == []
 
 
@@ -93,34 +96,37 @@ def test_the_form_says_of_which_stage_it_wants_a_token(browser: Browser) -> None
 
 
 def test_another_program_that_takes_the_port_gets_no_token(url: str, browser: Browser, user: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url))
-    page.on("requestfinished", lambda request: sent.remove(request.url))
-    page.on("requestfailed", lambda request: sent.remove(request.url))
-    with started("explore", "--no-browser", "--port", "0", "--url", url) as process:
+    with browser.new_context() as context:
+        seen = lose_the_port(context.new_page(), url, user)
+
+    asked = [(method, path) for method, path, _, _ in seen]
+    assert ("HEAD", "/") in asked
+    assert [path for _, path in asked if path.startswith("/v1")] == []  # Chromium may ask for the icon again
+    assert [headers for _, _, headers, _ in seen if user in str(headers)] == []
+
+
+def lose_the_port(page: Page, url: str, user: str) -> Seen:
+    """Sign in, let another server take the port, and return what that one got."""
+    under_way: Counter[str] = Counter()
+    page.on("request", lambda request: under_way.update([request.url]))
+    page.on("requestfinished", lambda request: under_way.subtract([request.url]))
+    page.on("requestfailed", lambda request: under_way.subtract([request.url]))
+    port = kept_port()
+    with started("explore", "--no-browser", "--port", str(port), "--url", url) as process:
         assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        page.goto(address)
+        page.goto(process.stdout.readline().strip())
         sign_in(page, user)
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
         process.kill()
         process.communicate(timeout=RUN_S)
     page.evaluate("location.hash = '#/c/01a2052e-567d-7711-944c-5b6298f9875c'")
     expect(page.get_by_text("The server does not answer")).to_be_visible()
-    while any("/v1" in url for url in sent):  # sent before the page knew
-        page.wait_for_timeout(50)
-    port = int(address.rstrip("/").rsplit(":", 1)[1])
+    sent = [one for one in under_way if "/v1" in one]
+    wait_until(page, lambda: not any(under_way[one] for one in sent))  # sent before the page knew
     with odd_stage(answering(200), port) as (_, seen):
-        expect(page.get_by_text("Another server answers")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Another server answers")).to_be_visible()
         expect(page.get_by_role("button", name="Open")).to_be_visible()
-    context.close()
-
-    asked = [(method, path) for method, path, _, _ in seen]
-    assert ("HEAD", "/") in asked
-    assert [path for _, path in asked if path.startswith("/v1")] == []  # Chromium may ask for the icon again
-    assert [headers for _, _, headers, _ in seen if user in str(headers)] == []
+    return seen
 
 
 def test_a_page_on_another_port_may_call_the_local_server_in_every_way(url: str, elsewhere: Page) -> None:

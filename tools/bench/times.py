@@ -32,9 +32,9 @@ from rich.console import Console
 from rich.progress import track
 
 from forklore.aws.wiring import open_table
-from forklore.local.deployment import Function
 from forklore.local.invocation import LambdaContext, load_handler
 from forklore.local.log import JsonLines
+from forklore.local.routing import Function
 from tools.bench.local import local_dynamodb
 from tools.bench.shapes import Texts
 from tools.harness.functions import functions_on

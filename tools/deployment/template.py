@@ -6,10 +6,11 @@ Tests compare it with the code's own definitions. Another kind of resource gets 
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Polled, Queue, Route
+from forklore.local.routing import DEFAULT_ROUTE, Function, Route
 from tools.deployment.loading import load
 
 LAMBDA_DEFAULTS = {"Timeout": 3, "MemorySize": 128, "Events": {}}
@@ -24,7 +25,57 @@ TABLE_PROPERTIES = (  # the table's other properties are set after creation, or 
 SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 
-def read_template(path: Path) -> Deployment:
+@dataclass(frozen=True)
+class Queue:
+    """One SQS queue.
+
+    visible_after_seconds: when a message that was received and not deleted is visible again.
+    receives_max: how often a message is received before it goes to the queue `dead_letters`.
+    """
+
+    name: str
+    visible_after_seconds: int = 30
+    receives_max: int | None = None
+    dead_letters: str | None = None
+
+
+@dataclass(frozen=True)
+class Polled:
+    """A queue that a function takes messages from.
+
+    queue: its name. batch_size: how many messages the function gets at once.
+    """
+
+    queue: str
+    batch_size: int = 10
+
+
+@dataclass(frozen=True)
+class TemplateFunction(Function):
+    """A function with what else calls it.
+
+    every_seconds: how often each of its schedules calls it.
+    """
+
+    polls: tuple[Polled, ...]
+    every_seconds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Template:
+    """The functions, and what they use.
+
+    table: the arguments of create_table, less TableName.
+    environment: the variables that hold a queue's URL, each with the name of its queue.
+    """
+
+    functions: tuple[TemplateFunction, ...]
+    table: Mapping[str, Any]
+    queues: tuple[Queue, ...]
+    environment: Mapping[str, str]
+
+
+def read_template(path: Path) -> Template:
     """Return what the SAM template at `path` says.
 
     Raises OSError if the file cannot be read. Raises ValueError if it does not have exactly one
@@ -40,7 +91,7 @@ def read_template(path: Path) -> Deployment:
     variables = defaults.get("Environment", {}).get("Variables", {})
     if len(tables) != 1:
         raise ValueError(f"{path.name} defines {len(tables)} tables, not one")
-    return Deployment(
+    return Template(
         functions=tuple(
             _function(name, defaults | found, routes.get(name, [])) for name, found in functions.items()
         ),
@@ -54,7 +105,7 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any
     return {name: one.get("Properties", {}) for name, one in resources.items() if one["Type"] == kind}
 
 
-def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> Function:
+def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route]) -> TemplateFunction:
     """Return a function.
 
     `functions/entries/` with `app.handler` is the module `functions.entries.app`.
@@ -63,7 +114,7 @@ def _function(name: str, properties: Mapping[str, Any], routes: Sequence[Route])
     events: dict[str, list[dict[str, Any]]] = {}
     for event in properties["Events"].values():
         events.setdefault(event["Type"], []).append(event.get("Properties", {}))
-    return Function(
+    return TemplateFunction(
         name=name,
         module=".".join([*PurePosixPath(properties["CodeUri"]).parts, file]),
         attribute=attribute,

@@ -7,9 +7,8 @@ from pathlib import Path
 from unittest import mock
 
 from forklore.aws.wiring import Given
-from forklore.local.deployment import Deployment
 from forklore.local.store import set_environment
-from tools.deployment.template import read_template
+from tools.deployment.template import Template, read_template
 from tools.harness.gateway import given
 from tools.harness.tables import Store
 
@@ -17,7 +16,7 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @contextmanager
-def functions_on(store: Store, **variables: str) -> Iterator[Deployment]:
+def functions_on(store: Store, **variables: str) -> Iterator[Template]:
     """Let the handlers of this process use the store as their table; yield the template.
 
     variables: environment variables of the handlers.

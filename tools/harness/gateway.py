@@ -14,13 +14,12 @@ from unittest import mock
 
 from forklore.aws.wiring import Given, give, open_table
 from forklore.local.asgi import Scope
-from forklore.local.deployment import Deployment, Function
 from forklore.local.identity import read_authorizer
 from forklore.local.invocation import LambdaContext, invoke, load_handler
 from forklore.local.payload import build_event, read_answer
-from forklore.local.routing import find_route
+from forklore.local.routing import Function, find_route
 from forklore.local.store import set_environment
-from tools.deployment.template import read_template
+from tools.deployment.template import Template, read_template
 from tools.harness.tables import Store, fresh_store
 
 PROJECT = Path(__file__).parents[2]
@@ -58,7 +57,7 @@ def credentials(user: str | None, agent: str | None = None) -> list[tuple[str, s
 class Gateway:
     """Sends requests to the handlers that `template` names, in the calling thread."""
 
-    def __init__(self, template: Deployment, **roles: str) -> None:
+    def __init__(self, template: Template, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
         self.template = template
         self._functions = template.functions
@@ -169,7 +168,7 @@ def given(what: Given) -> Iterator[None]:
 
 
 @contextmanager
-def table_in_memory() -> Iterator[Deployment]:
+def table_in_memory() -> Iterator[Template]:
     """Give the handlers of this process an empty table in memory; yield the template."""
     with store_in_memory():
         yield read_template(PROJECT / "template.yaml")

@@ -17,8 +17,8 @@ from forklore.cli.importing.sending import sender
 from forklore.cli.importing.steps import Answer, Call, Refusal
 from forklore.client import calls
 from forklore.client.calls import RawAnswer, TransportError
-from forklore.client.driving import Transport
 from forklore.client.errors import NoAnswerError
+from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
 from forklore.embedded.service import EmbeddedService

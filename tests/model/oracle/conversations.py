@@ -3,7 +3,7 @@
 import re
 
 from tests.model.asking import Json, Outcome, Request, require
-from tests.model.oracle.making import Making
+from tests.model.oracle.making import SAID, Making
 from tests.model.oracle.refusals import CONFLICT, NOT_CHOSEN
 from tests.model.oracle.trees import Conversation, Tree
 
@@ -21,7 +21,7 @@ class Conversations(Making):
         changed = self._opened(r, minimum="writer")
         before = changed.said.get("updatedAt") or ""
         require(r.if_match in (None, before), *CONFLICT, reason="stale", updatedAt=before)
-        changed.said |= {name: r.given[name] for name in ("title", "tags", "metadata") if name in r.given}
+        changed.said |= {name: r.given[name] for name in SAID if name in r.given}
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
 

@@ -24,6 +24,7 @@ from forklore.usecases.background import sweeper
 from forklore.usecases.branches import copying
 from forklore.usecases.branches.copying import COPIED_MAX, Copy, copy_conversation
 from forklore.usecases.deletion import cascade, tree_deletion
+from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.loading import ConversationDetails
 from forklore.usecases.steps.requests import Append, Start
@@ -40,6 +41,7 @@ from tests.usecases.builders import (
     OTHER,
     PLANNER,
     ROOT,
+    H,
     answer,
     append,
     conversation,
@@ -65,7 +67,6 @@ from tests.usecases.members import (
     remove,
     share,
 )
-from tests.usecases.steps.test_faults import after as answer_lost
 from tools.harness.wire import Request, Wire
 
 COPY = conversation(88)
@@ -140,7 +141,7 @@ def test_a_reader_gets_a_tree_of_their_own_with_copies(store: Store, tree: Table
 
 def test_a_copy_keeps_authors_and_content_but_no_usage_and_no_context(store: Store, tree: Table) -> None:
     share(tree, "bob", AccessLevel.WRITER)
-    used = said("bob's", agent_id="helper", usage=TokenUsage(3, 4))._replace(usage_json='{"inputTokens":3}')
+    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}')
     body = large(400_000)
     append(tree, FORK, used, thought("t"), body, by=Caller("bob", "planner"))
 
@@ -148,7 +149,7 @@ def test_a_copy_keeps_authors_and_content_but_no_usage_and_no_context(store: Sto
 
     *_, copied, odd = page(tree, COPY, by=EVE).entries
     assert (copied.user_id, copied.client_id, copied.agent_id) == ("bob", "planner", "helper")
-    assert copied.usage_json is None
+    assert copied.usage is None
     assert odd.content == body.content.text
     assert made.head.metrics == Metrics(6)
     assert made.conversation.client_id == "reader"
@@ -168,9 +169,9 @@ def test_a_copy_has_title_agent_and_preview_of_its_source(store: Store) -> None:
             ("mine", "planner", "first"),
         ),
     ):
-        assert (given.conversation.title, given.conversation.agent_id, given.head.preview) == shown
+        assert (given.conversation.described.title, given.conversation.agent_id, given.head.preview) == shown
         assert given == show(store.process(), to)
-        assert given.conversation.tags == {}
+        assert given.conversation.described.tags == {}
 
 
 def test_an_empty_conversation_is_copied_as_well(store: Store) -> None:
@@ -181,7 +182,10 @@ def test_an_empty_conversation_is_copied_as_well(store: Store) -> None:
     copied = copy(table, ROOT, by=ANN)
     say(table, COPY, "mine")
 
-    assert (copied.conversation.title, show(table, COPY).conversation.title) == (None, "mine")
+    assert (copied.conversation.described.title, show(table, COPY).conversation.described.title) == (
+        None,
+        "mine",
+    )
     assert_settled(store)
 
 
@@ -276,7 +280,7 @@ def test_a_copy_of_many_bytes_is_staged(store: Store) -> None:
     table = store.process()
     for _ in range(4):
         text = Random(1).randbytes(1_200_000).hex()  # stored in half as many bytes
-        append(table, ROOT, large(10)._replace(content=text_of([text])))
+        append(table, ROOT, Draft.of(H, "hex", text_of([text])))
 
     copy(table, ROOT, by=ANN)
 
@@ -311,29 +315,6 @@ def test_a_copy_has_a_bound_on_its_bytes(store: Store, tree: Table, monkeypatch:
         copy(tree)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("nth", range(1, 8))
-def test_a_killed_copy_is_invisible_and_completed_by_the_same_request(
-    store: Store, long_tree: Table, nth: int, before: bool
-) -> None:
-    process = store.process()
-    dies(process, nth, before=before)
-    is_done = False
-    try:
-        copy(process, ROOT)
-        is_done = True
-    except Killed:
-        pass
-    table = store.process()
-    if not is_done and COPY not in listed(table, EVE):
-        fails(NotFoundError, lambda: show(table, COPY, by=EVE))
-        copy(table, ROOT)
-
-    assert read(table, COPY, by=EVE) == read(table, ROOT)
-    assert_settled(store)
-
-
 def killed(store: Store, nth: int, of: str = ROOT) -> None:
     process = store.process()
     dies(process, nth, before=False)
@@ -361,27 +342,6 @@ def test_a_copy_of_something_else_takes_nothing_over(store: Store, long_tree: Ta
     copy(long_tree, OTHER, by=ANN)
 
     assert len(read(long_tree, COPY)) == 2
-    assert_settled(store)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("nth", range(3, 8))
-def test_a_copy_that_is_killed_while_it_removes_entries_is_completed(
-    store: Store, long_tree: Table, nth: int
-) -> None:
-    """It removes those of another copy. What is left in between is read and can be gone on with."""
-    say_many(long_tree, ROOT, LONG)
-    append(long_tree, ROOT, large(10)._replace(content=text_of([Random(1).randbytes(400_000).hex()])))
-    killed(store, 6)
-    say(long_tree, OTHER, "other")
-    process = store.process()
-    dies(process, nth, before=False)
-    with pytest.raises(Killed):
-        copy(process, OTHER, by=ANN)
-
-    copy(long_tree, ROOT)
-
-    assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
     assert_settled(store)
 
 
@@ -469,18 +429,6 @@ def test_two_copies_under_one_id_make_one_tree(store: Store, long_tree: Table) -
 
     fails(ConflictError, lambda: copy(long_tree, ROOT))
     assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
-    assert_settled(store)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("of", [FORK, ROOT])
-def test_a_copy_is_made_once_although_answers_are_lost(store: Store, tree: Table, of: str) -> None:
-    say_many(tree, ROOT, LONG)
-    for nth in range(1, 7):
-        table, to = store.process(), conversation(200 + nth)
-        answer_lost(Wire.of(table), nth)
-        copy(table, of, to)
-        assert read(tree, to, by=EVE) == read(tree, of)
     assert_settled(store)
 
 

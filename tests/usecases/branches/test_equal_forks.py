@@ -9,7 +9,7 @@ from forklore.api.fields import FORKS_AT_ONCE
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import ForkPosition
+from forklore.domain.model import Description, ForkPosition
 from forklore.errors import ForkLimitError, PayloadTooLargeError
 from forklore.storage import items
 from forklore.storage.actions.group import CONVERSATIONS_MAX
@@ -17,7 +17,7 @@ from forklore.storage.table import Table
 from forklore.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore.usecases.steps.idempotency import IdempotentReplay
 from forklore.usecases.steps.loading import ConversationDetails
-from forklore.usecases.steps.requests import Description, Fork
+from forklore.usecases.steps.requests import Fork
 from tests.support.tables import Store
 from tests.usecases.builders import ANN, BOB, ROOT, idempotency_key, read, say, show
 from tools.harness.wire import Request, Wire

@@ -13,6 +13,7 @@ from forklore.domain.model import (
     Caller,
     Channel,
     Conversation,
+    Description,
     ForkPoint,
     ForkPosition,
     Head,
@@ -112,7 +113,7 @@ def test_a_fork_by_appending_shows_its_source_before_the_entry(table: Table, at:
     assert read(table, FORK) == [*["a", "b", "c"][:at], "x", "y"]
     shown = show(table, FORK)
     assert shown.conversation.fork_point == ForkPoint(ROOT, entries[at], BEFORE)
-    assert shown.conversation.title == "x"
+    assert shown.conversation.described.title == "x"
     assert shown.head.metrics == Metrics(2)
 
 
@@ -240,13 +241,13 @@ def test_a_fork_has_the_requested_fields_and_starts_empty(table: Table) -> None:
         table, title="t", tags={"c": "d"}, metadata='{"x": 1.0}', agent_id="second", by=CODER
     ).conversation
 
-    assert (plain.conversation.title, plain.conversation.tags, plain.conversation.metadata) == (
+    assert plain.conversation.described == (
         "root",
         {},
         "{}",
     )
     assert (plain.conversation.agent_id, plain.conversation.client_id) == ("first", None)
-    assert (asked.title, asked.tags, asked.metadata) == ("t", {"c": "d"}, '{"x": 1.0}')
+    assert asked.described == ("t", {"c": "d"}, '{"x": 1.0}')
     assert (asked.agent_id, asked.client_id) == ("second", "coder")
     assert ids.is_uuid(plain.conversation.conversation_id)
 
@@ -254,10 +255,10 @@ def test_a_fork_has_the_requested_fields_and_starts_empty(table: Table) -> None:
 @pytest.mark.parametrize("reset", [True, False])
 def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -> None:
     before = Metrics(2, TokenUsage(1, 2, 3, 4))
-    entries = append(table, ROOT, said("a", usage=TokenUsage(1, 2, 3, 4)), "b")
+    entries = append(table, ROOT, said("a", used=TokenUsage(1, 2, 3, 4)), "b")
 
     fork(table, anchor=entries[1].entry_id, reset_metrics=reset)
-    append(table, FORK, said("x", usage=TokenUsage(10, 20, 30, 40)))
+    append(table, FORK, said("x", used=TokenUsage(10, 20, 30, 40)))
 
     own = Metrics(1, TokenUsage(10, 20, 30, 40))
     both = Metrics(3, TokenUsage.total([before.usage, own.usage]))
@@ -270,7 +271,7 @@ def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -
 def named(table: Table, conversation_id: str) -> tuple[str | None, str | None]:
     """Return the title and the preview that a list shows."""
     shown = show(table, conversation_id)
-    return shown.conversation.title, shown.head.preview
+    return shown.conversation.described.title, shown.head.preview
 
 
 def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(table: Table) -> None:
@@ -293,7 +294,7 @@ def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(
 
 def test_a_fork_of_an_untitled_source_gets_the_title_of_its_own_first_text(table: Table) -> None:
     create(table)
-    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True))
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
     say(table, ROOT, "the root's")
     fork(table)
     assert named(table, FORK) == (None, "the root's")
@@ -308,7 +309,7 @@ def test_a_fork_by_appending_has_the_title_and_preview_of_its_own_text(table: Ta
     append(table, FORK, "the fork's", fork=(ROOT, entries[1]))
     assert named(table, FORK) == ("the fork's", "the fork's")
 
-    silent = Draft(Channel.HISTORY, "x", text_of(["no text"]))
+    silent = Draft.of(Channel.HISTORY, "x", text_of(["no text"]))
     for fork_id, draft in ((TWIG, thought("a thought")), (OTHER, silent)):
         append(table, fork_id, draft, fork=(ROOT, entries[1]), by=PLANNER)
         assert named(table, fork_id) == (None, "the root's")
@@ -329,7 +330,7 @@ def test_a_fork_that_inherits_nothing_has_no_preview(table: Table) -> None:
 def test_a_preview_is_searched_behind_a_bounded_number_of_entries_without_text(
     table: Table, position: ForkPosition, silent: int, expected: str | None
 ) -> None:
-    events = Draft(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
+    events = Draft.of(Channel.HISTORY, "history", text_of([{"role": "AI", "events": ["x"]}]))
     say(table, ROOT, "text")
     ids_of = [one for _ in range(0, silent + 2, 20) for one in say(table, ROOT, *[events] * 20)]
     ids_of = ids_of[: silent + 1]
@@ -619,7 +620,13 @@ def plant_deep_fork(store: Store, fork_id: str, depth: int) -> None:
     """Plant a fork without own entries. depth: the number of segments of its path."""
     path = tuple(Segment(conversation(1_000 + at), ids.fresh_id(1_000 + at, 0)) for at in range(depth))
     root = items.conversation(store.item(keys.conversation(ROOT, ROOT)))
-    deep = Conversation(fork_id, ROOT, root.created_at, title="deep", fork_point=ForkPoint(ROOT, None, AFTER))
+    deep = Conversation(
+        fork_id,
+        ROOT,
+        root.created_at,
+        described=Description(title="deep"),
+        fork_point=ForkPoint(ROOT, None, AFTER),
+    )
     floor = ancestry.floor_of(path)
     store.put(
         items.pointer_item(deep, "n"),
@@ -719,7 +726,7 @@ def test_a_fork_that_comes_second_for_an_id_is_409(
         fork(table)
 
     assert store.contents() == expected
-    assert show(table, FORK).conversation.title == "rival"
+    assert show(table, FORK).conversation.described.title == "rival"
 
 
 @pytest.mark.failure("two-creators")
@@ -973,10 +980,10 @@ def test_a_fork_is_listed_after_its_source_also_with_a_slow_clock(store: Store, 
 def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
     (a,) = say(table, ROOT, "a")
     fork(table, anchor=a)
-    update_conversation(table, caller=ANN, conversation_id=FORK, change=Change(has_title=True, title="new"))
+    update_conversation(table, caller=ANN, conversation_id=FORK, change=Change({"title": "new"}))
 
     (_, one) = listed(table)
-    assert (one.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))
+    assert (one.described.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))
 
 
 def test_forks_made_between_two_pages_are_listed_at_the_end(store: Store, table: Table) -> None:

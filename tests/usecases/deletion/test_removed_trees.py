@@ -66,7 +66,7 @@ class Grown:
         )
         [entry] = append(self.store.process(), here, draft, by=PLANNER)
         self.shows[here].append(entry.entry_id)
-        if draft.channel == "history":
+        if draft.entry.channel == "history":
             self.history.add(entry.entry_id)
 
     def fork(self, here: str) -> None:

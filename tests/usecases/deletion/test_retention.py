@@ -99,7 +99,7 @@ def test_every_use_of_any_conversation_keeps_the_tree(store: Store, use: str) ->
         case "removal":
             remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK)
         case "title":
-            change = Change(has_title=True, title="new")
+            change = Change({"title": "new"})
             conversations.update_conversation(table, caller=ANN, conversation_id=FORK, change=change)
 
     assert delete(store, DAYS + 9) == Retained(1, 0)
@@ -158,7 +158,7 @@ def test_a_use_just_before_the_tombstone_keeps_the_tree(store: Store, use: str) 
             case "fork":
                 fork(other, ROOT, FORK)
             case "title":
-                change = Change(has_title=True, title="just in time")
+                change = Change({"title": "just in time"})
                 conversations.update_conversation(other, caller=ANN, conversation_id=ROOT, change=change)
             case "child":
                 start(other)

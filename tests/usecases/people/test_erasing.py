@@ -70,7 +70,7 @@ OWN, CHILD, COPY = conversation(21), conversation(22), conversation(23)
 
 def secret(what: str, **more: Any) -> Draft:
     text = f"{WORDS}: {what}"
-    return Draft(H, "history", text_of([{"role": "USER", "text": text}]), **more)
+    return Draft.of(H, "history", text_of([{"role": "USER", "text": text}]), **more)
 
 
 def point(table: Table, conversation_id: str, *, by: Caller) -> None:
@@ -155,11 +155,11 @@ def shared(store: Store) -> Store:
     share(table, "bob")
     share(table, "eve", AccessLevel.READER)
     say(table, ROOT, secret("a message"), by=BOB)
-    append(table, ROOT, secret("with a key", key="bob-1", indexed=f"{WORDS} to find"), by=BOB)
+    append(table, ROOT, secret("with a key", key="bob-1", indexed_content=f"{WORDS} to find"), by=BOB)
     append(
         table,
         ROOT,
-        Draft(H, "history", text_of([{"text": WORDS + "x" * 3 + str(list(range(90_000)))}])),
+        Draft.of(H, "history", text_of([{"text": WORDS + "x" * 3 + str(list(range(90_000)))}])),
         by=BOB,
     )
     append(table, ROOT, thought(f"{WORDS}: a note"), by=BOBS_PLANNER)
@@ -193,7 +193,7 @@ def test_an_erased_entry_keeps_its_place_and_everything_that_is_counted(shared: 
     pseudonym = erased(shared).pseudonym
 
     def kept(was: Entry) -> Entry:
-        gone = was._replace(user_id=pseudonym, content="[]", key=None, indexed=None, is_erased=True)
+        gone = was._replace(user_id=pseudonym, content="[]", key=None, indexed_content=None, is_erased=True)
         return gone if was.user_id == "bob" else was
 
     for of, entries in before.items():
@@ -210,14 +210,14 @@ def test_conversations_lose_the_titles_and_previews_that_an_erased_entry_gave_th
     say(table, FORK, "an answer")
     fork(table, ROOT, TWIG)
     conversations.update_conversation(
-        table, caller=ANN, conversation_id=TWIG, change=Change(has_title=True, title="chosen by ann")
+        table, caller=ANN, conversation_id=TWIG, change=Change({"title": "chosen by ann"})
     )
-    assert show(table, FORK).conversation.title == f"{WORDS}: first"[:40]
+    assert show(table, FORK).conversation.described.title == f"{WORDS}: first"[:40]
 
     erased(store)
 
     shown = {of: show(store.process(), of) for of in (ROOT, FORK, TWIG)}
-    assert {of: (one.conversation.title, one.head.preview) for of, one in shown.items()} == {
+    assert {of: (one.conversation.described.title, one.head.preview) for of, one in shown.items()} == {
         ROOT: (None, None),
         FORK: (None, "an answer"),
         TWIG: ("chosen by ann", None),
@@ -233,7 +233,7 @@ def test_a_title_of_40_characters_and_a_preview_of_100_are_found(store: Store) -
     erased(store)
 
     shown = show(store.process())
-    assert (shown.conversation.title, shown.head.preview) == (None, None)
+    assert (shown.conversation.described.title, shown.head.preview) == (None, None)
 
 
 def test_copies_of_an_erased_entry_are_erased_too(shared: Store) -> None:
@@ -496,7 +496,7 @@ def _with_another_request(store: Store, act: str, nth: int) -> list[int]:
             case "fork":
                 fork(other, FORK, TWIG)
             case "title":
-                change = Change(has_title=True, title="chosen")
+                change = Change({"title": "chosen"})
                 conversations.update_conversation(other, caller=ANN, conversation_id=FORK, change=change)
             case "remove":
                 remove_branch(other, mailbox.queue, caller=ANN, conversation_id=FORK, wait_s=0)

@@ -5,14 +5,11 @@ import pytest
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
-from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
 from forklore.domain.model import Caller
 from forklore.domain.tree import Member
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
-    ForkloreError,
     IdempotencyMismatchError,
     MemberLimitError,
     NotFoundError,
@@ -20,14 +17,10 @@ from forklore.errors import (
 )
 from forklore.storage import items
 from forklore.storage.actions.group import MEMBERS_MAX
-from forklore.storage.connection import Item
 from forklore.storage.items import number
 from forklore.storage.table import Table
 from forklore.usecases.people import sharing
 from forklore.usecases.people.sharing import Membership
-from forklore.usecases.steps.requests import Append, Start
-from forklore.usecases.writing.append import append_entries
-from forklore.usecases.writing.conversations import Change, update_conversation
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
@@ -38,16 +31,12 @@ from tests.usecases.builders import (
     ROOT,
     TWIG,
     answer,
-    append,
     create,
     fork,
     idempotency_key,
-    page,
     read,
-    said,
     say,
     show,
-    thought,
 )
 from tests.usecases.members import (
     MANAGER,
@@ -409,93 +398,6 @@ def test_a_change_of_members_recognizes_its_own_first_attempt(
 
 
 # Removed and lowered levels
-
-
-def start(table: Table, by: Caller) -> object:
-    request = Append(TWIG, [said("x")], start=Start(ROOT, None))
-    return append_entries(table, caller=by, request=request)
-
-
-PLANS: dict[str, tuple[Callable[[Table, Caller, EntryId], object], AccessLevel]] = {
-    "append": (lambda t, by, _: append(t, ROOT, "x", by=by), WRITER),
-    "append to a fork": (lambda t, by, _: append(t, FORK, "x", by=by), WRITER),
-    "append context": (lambda t, by, _: append(t, ROOT, thought("x"), by=Caller(by.user_id, "p")), WRITER),
-    "fork": (lambda t, by, a: fork(t, ROOT, TWIG, a, by=by), WRITER),
-    "fork by appending": (lambda t, by, a: append(t, TWIG, "x", fork=(FORK, a), by=by), WRITER),
-    "start a child": (lambda t, by, _: start(t, by), WRITER),
-    "change": (
-        lambda t, by, _: update_conversation(t, caller=by, conversation_id=ROOT, change=Change(tags={})),
-        WRITER,
-    ),
-    "share": (lambda t, by, _: share(t, "dan", READER, by=by), MANAGER),
-    "update": (lambda t, by, _: update(t, "eve", READER, by=by), MANAGER),
-    "remove": (lambda t, by, _: remove(t, "eve", by=by), MANAGER),
-}
-
-
-@pytest.mark.long
-@pytest.mark.failure("write-during-revocation")
-@pytest.mark.parametrize("name", PLANS)
-@pytest.mark.parametrize("was_owner", [True, False], ids=["owner", "member"])
-@pytest.mark.parametrize("now", [READER, None], ids=["downgraded", "removed"])
-def test_no_request_succeeds_with_a_level_that_was_removed(
-    store: Store, table: Table, name: str, was_owner: bool, now: AccessLevel | None
-) -> None:
-    """The revocation is complete just before the nth request is sent, for every n."""
-    act, minimum = PLANS[name]
-    was, other = OWNER if was_owner else minimum, store.process()
-    [anchor] = say(table, ROOT, "a")
-    fork(table)
-    share(table, "eve")
-    share(table, "bob", MANAGER if was is OWNER else was)
-    victim, judge = (ANN, BOB) if was is OWNER else (BOB, ANN)
-    for nth, knows in itertools.product(range(1, 6), (True, False)):
-        process = store.process()
-        if knows:
-            page(process, by=victim)
-            page(process, FORK, by=victim)
-        after: dict[Key, Item] = {}
-
-        def revoke(after: dict[Key, Item] = after) -> None:
-            if was is OWNER:
-                accept(other, offer(other))
-            if now is None:
-                remove(other, victim.user_id, by=judge)
-            else:
-                update(other, victim.user_id, now, by=judge)
-            after |= store.contents()
-
-        if not meanwhile_of(process, nth, revoke, lambda: act(process, victim, anchor)):  # noqa: B023
-            return
-        assert store.contents() == after, (nth, knows)
-        assert_settled(store)
-        if was is OWNER:
-            if now is None:
-                share(table, "ann", MANAGER, by=BOB)
-            accept(table, offer(table, "ann", by=BOB))
-            update(table, "bob", MANAGER)
-        elif now is None:
-            share(table, "bob", was)
-        else:
-            update(table, "bob", was)
-    raise AssertionError("the operation does not end")
-
-
-def meanwhile_of(table: Table, nth: int, act: Callable[[], None], run: Callable[[], object]) -> bool:
-    """Run with `act` before the nth request, and assert that `run` is refused.
-
-    Return False if there is no nth request.
-    """
-    ran = meanwhile(table, nth, act)
-    try:
-        run()
-    except ForbiddenError:
-        assert ran
-        return True
-    except ForkloreError as error:
-        raise AssertionError(nth) from error
-    assert not ran, f"accepted after request {nth}"
-    return False
 
 
 def test_a_removal_drops_a_pending_transfer_to_that_user_and_no_other(store: Store, table: Table) -> None:

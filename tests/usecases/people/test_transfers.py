@@ -1,6 +1,4 @@
 import itertools
-from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 
@@ -305,41 +303,6 @@ def test_an_offer_and_its_end_recognize_their_own_first_attempts(store: Store, s
 # Killed half way
 
 
-@pytest.mark.long
-@pytest.mark.failure("transfer-race")
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize("has_key", [True, False])
-def test_a_killed_acceptance_leaves_one_owner_and_can_be_finished(
-    store: Store, shared: Table, before: bool, has_key: bool
-) -> None:
-    """There is one owner at every moment."""
-    for nth in itertools.count(1):
-        sender, heir = (ANN, BOB) if members(shared)["ann"] == "owner" else (BOB, ANN)
-        transfer = offer(shared, heir.user_id, by=sender)
-        process = store.process()
-        dies(process, nth, before=before)
-        key = idempotency_key(str(nth), by=heir) if has_key else None
-        try:
-            accept(process, transfer, idempotency_key=key)
-        except Killed:
-            assert_whole(store)
-        else:
-            break
-        done = members(shared)[heir.user_id] == "owner"
-        assert bool(pending(shared)) is not done
-        if done and not has_key:
-            with pytest.raises(NotFoundError):
-                accept(store.process(), transfer)
-        else:
-            answer(lambda: accept(store.process(), transfer, idempotency_key=key))  # noqa: B023
-        assert_whole(store)
-        finish_rewriting(store.process(), ROOT)
-        assert members(shared)[heir.user_id] == "owner"
-        assert owners(store) == {heir.user_id}
-        assert_settled(store)
-    assert nth > 6
-
-
 @pytest.fixture
 def half_way(store: Store, shared: Table) -> Table:
     """The tree after Bob became its owner. Its HEADs still name Ann."""
@@ -479,82 +442,6 @@ def test_a_delayed_worker_does_not_corrupt_a_later_transfer(store: Store, half_w
         dies(killed, 3, before=False)
         with pytest.raises(Killed):
             accept(killed, offer(other))
-
-
-@pytest.mark.long
-def test_a_delayed_worker_does_not_end_a_later_rewriting(store: Store, half_way: Table) -> None:
-    other = store.process()
-
-    def to_ann_and_half_way_to_bob() -> None:
-        finish_rewriting(other, ROOT)
-        accept(other, offer(other, "ann", by=BOB))
-        transfer = offer(other)
-        killed = store.process()
-        dies(killed, 3, before=False)
-        with pytest.raises(Killed):
-            accept(killed, transfer)
-
-    for nth in range(1, 9):
-        process = store.process()
-        ran = meanwhile(process, nth, to_ann_and_half_way_to_bob)
-        finish_rewriting(process, ROOT)
-        assert_whole(store)
-        finish_rewriting(store.process(), ROOT)
-        assert owners(store) == {"bob"}, nth
-        assert_settled(store)
-        if not ran:
-            break
-        accept(other, offer(other, "ann", by=BOB))
-        killed = store.process()
-        dies(killed, 3, before=False)
-        with suppress(Killed):
-            accept(killed, offer(other))
-
-
-# Races: exactly one wins
-
-ENDS: dict[str, Callable[[Table, Transfer], object]] = {
-    "accept": accept,
-    "cancel": lambda t, transfer: end(t, transfer, by=ANN),
-    "decline": lambda t, transfer: end(t, transfer, by=BOB),
-    "remove the recipient": lambda t, _transfer: remove(t, "bob", by=ANN),
-    "recipient leaves": lambda t, _transfer: remove(t, "bob", by=BOB),
-}
-
-
-@pytest.mark.long
-@pytest.mark.failure("transfer-race")
-@pytest.mark.parametrize("name", ENDS)
-@pytest.mark.parametrize("rival", ENDS)
-def test_exactly_one_of_two_ends_of_a_transfer_wins(
-    store: Store, shared: Table, name: str, rival: str
-) -> None:
-    """One of accept, cancel, decline and removal of the recipient wins. Others are 404 or 409."""
-    for nth in (1, 2, 3):
-        transfer = offer(shared)
-        process = store.process()
-        ran = meanwhile(process, nth, lambda: ENDS[rival](store.process(), transfer))  # noqa: B023
-        told: ForkloreError | None = None
-        try:
-            ENDS[name](process, transfer)
-        except ForkloreError as error:
-            told = error
-        if not ran:
-            assert told is None
-            return
-        assert_settled(store)
-        assert pending(shared) == []
-        now = members(shared)
-        if rival == "accept":
-            assert now == {"ann": "manager", "bob": "owner", "eve": "writer"}
-            assert type(told) in (NotFoundError, ValidationError, ForbiddenError), told
-            accept(shared, offer(shared, "ann", by=BOB))
-        elif name == "accept":
-            assert type(told) is NotFoundError
-            assert now["ann"] == "owner"
-        else:
-            assert now["ann"] == "owner"
-        update(shared, "bob", READER) if "bob" in members(shared) else share(shared, "bob", READER)
 
 
 def test_an_offer_is_403_after_an_acceptance_overtakes_it(store: Store, shared: Table) -> None:

@@ -10,7 +10,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Ancestry, Filter, Mode, Place, Tag
-from forklore.domain.model import Caller, Conversation, Head, StartedBy
+from forklore.domain.model import Caller, Conversation, Description, Head, StartedBy
 from forklore.domain.tree import Member
 from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage import items
@@ -56,7 +56,9 @@ def plant_tree(
     root_id = conversation(number)
     created_at = ids.timestamp(START_MS + (number if hour is None else hour) * HOUR_MS)
     started = StartedBy(conversation(9999), None) if child else None
-    root = Conversation(root_id, root_id, created_at, title=title or titled(number), started_by=started)
+    root = Conversation(
+        root_id, root_id, created_at, described=Description(title=title or titled(number)), started_by=started
+    )
     child_key = keys.child(conversation(9999), conversation(9999), ListKey(created_at, root_id))
     store.put(
         items.pointer_item(root, "n"),
@@ -100,7 +102,7 @@ def named(shown: Iterable[ConversationDetails]) -> list[int]:
 
 def touch(table: Table, number: int) -> None:
     update_conversation(
-        table, caller=ANN, conversation_id=conversation(number), change=Change(tags={"a": "b"})
+        table, caller=ANN, conversation_id=conversation(number), change=Change({"tags": {"a": "b"}})
     )
 
 
@@ -321,7 +323,7 @@ def test_a_member_who_is_removed_while_a_list_is_read_sees_nothing_of_later_tree
                 table,
                 caller=ANN,
                 conversation_id=conversation(5),
-                change=Change(has_title=True, title="Secret 005"),
+                change=Change({"title": "Secret 005"}),
             )
 
     removed: list[Request] = []
@@ -533,7 +535,9 @@ def widen(store: Store, number: int, forks: int, *, counted: int | None = None) 
     for at in range(1, forks + 1):
         made_at = START_MS + number * HOUR_MS + at
         fork_id = conversation((number << 16) + at)
-        one = Conversation(fork_id, group_id, ids.timestamp(made_at), title=f"Fork {at}")
+        one = Conversation(
+            fork_id, group_id, ids.timestamp(made_at), described=Description(title=f"Fork {at}")
+        )
         head = Head("ann", ids.timestamp(START_MS + 100 * HOUR_MS - at))
         store.put(items.tree_item(one), items.conversation_item(one), items.head_item(one, head))
         made.append(fork_id)
@@ -719,7 +723,12 @@ def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_reques
 ) -> None:
     root_id = plant_tree(store, 1)
     forks = [
-        Conversation(conversation(n), root_id, ids.timestamp(START_MS + n * HOUR_MS), title="fork")
+        Conversation(
+            conversation(n),
+            root_id,
+            ids.timestamp(START_MS + n * HOUR_MS),
+            described=Description(title="fork"),
+        )
         for n in range(100, 1_000)
     ]
     store.put(*map(items.tree_item, forks), *map(items.conversation_item, forks))
@@ -733,7 +742,9 @@ def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_reques
     assert len(wire.requests) <= 25
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
     assert sum(asked) <= CONVERSATIONS_MAX + 8  # It reads the titles, and no HEAD without a match.
-    assert [s.conversation.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [titled(1)]
+    assert [s.conversation.described.title for s in walk(table, mode=Mode.ALL, query=titled(1))] == [
+        titled(1)
+    ]
 
 
 @pytest.mark.failure("no-time-left")
@@ -797,7 +808,7 @@ def test_what_is_listed_belongs_to_its_updated_at(
     changes = itertools.count(1)
 
     def change(one: str) -> None:
-        asked = Change(metadata=json.dumps({"n": next(changes)}))
+        asked = Change({"metadata": json.dumps({"n": next(changes)})})
         update_conversation(store.process(), caller=ANN, conversation_id=one, change=asked)
 
     for one, early, number in itertools.product((ROOT, FORK), ("CONV", "HEAD"), (1, 2)):

@@ -37,7 +37,7 @@ from tests.usecases.builders import (
 
 
 def marked(text: str, key: str) -> Draft:
-    return said(text)._replace(key=key)
+    return said(text, key=key)
 
 
 def found(table: Table, key: str, conversation_id: str = ROOT, *, by: Caller = ANN) -> str:
@@ -88,14 +88,14 @@ def test_of_several_conflicts_a_key_in_use_is_told_last(
     append(table, ROOT, thought("b"), by=PLANNER)
     [last] = say(table, ROOT, "c")
     append(store.process(), ROOT, marked("d", "k"), thought("e", 6), by=PLANNER)
-    draft = thought("mine", 2 if reason == "epoch_over" else 6)
+    draft = thought("mine", 2 if reason == "epoch_over" else 6, key="k")
     process = table if knows else store.process()
 
     with store.refuses(ConflictError) as refused:
         append(
             process,
             ROOT,
-            draft._replace(key="k"),
+            draft,
             by=PLANNER,
             if_match=last if reason == "stale" else None,
         )
@@ -136,9 +136,9 @@ def test_a_key_is_found_far_along_a_path(table: Table) -> None:
 
 def test_context_is_found_by_its_own_client_only(table: Table) -> None:
     append(table, ROOT, "a")
-    append(table, ROOT, thought("mine")._replace(key="k"), by=PLANNER)
+    append(table, ROOT, thought("mine", key="k"), by=PLANNER)
     fork(table)
-    append(table, FORK, thought("coder's")._replace(key="k"), by=CODER)
+    append(table, FORK, thought("coder's", key="k"), by=CODER)
 
     assert found(table, "k", by=PLANNER) == "mine"
     for other in (ANN, CODER):

@@ -15,7 +15,7 @@ ROOT = "00000000-0000-4000-8000-000000000001"
 
 
 def context(table: Table, client: str, epoch: int | None = None) -> int | None:
-    draft = Draft(Channel.CONTEXT, "x", text_of([client]), epoch=epoch)
+    draft = Draft.of(Channel.CONTEXT, "x", text_of([client]), epoch=epoch)
     made = append_entries(table, caller=Caller("ann", client), request=Append(ROOT, [draft]))
     return made[0].epoch
 
@@ -24,7 +24,7 @@ def test_an_epoch_is_found_behind_many_entries_of_other_clients(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "READ_MAX", 4)
-    say = Draft(Channel.HISTORY, "x", text_of(["hello"]))
+    say = Draft.of(Channel.HISTORY, "x", text_of(["hello"]))
     append_entries(table, caller=Caller("ann"), request=Append(ROOT, [say]))
     context(table, "planner", epoch=7)
     for _ in range(12):

@@ -107,7 +107,7 @@ def test_the_newest_tree_comes_first_and_in_a_tree_the_newest_entry(table: Table
 
 def test_words_may_stand_in_several_parts_of_the_content(table: Table) -> None:
     parts = [{"type": "text", "text": "two"}, {"type": "image"}, {"type": "text", "text": "nights"}]
-    append(table, ROOT, Draft(Channel.HISTORY, "parts", text_of(parts)))
+    append(table, ROOT, Draft.of(Channel.HISTORY, "parts", text_of(parts)))
 
     [hit] = walk(table, "nights two")
     assert hit.highlights == ["two", "nights"]
@@ -116,7 +116,7 @@ def test_words_may_stand_in_several_parts_of_the_content(table: Table) -> None:
 
 @pytest.mark.parametrize("indexed", ["Two nights", "x", "[", '"', "\x00 two", "😀 nacht", ""])
 def test_indexed_text_finds_an_entry_and_is_not_shown(table: Table, indexed: str) -> None:
-    draft = Draft(Channel.HISTORY, "pdf", text_of(["%PDF"]), indexed=indexed)
+    draft = Draft.of(Channel.HISTORY, "pdf", text_of(["%PDF"]), indexed_content=indexed)
     [entry] = append(table, ROOT, draft, said("nothing"))[:1]
 
     for query in indexed.split():
@@ -126,7 +126,7 @@ def test_indexed_text_finds_an_entry_and_is_not_shown(table: Table, indexed: str
 
 
 def test_words_may_be_divided_between_the_text_and_the_indexed_text(table: Table) -> None:
-    append(table, ROOT, said("two")._replace(indexed="nights"))
+    append(table, ROOT, said("two", indexed_content="nights"))
 
     [hit] = walk(table, "two nights")
     assert hit.highlights == ["two"]
@@ -366,7 +366,9 @@ def plain_search(store: Store, query: str, user: str) -> set[tuple[str, EntryId]
             if not row["SK"]["S"][0].isdigit():
                 continue
             [entry] = table.with_bodies(group_id, [items.stored_entry(row)])
-            text = "\n".join([*content.texts_of(json.loads(entry.content)), entry.indexed or ""]).casefold()
+            text = "\n".join(
+                [*content.texts_of(json.loads(entry.content)), entry.indexed_content or ""]
+            ).casefold()
             if entry.channel is not Channel.HISTORY or not all(
                 word in text for word in query.casefold().split()
             ):
@@ -387,7 +389,7 @@ def grow(table: Table, random_: random.Random) -> None:
     for number in range(1, 25):
         text = " ".join(random_.sample(WORDS, random_.randint(1, 3)))
         new = conversation(number)
-        draft = random_.choice([said(text), said("opaque")._replace(indexed=text), thought(text)])
+        draft = random_.choice([said(text), said("opaque", indexed_content=text), thought(text)])
         if made and random_.random() < 0.7:
             tree = random_.choice(list(made))
             source = random_.choice(made[tree])
@@ -610,7 +612,7 @@ def test_indexed_text_counts_in_what_one_append_may_write(table: Table) -> None:
 
     def draft(indexed: str | None) -> Draft:
         text = base64.b85encode(noise.randbytes(69_000)).decode().replace("\\", "_")
-        return said(text)._replace(indexed=indexed)
+        return said(text, indexed_content=indexed)
 
     def text() -> str:
         return base64.b85encode(noise.randbytes(26_000)).decode()

@@ -11,12 +11,12 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, ForkPosition
+from forklore.domain.model import Caller, Description, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
 from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
-from forklore.usecases.steps.requests import Append, Description, Fork, Start
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_turn
 from tests.domain.builders import examples
 from tests.support.samples import drawn
@@ -88,7 +88,7 @@ def context_before(table: Table, to: str, text: str, context: Sequence[str]) -> 
 
 def in_two_entries(table: Table, to: str, text: str, context: Sequence[str]) -> EntryId:
     """Save a context entry on either side of the message. Only the one after it says something."""
-    empty = Draft(C, "application/json", text_of([]))
+    empty = Draft.of(C, "application/json", text_of([]))
     return say(table, to, empty, said(text), thought(context[-1]), by=PLANNER)[1]
 
 
@@ -238,7 +238,7 @@ def test_metrics_title_and_preview_are_those_of_the_entries(table: Table) -> Non
     turn(table, ROOT, "hello", context=["hello"])
 
     shown = show(table, by=PLANNER)
-    assert (shown.conversation.title, shown.head.preview) == ("hello", "hello")
+    assert (shown.conversation.described.title, shown.head.preview) == ("hello", "hello")
     assert (shown.head.history, shown.head.context) == (1, 1)
     assert shown.conversation.client_id == "planner"
 
@@ -373,8 +373,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
         append_turn(table, caller=ANN, request=request)
 
     made = show(table, OTHER)
-    assert (made.conversation.title, made.conversation.tags) == ("Lisbon", {"kind": "travel"})
-    assert made.conversation.metadata == '{"n": 1}'
+    assert made.conversation.described == ("Lisbon", {"kind": "travel"}, '{"n": 1}')
     assert (made.head.untitled, made.head.preview) == (False, "more")
 
 
@@ -442,38 +441,6 @@ def test_a_replay_gets_the_same_answer_and_changes_nothing(
 
 
 # Races
-
-RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None], list[str]]] = {
-    "turn that extends": (lambda t: turn(t, ROOT, "r", context=["a", "r"]), (2, '["a","b"]'), ["r", "x"]),
-    "turn to the same": (lambda t: turn(t, ROOT, "r", context=["a", "b"]), (1, None), ["r", "x"]),
-    "turn without change": (lambda t: turn(t, ROOT, "r", context=["a"]), (1, '["b"]'), ["r", "x"]),
-    "sync that extends": (lambda t: sync(t, "a", "r"), (2, '["a","b"]'), ["x"]),
-    "sync to the same": (lambda t: sync(t, "a", "b"), (1, None), ["x"]),
-    "sync to another": (lambda t: sync(t, "r"), (3, '["a","b"]'), ["x"]),
-    "history": (lambda t: say(t, ROOT, "r"), (1, '["b"]'), ["r", "x"]),
-    "another client's": (lambda t: turn(t, ROOT, "r", context=["r"], by=CODER), (1, '["b"]'), ["r", "x"]),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("nth", [1, 2])
-@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_a_turn_that_loses_a_race_is_decided_on_the_result_of_the_winner(
-    store: Store, table: Table, name: str, nth: int, knows: bool
-) -> None:
-    create(table)
-    sync(table, "a")
-    rival, expected, history = RIVALS[name]
-    process = table if knows else store.process()
-    ran = meanwhile(process, nth, lambda: rival(store.process()))
-
-    made = turn(process, ROOT, "x", context=["a", "b"])
-
-    assert ran == [nth]
-    assert done(made)[:2] == expected
-    assert heard(table, ROOT) == history
-    assert known(store.process()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("rival", [["b"], ["a", "b"]], ids=["another", "more"])

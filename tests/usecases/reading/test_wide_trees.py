@@ -40,7 +40,7 @@ class Wide:
             "rewriting": items.text("ann"),
         }
         monkeypatch.setattr(table, "items_at", lambda _wanted: {keys.group(ROOT): group})
-        monkeypatch.setattr(table, "commit", self._commit)
+        monkeypatch.setattr(table, "try_commit", self._commit)
         monkeypatch.setattr(table, "_query", self._query)
 
     def _commit(self, writes: list[object]) -> None:

@@ -112,7 +112,7 @@ def test_a_replay_gets_the_same_answer_after_the_conversation_has_moved_on(share
     first = EFFECTS[name](shared.process())
     later = EFFECTS[name].id or _made(shared)
     say(shared.process(), later, "later", by=BOB)
-    change = Change(has_title=True, title="another", tags={"a": "b"})
+    change = Change({"title": "another", "tags": {"a": "b"}})
     update_conversation(shared.process(), caller=BOB, conversation_id=later, change=change)
 
     with shared.unchanged():

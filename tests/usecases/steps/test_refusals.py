@@ -36,7 +36,7 @@ from tests.usecases.builders import (
 )
 
 STALE = EntryId("019a0000-0000-7000-8000-000000000000")
-NAMES_NOTHING = said("summary")._replace(merged_from=EntryRef(OTHER, None))
+NAMES_NOTHING = said("summary", merged_from=EntryRef(OTHER, None))
 
 NEW = Append(TWIG, [NAMES_NOTHING], if_match=STALE)
 REQUESTS = {
@@ -145,9 +145,9 @@ def test_a_fork_is_refused_by_its_anchor_before_its_id(
     store: Store, what: dict[str, Any], code: str, reason: str | None
 ) -> None:
     process = store.process()
-    append(process, ROOT, said("a")._replace(key="of the root"))
+    append(process, ROOT, said("a", key="of the root"))
     fork(process)
-    append(process, FORK, said("b")._replace(key="of the fork"))
+    append(process, FORK, said("b", key="of the fork"))
     request = ForkRequest(Fork(ROOT, None, AFTER)._replace(**what), FORK, if_match=STALE)
 
     with store.unchanged(), pytest.raises(ForkloreError) as refused:

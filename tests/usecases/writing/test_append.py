@@ -76,7 +76,7 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
 
     shown = show(table)
     assert (shown.conversation.conversation_id, shown.head.owner, shown.level) == (ROOT, "ann", "owner")
-    assert shown.conversation.title == "Hello there"
+    assert shown.conversation.described.title == "Hello there"
     assert shown.conversation.client_id == "planner"
     assert shown.conversation.agent_id == "helper"
     assert shown.conversation.created_at == shown.head.updated_at == ids.created_at(entry.entry_id)
@@ -90,21 +90,19 @@ def test_an_unknown_conversation_is_created_by_its_first_entry(store: Store, tab
 
 def test_an_entry_is_read_as_it_was_answered(table: Table) -> None:
     content = text_of([{"role": "USER", "text": "1e400 \0 \ufeff é e\u0301 😀", "n": [1.0, -0.0, 10**30]}])
-    draft = Draft(
-        H, "history/x", content, agent_id="a", usage=TokenUsage(1), usage_json='{"inputTokens": 1.0}'
-    )
+    draft = Draft.of(H, "history/x", content, agent_id="a", used=TokenUsage(1), usage='{"inputTokens": 1.0}')
 
     appended = append(table, ROOT, draft, by=PLANNER)
 
     assert page(table, by=PLANNER).entries == appended
     assert appended[0].content == content.text
     assert (appended[0].user_id, appended[0].client_id, appended[0].agent_id) == ("ann", "planner", "a")
-    assert appended[0].usage_json == '{"inputTokens": 1.0}'
+    assert appended[0].usage == '{"inputTokens": 1.0}'
 
 
 def test_a_batch_is_appended_in_the_order_sent_and_counted_once(table: Table) -> None:
     say(table, ROOT, "first")
-    batch = [said(str(at), usage=TokenUsage(at, 2, 3, 4)) for at in range(50)]
+    batch = [said(str(at), used=TokenUsage(at, 2, 3, 4)) for at in range(50)]
 
     appended = append(table, ROOT, *batch)
 
@@ -121,8 +119,8 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     if is_known:
         create(table)
         show(table)
-    append(table, ROOT, said("x" * 200, usage=TokenUsage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
-    append(table, ROOT, Draft(H, "blob", text_of([1])))
+    append(table, ROOT, said("x" * 200, used=TokenUsage(5, 6, 7, 8)), thought("silent"), by=PLANNER)
+    append(table, ROOT, Draft.of(H, "blob", text_of([1])))
 
     head = show(table).head
     assert head.metrics == Metrics(3, TokenUsage(5, 6, 7, 8))
@@ -145,10 +143,10 @@ def test_updated_at_is_the_time_of_the_last_entry(table: Table) -> None:
     [
         ([said("é" * 41)], "é" * 40),
         ([thought("no title"), said("one"), said("two")], "one"),
-        ([Draft(H, "opaque", text_of([1, {"text": "second"}])), said("first text")], "first text"),
-        ([Draft(H, "opaque", text_of([{"text": "opaque but a text"}]))], "opaque but a text"),
+        ([Draft.of(H, "opaque", text_of([1, {"text": "second"}])), said("first text")], "first text"),
+        ([Draft.of(H, "opaque", text_of([{"text": "opaque but a text"}]))], "opaque but a text"),
         ([thought("only context")], None),
-        ([Draft(H, "opaque", text_of([]))], None),
+        ([Draft.of(H, "opaque", text_of([]))], None),
         ([said("")], None),
     ],
 )
@@ -160,17 +158,17 @@ def test_the_first_history_text_is_the_title(
         create(table, by=PLANNER)
     append(table, ROOT, *drafts, by=PLANNER)
 
-    assert show(table).conversation.title == title
+    assert show(table).conversation.described.title == title
 
     say(table, ROOT, "a later text")
-    assert show(table).conversation.title == (title or "a later text")
+    assert show(table).conversation.described.title == (title or "a later text")
 
 
 def test_a_title_that_was_given_stays(table: Table) -> None:
     create(table, title="given")
     say(table, ROOT, "text")
 
-    assert show(table).conversation.title == "given"
+    assert show(table).conversation.described.title == "given"
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["this process cleared it", "another did"])
@@ -181,13 +179,11 @@ def test_a_title_that_was_cleared_stays_empty(store: Store, table: Table, knows:
     clear(other)
     say(table, ROOT, "text")
 
-    assert show(table).conversation.title is None
+    assert show(table).conversation.described.title is None
 
 
 def clear(table: Table) -> None:
-    conversations.update_conversation(
-        table, caller=ANN, conversation_id=ROOT, change=Change(has_title=True, title=None)
-    )
+    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
 
 
 def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, table: Table) -> None:
@@ -198,7 +194,7 @@ def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, tab
     say(table, ROOT, "mine")
 
     assert read(table) == ["rival", "mine"]
-    assert show(table).conversation.title == "rival"
+    assert show(table).conversation.described.title == "rival"
     assert "untitled" not in store.item(keys.head(ROOT, ROOT))
 
 
@@ -209,7 +205,7 @@ def test_a_title_that_is_cleared_during_the_first_append_stays_empty(store: Stor
 
     say(table, ROOT, "mine")
 
-    assert (read(table), show(table).conversation.title) == (["mine"], None)
+    assert (read(table), show(table).conversation.described.title) == (["mine"], None)
 
 
 # Access
@@ -331,7 +327,7 @@ def test_of_two_first_appends_by_one_user_one_creates_and_the_other_follows(
 
     assert read(table) == ["rival", "mine"]
     shown = show(table)
-    assert (shown.conversation.title, shown.head.history) == ("rival", 2)
+    assert (shown.conversation.described.title, shown.head.history) == ("rival", 2)
     assert store.item(keys.group(ROOT))["conversations"] == number(1)
 
 
@@ -366,7 +362,7 @@ def test_an_append_that_loses_to_a_creation_is_a_plain_append(store: Store, tabl
 
     say(table, ROOT, "mine")
 
-    assert (read(table), show(table).conversation.title) == (["mine"], "created")
+    assert (read(table), show(table).conversation.described.title) == (["mine"], "created")
 
 
 def test_an_append_that_loses_to_a_fork_is_a_plain_append_to_the_fork(store: Store, table: Table) -> None:
@@ -521,7 +517,7 @@ def test_a_wrong_clock_affects_only_the_conversation_that_it_wrote_to(store: Sto
 
     (elsewhere,) = say(table, OTHER, "now")
 
-    assert abs(ids.milliseconds_of(elsewhere) - system_ms()) < 5_000
+    assert abs(ids.milliseconds_of(elsewhere) - system_ms()) < MINUTE_MS
     assert read(table) == ["from the future", "after it"]
 
 
@@ -545,7 +541,7 @@ def test_ids_have_the_time_of_dynamodb_and_not_of_the_process(store: Store, off_
 
     (entry_id,) = say(table, ROOT, "a")
 
-    assert abs(ids.milliseconds_of(entry_id) - system_ms()) < 5_000
+    assert abs(ids.milliseconds_of(entry_id) - system_ms()) < MINUTE_MS
 
 
 # If-Match
@@ -727,7 +723,7 @@ def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -
 def incompressible(size: int) -> Draft:
     """Return an entry whose content has `size` bytes in an answer, and hardly compresses."""
     letters = [chr(point) for point in range(0x20, 0x7F) if chr(point) not in '"\\']
-    return Draft(H, "noise", text_of(["".join(Random(size).choices(letters, k=size - 6))]))
+    return Draft.of(H, "noise", text_of(["".join(Random(size).choices(letters, k=size - 6))]))
 
 
 def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, table: Table) -> None:
@@ -766,7 +762,7 @@ def test_an_append_that_is_too_large_is_refused_before_any_write(
 
 @pytest.mark.failure("too-large")
 def test_the_size_of_an_entry_is_counted_as_it_is_escaped(store: Store, table: Table) -> None:
-    smileys = Draft(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
+    smileys = Draft.of(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
     assert len(smileys.content.text.encode()) < ENTRY_BYTES_MAX / 2
 
     with store.refuses(PayloadTooLargeError):

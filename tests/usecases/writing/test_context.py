@@ -22,7 +22,7 @@ from forklore.usecases.steps import views
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.syncing import Synced
-from forklore.usecases.writing import context
+from forklore.usecases.writing.append import sync_context
 from tests.domain.builders import examples
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
@@ -64,10 +64,8 @@ def sync(
     idempotency_key: IdempotencyKey | None = None,
 ) -> Synced:
     """Sync a context to these elements, or to the JSON text."""
-    draft = Draft(C, "application/json", text or text_of(list(content)), based_on=based_on)
-    return context.sync_context(
-        table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key
-    )
+    draft = Draft.of(C, "application/json", text or text_of(list(content)), based_on=based_on)
+    return sync_context(table, caller=by, conversation_id=to, draft=draft, idempotency_key=idempotency_key)
 
 
 def known(table: Table, conversation_id: str = ROOT, *, by: Caller = PLANNER, **what: Any) -> list[Any]:
@@ -324,9 +322,9 @@ def test_a_sync_moves_head_and_metrics_as_an_append_does(table: Table) -> None:
     assert (head.last, head.last_history, head.history, head.context) == (done.entry.entry_id, None, 0, 1)
     assert head.metrics.entries == 1
     assert head.updated_at == ids.created_at(done.entry.entry_id)
-    assert show(table).conversation.title is None
+    assert show(table).conversation.described.title is None
     say(table, ROOT, "first text")
-    assert show(table).conversation.title == "first text"
+    assert show(table).conversation.described.title == "first text"
 
 
 def test_synced_content_keeps_its_spelling(table: Table) -> None:
@@ -427,7 +425,11 @@ def test_a_sync_to_an_unknown_id_creates_the_conversation(store: Store, table: T
 
     assert (told(done), done.epoch_incremented) == ((1, '["a","b"]'), True)
     shown = show(table)
-    assert (shown.level, shown.conversation.client_id, shown.conversation.title) == ("owner", "planner", None)
+    assert (shown.level, shown.conversation.client_id, shown.conversation.described.title) == (
+        "owner",
+        "planner",
+        None,
+    )
     assert known(table) == ["a", "b"]
     assert len([key for key in store.contents() if key.sort.startswith("CTX#")]) == 1
 
@@ -619,19 +621,6 @@ def test_a_replay_of_an_empty_sync_shows_nothing_of_a_conversation_made_later(
 
 # Races
 
-RIVALS: dict[str, tuple[Callable[[Table], object], tuple[int | None, str | None], list[str]]] = {
-    "sync that extends": (lambda t: sync(t, "a", "r"), (2, '["a","b"]'), ["a", "b"]),
-    "sync to the same": (lambda t: sync(t, "a", "b"), (1, None), ["a", "b"]),
-    "sync to more": (lambda t: sync(t, "a", "b", "c"), (2, '["a","b"]'), ["a", "b"]),
-    "sync to another": (lambda t: sync(t, "r"), (3, '["a","b"]'), ["a", "b"]),
-    "sync to nothing": (sync, (2, '["a","b"]'), ["a", "b"]),
-    "append": (lambda t: note(t, ROOT, "r", by=PLANNER), (2, '["a","b"]'), ["a", "b"]),
-    "append of the rest": (lambda t: note(t, ROOT, "b", by=PLANNER), (1, None), ["a", "b"]),
-    "append of an epoch": (lambda t: note(t, ROOT, "a", 9, by=PLANNER), (9, '["b"]'), ["a", "b"]),
-    "history": (lambda t: say(t, ROOT, "r"), (1, '["b"]'), ["a", "b"]),
-    "another client's": (lambda t: sync(t, "r", by=CODER), (1, '["b"]'), ["a", "b"]),
-}
-
 
 def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
     """Run `act` right before the nth request. The returned list is filled when it runs."""
@@ -644,29 +633,6 @@ def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
 
     Wire.of(table).before(run)
     return ran
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", RIVALS)
-@pytest.mark.parametrize("nth", [1, 2])
-@pytest.mark.parametrize("knows", [True, False], ids=["warm", "cold"])
-def test_a_sync_that_loses_a_race_decides_again_on_the_result_of_the_winner(
-    store: Store, table: Table, name: str, nth: int, knows: bool
-) -> None:
-    create(table)
-    sync(table, "a")
-    rival, expected, left = RIVALS[name]
-    process = table if knows else store.process()
-    ran = meanwhile(process, nth, lambda: rival(store.process()))
-
-    done = sync(process, "a", "b")
-
-    assert ran == [nth]
-    assert told(done) == expected
-    assert known(store.process()) == left
-    in_order = page(store.process(), by=PLANNER, channel=C, epoch="all").entries
-    epochs = [entry.epoch or 0 for entry in in_order]
-    assert epochs == sorted(epochs)
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
@@ -914,7 +880,7 @@ def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table
     """20 entries of empty arrays compress to almost nothing, but are 70 MB of lists when read."""
     for _ in range(20):
         note_lists = text_of([[[]] * 50_000])
-        append(table, ROOT, Draft(C, "x", note_lists, epoch=1), by=PLANNER)
+        append(table, ROOT, Draft.of(C, "x", note_lists, epoch=1), by=PLANNER)
     forget_digest(table)
     sent = [f"element {at}" for at in range(25)]
     tracemalloc.start()

@@ -14,7 +14,7 @@ ANN = Caller("ann")
 
 
 def say(table: Table, conversation_id: str, text: str, fork: Fork | None = None) -> ids.EntryId:
-    draft = Draft(Channel.HISTORY, "history", text_of([{"role": "USER", "text": text}]))
+    draft = Draft.of(Channel.HISTORY, "history", text_of([{"role": "USER", "text": text}]))
     made = append_entries(table, caller=ANN, request=Append(conversation_id, [draft], fork=fork))
     return made[0].entry_id
 

@@ -155,14 +155,14 @@ def test_a_blank_fork_gets_the_whole_history(tree: Table) -> None:
 
 def test_a_copy_keeps_the_authors_and_the_content_but_not_the_usage(store: Store, tree: Table) -> None:
     share(tree, "bob", WRITER)
-    used = said("bob's", agent_id="helper", usage=TokenUsage(3, 4))
-    odd = said("")._replace(content_type="application/json", content=large(40_000).content)
-    say(tree, FORK, used._replace(usage_json='{"inputTokens":3}'), odd, by=Caller("bob", "planner"))
+    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}')
+    odd = large(40_000)
+    say(tree, FORK, used, odd, by=Caller("bob", "planner"))
 
     *_, copied, body = merge(tree, by=CODER)
 
     assert (copied.user_id, copied.client_id, copied.agent_id) == ("bob", "planner", "helper")
-    assert copied.usage_json is None
+    assert copied.usage is None
     assert body.content == odd.content.text
     metrics = show(tree).head.metrics
     assert (metrics.entries, metrics.usage) == (7, TokenUsage())
@@ -203,7 +203,7 @@ def test_a_merge_names_and_shows_an_untitled_conversation(store: Store) -> None:
     merge(table)
 
     shown = show(table)
-    assert (shown.conversation.title, shown.head.preview) == ("first words", "last words")
+    assert (shown.conversation.described.title, shown.head.preview) == ("first words", "last words")
 
 
 def test_the_chain_of_the_copies_is_right(tree: Table) -> None:
@@ -405,7 +405,7 @@ def test_a_writer_who_is_removed_meanwhile_does_not_merge(store: Store, tree: Ta
 
 
 def summary(of: str = FORK, up_to: EntryId | None = None, text: str = "sum") -> Draft:
-    return said(text)._replace(merged_from=EntryRef(of, up_to))
+    return said(text, merged_from=EntryRef(of, up_to))
 
 
 def test_an_entry_may_name_the_branch_that_it_sums_up(tree: Table) -> None:

@@ -19,7 +19,7 @@ from forklore.storage.table import Table
 from forklore.usecases.deletion import tree_deletion
 from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
-from forklore.usecases.steps.requests import Append, Description, Fork, Start
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing import append_by_name, names
 from forklore.usecases.writing.append import append_entries
 from forklore.usecases.writing.names import ShownName
@@ -378,7 +378,7 @@ def test_the_first_append_by_a_name_makes_conversation_and_name(table: Table) ->
     shown = look(table)
     assert shown.name.conversation_id == first.conversation_id == second.conversation_id
     assert shown.name.data == '{"x":1}'
-    assert show(table, first.conversation_id).conversation.title == "a"
+    assert show(table, first.conversation_id).conversation.described.title == "a"
     tell(table, "c")
     assert read(table, first.conversation_id) == ["a", "b", "c"]
     assert look(table).name.revision == shown.name.revision
@@ -418,7 +418,7 @@ def test_an_append_follows_a_name_that_another_process_has_moved(table: Table, s
 def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
     table: Table, store: Store, error: str
 ) -> None:
-    [first] = tell(table, said("a")._replace(key="k"))
+    [first] = tell(table, said("a", key="k"))
     other = store.process()
     create(other, OTHER, by=BOB)
     store.add_member(OTHER, "ann")
@@ -431,7 +431,7 @@ def test_an_error_of_the_conversation_that_a_name_has_left_is_not_the_answer(
             store.remove_member(first.conversation_id, "ann")
 
     match = there.entry_id if error == "if-match" else None
-    [second] = tell(table, said("b")._replace(key="k"), if_match=match)
+    [second] = tell(table, said("b", key="k"), if_match=match)
 
     assert second.conversation_id == OTHER
 
@@ -601,7 +601,7 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
             to,
             [said("c")],
             fork=Fork(ROOT, at, position),
-            described=Description(name=move_to(expect=expect)),
+            name=move_to(expect=expect),
         )
         return append_entries(table, caller=ANN, request=request)
 

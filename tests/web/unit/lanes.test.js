@@ -413,13 +413,13 @@ test("an anchor that the list does not have is found below a chain of 10,000 for
 	assert.equal(drawn(layOut(tree)).before.join, first);
 });
 
-test("10,000 entries in 1,000 branches are laid out in 60 ms", () => {
+test("10,000 entries in 1,000 branches are laid out in 60 ms of the processor", () => {
 	const { tree } = randomTree(1000, 10000, 7);
 	layOut(tree);
 	const times = [1, 2, 3, 4, 5].map(() => {
-		const began = performance.now();
+		const began = process.cpuUsage();
 		layOut(tree);
-		return performance.now() - began;
+		return process.cpuUsage(began).user / 1000;
 	});
 
 	assert.ok(Math.min(...times) < 60, String(times));

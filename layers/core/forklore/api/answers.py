@@ -392,7 +392,7 @@ def entry(entry: "model.Entry") -> Entry:
         "contentType": entry.content_type,
         "content": _text(entry.content),
         "erased": entry.is_erased or None,
-        "usage": _text(entry.usage_json) if entry.usage_json else None,
+        "usage": _text(entry.usage) if entry.usage else None,
         "mergedFromConversationId": merged and merged.conversation_id,
         "mergedUpToEntryId": merged and merged.entry_id,
         "copiedFromConversationId": copied and copied.conversation_id,
@@ -406,7 +406,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
     """Return what a search has found. with_entry: whether it holds the entry."""
     return {
         "conversationId": hit.conversation.conversation_id,
-        "conversationTitle": hit.conversation.title,
+        "conversationTitle": hit.conversation.described.title,
         "entryId": hit.entry.entry_id,
         "createdAt": ids.created_at(hit.entry.entry_id),
         "highlights": hit.highlights,
@@ -521,13 +521,13 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
     point, started = c.fork_point, c.started_by
     return {
         "id": c.conversation_id,
-        "title": c.title,
+        "title": c.described.title,
         "ownerUserId": details.owner,
         "accessLevel": details.level,
         "isCurrent": details.is_current,
         "agentId": c.agent_id,
-        "tags": dict(c.tags),
-        "metadata": _text(c.metadata),
+        "tags": dict(c.described.tags),
+        "metadata": _text(c.described.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
         "lastMessagePreview": head.preview,
@@ -621,7 +621,7 @@ def fork(conversation: "model.Conversation", *, is_current: bool) -> Fork:
     point = conversation.fork_point
     return {
         "conversationId": conversation.conversation_id,
-        "title": conversation.title,
+        "title": conversation.described.title,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,

@@ -5,29 +5,24 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from forklore.api import fields
+from forklore.api.descriptions import Described
 from forklore.api.requests import ListPage, MoveName, Request
 from forklore.domain.listing import Ancestry, Mode
 from forklore.usecases.deletion.branch_removal import Scope
 
 
-class CreateConversation(Request):
+class CreateConversation(Described):
     """A conversation without entries; without an `id`, one is made."""
 
     id: fields.NewId | None = None
     user_id: str | None = None
-    title: fields.Title | None = None
-    tags: fields.Tags | None = None
-    metadata: fields.Metadata | None = None
     agent_id: fields.AgentId | None = None
 
 
-class UpdateConversation(Request):
+class UpdateConversation(Described):
     """What to replace; `title: null` clears it."""
 
-    title: fields.Title | None = None
     user_id: str | None = None
-    tags: fields.Tags | None = None
-    metadata: fields.Metadata | None = None
 
 
 class ListConversations(Request):
@@ -58,14 +53,11 @@ class DeleteConversation(Request):
     scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
 
 
-class ForkConversation(Request):
+class ForkConversation(Described):
     """A fork before or after an entry, named by `atEntryId` or `atKey`; without one at the head."""
 
     id: fields.NewId | None = None
     user_id: str | None = None
-    title: fields.Title | None = None
-    tags: fields.Tags | None = None
-    metadata: fields.Metadata | None = None
     agent_id: fields.AgentId | None = None
     at_entry_id: fields.NamedId | None = None
     at_key: fields.EntryKey | None = None

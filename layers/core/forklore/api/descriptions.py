@@ -1,24 +1,26 @@
-"""What a body says of the conversation that it creates."""
+"""What a body says of the conversation that it creates or changes."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from typing import Any
 
+from forklore.api import fields
+from forklore.api.requests import Request
 from forklore.domain.jsontext import JsonText
-from forklore.domain.names import NameMove
-from forklore.usecases.steps.requests import Description
+from forklore.domain.model import PLAIN, Description
 
 
-class Describes(Protocol):
-    """A body with the fields that a caller gives a new conversation."""
+class Described(Request):
+    """The fields of a description, as all bodies have them that make or change a conversation."""
+
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
 
     @property
-    def title(self) -> str | None: ...
-    @property
-    def tags(self) -> Mapping[str, str] | None: ...
-    @property
-    def metadata(self) -> JsonText | None: ...
+    def said(self) -> dict[str, Any]:
+        """The fields of the description that the body names.
 
-
-def described_by(body: Describes, *, name: NameMove | None = None) -> Description:
-    """Return the description. name: points to the conversation from then on."""
-    return Description(body.title, body.tags or {}, body.metadata.text if body.metadata else "{}", name)
+        A null clears a field that is null by default. It is as good as nothing for any other field.
+        """
+        sent = {name: getattr(self, name) for name in Description._fields if name in self.model_fields_set}
+        held = {name: one.text if isinstance(one, JsonText) else one for name, one in sent.items()}
+        return {name: one for name, one in held.items() if one is not None or getattr(PLAIN, name) is None}

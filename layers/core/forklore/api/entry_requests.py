@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from forklore.api import fields, wording
+from forklore.api.descriptions import Described
 from forklore.api.requests import MoveName, OneOf, Request
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Channel, TokenUsage
@@ -56,6 +57,7 @@ _USAGE_SCHEMA = WithJsonSchema(
         },
     }
 )
+Usage = Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA]
 
 
 def usage_of(text: JsonText | None) -> TokenUsage:
@@ -71,19 +73,24 @@ def usage_of(text: JsonText | None) -> TokenUsage:
     )
 
 
-class EntryFields(Request):
+class Said(Request):
+    """What an entry and a present context both have."""
+
+    content_type: fields.ContentType
+    content: fields.Content
+    agent_id: fields.AgentId | None = None
+
+
+class EntryFields(Said):
     """One entry. Without a `channel` it goes to history and its content is opaque."""
 
     hints = wording.MESSAGE_HINTS
 
     channel: fields.ChannelName | None = None
-    content_type: fields.ContentType
-    content: fields.Content
     user_id: str | None = None
-    agent_id: fields.AgentId | None = None
     epoch: fields.Epoch | None = None
     key: fields.EntryKey | None = None
-    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
+    usage: Usage | None = None
     indexed_content: fields.IndexedContent | None = None
     merged_from_conversation_id: fields.NamedId | None = None
     merged_up_to_entry_id: fields.NamedId | None = None
@@ -95,18 +102,15 @@ class EntryFields(Request):
         return self
 
 
-class PresentContext(Request):
+class PresentContext(Said):
     """An agent's whole present context."""
 
     hints = wording.CONTEXT_HINTS
 
-    content_type: fields.ContentType
-    content: fields.Content
-    agent_id: fields.AgentId | None = None
     based_on_entry_id: fields.BasedOn = None
 
 
-class NewByAppend(Request):
+class NewByAppend(Described):
     """What the conversation is, if the append creates it: a fork, a child or a root.
 
     `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
@@ -120,9 +124,6 @@ class NewByAppend(Request):
     forked_at_position: Literal["before", "after", "head"] | None = None
     started_by_conversation_id: fields.NamedId | None = None
     started_by_entry_id: fields.NamedId | None = None
-    title: fields.Title | None = None
-    tags: fields.Tags | None = None
-    metadata: fields.Metadata | None = None
     promote: bool | None = None
 
     @model_validator(mode="after")
@@ -201,18 +202,12 @@ class AppendEntries(_MovesName):
         return self.entries
 
 
-class SyncContext(Request):
+class SyncContext(PresentContext):
     """The agent's whole present context, as one entry."""
 
-    hints = wording.CONTEXT_HINTS
-
     channel: fields.ContextOnly | None = None
-    content_type: fields.ContentType
-    content: fields.Content
     user_id: str | None = None
-    agent_id: fields.AgentId | None = None
-    usage: Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA] | None = None
-    based_on_entry_id: fields.BasedOn = None
+    usage: Usage | None = None
 
 
 def shape_of_append(body: Any) -> str:

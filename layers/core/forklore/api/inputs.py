@@ -35,8 +35,7 @@ def raw_request(
     """Return the request that the input `given` stands for.
 
     Fields of the path and the query go there, all others to the body. For an operation without a
-    body they go to the query, which rejects unknown names.
-    given: a JsonText in it is taken as it was written. delivery_id: as in RawRequest.
+    body they go to the query, which rejects unknown names. delivery_id: as in RawRequest.
     Raises ValidationError or PayloadTooLargeError.
     """
     if not isinstance(given, Mapping | None):
@@ -89,11 +88,7 @@ def _as_json_text(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_content(fields: Mapping[str, Any]) -> dict[str, JsonText]:
-    texts = {
-        name: held if isinstance(held, JsonText) else text_of(held)
-        for name, held in fields.items()
-        if name != CONTENT_JSON
-    }
+    texts = {name: text_of(held) for name, held in fields.items() if name != CONTENT_JSON}
     content = fields.get(CONTENT_JSON)
     if content is None:
         return texts

@@ -263,7 +263,9 @@ class Operation(NamedTuple):
             named = [raw.delivery_id]
         if named is None:
             return None
-        if key is not None and not _is_key(key):
+        if key is not None and not (
+            1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()
+        ):
             raise ValidationError(
                 f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
                 field="Idempotency-Key",
@@ -286,10 +288,6 @@ def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
     if not {role, ADMIN} & request.caller.roles:
         raise ForbiddenError(f"this needs the role '{role}'")
     return request._replace(caller=request.caller._replace(bypasses_membership=True))
-
-
-def _is_key(key: str) -> bool:
-    return 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()
 
 
 def _plain(held: Any) -> Any:

@@ -23,18 +23,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
+from forklore.client.arguments import AppendAllArguments, AppendArguments, UpdateArguments
+from forklore.client.values import wire_name
 
 VERSION = 1
+DESCRIPTION = tuple(
+    wire_name(name) for name in UpdateArguments.__annotations__ if name not in ("user_id", "if_match")
+)
+"""What callers say of a conversation."""
+SAID = tuple(
+    wire_name(name)
+    for name in AppendArguments.__annotations__
+    if name not in AppendAllArguments.__annotations__
+)
+"""What callers say of an entry beside its content."""
 CONVERSATION_MEMBERS = (
-    *("id", "title", "agentId", "tags", "metadata", "createdAt", "isCurrent", "removed"),
+    *("id", *DESCRIPTION, "agentId", "createdAt", "isCurrent", "removed"),
     *("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition", "inheritedUpToEntryId"),
     *("startedByConversationId", "startedByEntryId"),
 )
-ENTRY_MEMBERS = (
+_OF_ENTRY = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
     *("contentType", "content", "erased", "usage", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
+ENTRY_MEMBERS = (*_OF_ENTRY, *(name for name in SAID if name not in _OF_ENTRY))
 
 CONVERSATION, ENTRY = "conversation", "entry"
 MEMBERS = {CONVERSATION: CONVERSATION_MEMBERS, ENTRY: ENTRY_MEMBERS}

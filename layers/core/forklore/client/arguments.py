@@ -10,20 +10,20 @@ from typing import Any, Literal, TypedDict
 class SayArguments(TypedDict, total=False):
     """What `say` takes beside its own arguments."""
 
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     promote: bool | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
@@ -33,19 +33,19 @@ class SayArguments(TypedDict, total=False):
 class TurnArguments(TypedDict, total=False):
     """What `turn` takes beside its own arguments."""
 
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     promote: bool | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
@@ -55,20 +55,20 @@ class TurnArguments(TypedDict, total=False):
 class AppendArguments(TypedDict, total=False):
     """What `append` takes beside its own arguments."""
 
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     promote: bool | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
+    agent_id: str | None
     channel: str | None
     user_id: str | None
-    agent_id: str | None
     epoch: int | None
     key: str | None
     usage: Mapping[str, Any] | None
@@ -82,14 +82,14 @@ class AppendArguments(TypedDict, total=False):
 class AppendAllArguments(TypedDict, total=False):
     """What `append_all` takes beside its own arguments."""
 
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     promote: bool | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
@@ -100,11 +100,11 @@ class AppendAllArguments(TypedDict, total=False):
 class ForkArguments(TypedDict, total=False):
     """What `fork` takes beside its own arguments."""
 
-    id: str | None
-    user_id: str | None
     title: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
+    id: str | None
+    user_id: str | None
     agent_id: str | None
     at_key: str | None
     position: Literal["before", "after"] | None
@@ -128,9 +128,9 @@ class UpdateArguments(TypedDict, total=False):
     """What `update` takes beside its own arguments."""
 
     title: str | None
-    user_id: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
+    user_id: str | None
     if_match: str | None
 
 
@@ -155,11 +155,11 @@ class CopyArguments(TypedDict, total=False):
 class CreateArguments(TypedDict, total=False):
     """What `create` takes beside its own arguments."""
 
-    id: str | None
-    user_id: str | None
     title: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
+    id: str | None
+    user_id: str | None
     agent_id: str | None
     idempotency_key: str | None
 

@@ -98,20 +98,30 @@ class Call:
         is_guarded = self.idempotency_key is not None or self.if_match is not None
         return self.shape.is_read or self.shape.method == "DELETE" or is_guarded
 
-    def texts(self) -> dict[str, str]:
-        """Return each argument as JSON text. Raises InputError for one that cannot be written."""
-        return {name: jsontext.write(held, name) for name, held in self.given.items()}
+    @property
+    def path(self) -> dict[str, str]:
+        """What stands in the path's braces."""
+        return {name: self.given[name] for name in self.shape.path_names}
 
-    def body_text(self, texts: Mapping[str, str] | None = None) -> str:
-        """Return the body as JSON text. texts: the arguments, where they were written before.
+    def query(self) -> dict[str, str]:
+        """Return the parameters of the query string. Raises InputError for what cannot be one."""
+        return {name: _in_query(name, self.given[name]) for name in self.shape.in_query(self.given)}
+
+    @property
+    def if_match_header(self) -> str | None:
+        return None if self.if_match is None else f'"{self.if_match}"'
+
+    def body_text(self) -> str:
+        """Return the body as JSON text.
 
         Raises TooLargeError if it is longer than the service reads, InputError if it cannot be
         written.
         """
         elsewhere = {*self.shape.path_names, *self.shape.query}
-        written = self.texts() if texts is None else texts
         members = [
-            f"{jsontext.write(name)}:{held}" for name, held in written.items() if name not in elsewhere
+            f"{jsontext.write(name)}:{jsontext.write(held, name)}"
+            for name, held in self.given.items()
+            if name not in elsewhere
         ]
         text = "{" + ",".join(members) + "}"
         if len(text) > BODY_CHARACTERS_MAX:
@@ -163,6 +173,21 @@ def _check_path(name: str, value: Any) -> None:
     if not isinstance(value, str) or not _ID.fullmatch(value):
         shown = repr(value)[:60]
         raise InputError(f"{name} must be an id, not {shown}", details={"field": name})
+
+
+def _in_query(name: str, value: Any) -> str:
+    """Return a parameter of a query string. Raises InputError for what cannot be one."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | str():
+            text = str(value)
+            if jsontext.HALVES.search(text):
+                raise InputError(f"{name} holds half of a surrogate pair", details={"field": name})
+            return text
+    raise InputError(
+        f"{name} is text, a whole number or a truth, not {type(value).__name__}", details={"field": name}
+    )
 
 
 def _check_key(key: Any) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forklore.client.driving import AsyncTransport, Transport
+from forklore.client.transports import AsyncTransport, Transport
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """When a call is sent again: a generator that says what to do, and does no I/O itself.
 
 It yields Send, and is resumed with the answer or with the TransportError; or it yields Sleep. What
-it returns is the last answer. The drivers in `driving.py` do what it says.
+it returns is the last answer. The drivers in `operations/calling.py` do what it says.
 """
 
 import time
@@ -86,7 +86,7 @@ def attempts(
     Raises NoAnswerError if no answer came at all.
     """
     give_up_at = now() + options.deadline_s
-    last: RawAnswer | TransportError = TransportError("there was no time to send it")
+    last: Outcome = None
     sent, may_have_arrived = 0, False
     while True:
         seconds_left = give_up_at - now()
@@ -104,10 +104,11 @@ def attempts(
         if now() + pause_s >= give_up_at or (options.retries_max is not None and sent > options.retries_max):
             break
         yield Sleep(pause_s)
-    if isinstance(last, TransportError):
+    if not isinstance(last, RawAnswer):
+        why = last or "there was no time to send it"
         times = "once" if sent == 1 else f"{sent} times"
         raise NoAnswerError(
-            f"{call.shape.name} was sent {times} and has no answer: {last}",
+            f"{call.shape.name} was sent {times} and has no answer: {why}",
             idempotency_key=call.idempotency_key,
             attempts=sent,
         ) from last
@@ -137,9 +138,7 @@ def _is_worth_repeating(call: Call, outcome: RawAnswer | TransportError) -> bool
     return has_failed and (call.may_be_repeated or not _may_have_arrived(outcome))
 
 
-def _pause_s(
-    sent: int, outcome: RawAnswer | TransportError, jitter: Callable[[float, float], float]
-) -> float:
+def _pause_s(sent: int, outcome: Outcome, jitter: Callable[[float, float], float]) -> float:
     longest = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2 ** min(sent, 10))
     asked = outcome.retry_after_s if isinstance(outcome, RawAnswer) else None
     return (asked or 0.0) + jitter(0.0, longest)

@@ -74,13 +74,21 @@ class Mention(NamedTuple):
     record: IdempotencyRecord | None = None
 
 
+KEPT = (
+    *("entry_id", "conversation_id", "channel", "content_type", "client_id", "agent_id", "epoch", "usage"),
+    *("after", "turn", "merged_from", "copied_from"),
+)
+"""The fields of an entry that stay when its author is erased."""
+
+
 def erased(entry: Entry, *, pseudonym: str) -> Entry:
     """Return an entry without what its author has said and without the author's id.
 
     Its position, channel, epoch, client, usage and the entries that it names stay. So every fork,
     cursor and epoch stays as it is. Its key goes, because callers choose keys.
     """
-    return entry._replace(user_id=pseudonym, content=NO_CONTENT, key=None, indexed=None, is_erased=True)
+    kept = {name: getattr(entry, name) for name in KEPT}
+    return Entry(**kept, user_id=pseudonym, content=NO_CONTENT, is_erased=True)
 
 
 def names(body: str, user_id: str) -> bool:

@@ -44,7 +44,7 @@ class Tag(NamedTuple):
         return cls(name, value if colon else None)
 
     def is_of(self, conversation: Conversation) -> bool:
-        held = conversation.tags.get(self.name)
+        held = conversation.described.tags.get(self.name)
         return held is not None and self.value in (None, held)
 
 
@@ -66,8 +66,9 @@ class Filter(NamedTuple):
     def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
         """Return whether a conversation passes. root: of its tree, if its title counts as well."""
         query = (self.query or "").casefold()
+        titled = [one.described for one in (conversation, root) if one is not None]
         return (
-            any(query in (one.title or "").casefold() for one in (conversation, root) if one is not None)
+            any(query in (one.title or "").casefold() for one in titled)
             and self.agent_id in (None, conversation.agent_id)
             and (self.tag is None or self.tag.is_of(conversation))
         )

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from forklore.domain.ids import FIRST, EntryId, created_at
 
+Json = Annotated[str, "JSON"]
+"""JSON text exactly as it was sent."""
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -135,12 +137,12 @@ class EntryRef(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What was appended, never edited. content and usage_json: JSON text exactly as it was sent.
+    """What was appended, never edited. usage: what the model call used, as the caller says.
 
     after: what the conversation showed last when the entry was appended.
     turn: for an entry of a turn of several entries. key: the caller's name for the entry.
     merged_from: the branch that the entry sums up, and the last entry of it. copied_from: the
-    original. indexed: the text by which a search finds the entry, beside its content.
+    original. indexed_content: the text by which a search finds the entry, beside its content.
     is_erased: whether its author was erased. Then it has no content.
     """
 
@@ -149,17 +151,17 @@ class Entry(NamedTuple):
     user_id: str
     channel: Channel
     content_type: str
-    content: str
+    content: Json
     client_id: str | None = None
     agent_id: str | None = None
     epoch: int | None = None
-    usage_json: str | None = None
+    usage: Json | None = None
     after: LastEntries = NOTHING
     turn: Turn | None = None
     key: str | None = None
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
-    indexed: str | None = None
+    indexed_content: str | None = None
     is_erased: bool = False
 
     @property
@@ -217,15 +219,33 @@ class StartedBy(NamedTuple):
     entry_id: EntryId | None
 
 
+class Description(NamedTuple):
+    """What callers say of a conversation, when they make it and later.
+
+    An item, a line of an export and an answer have each field under its own name in camelCase.
+    Items and lines leave out a field that has its default.
+    """
+
+    title: str | None = None
+    tags: Mapping[str, str] = NO_TAGS
+    metadata: Json = "{}"
+
+    def titled(self, title: str | None) -> "Description":
+        """Return the description, with this title if it has none."""
+        return self if self.title is not None else self._replace(title=title)
+
+
+PLAIN = Description()
+"""The description of a conversation of which nothing is said."""
+
+
 class Conversation(NamedTuple):
     """What is written once or seldom. client_id: the client that its context is bound to."""
 
     conversation_id: str
     group_id: str
     created_at: str
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
+    described: Description = PLAIN
     agent_id: str | None = None
     client_id: str | None = None
     fork_point: ForkPoint | None = None

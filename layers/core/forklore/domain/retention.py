@@ -70,4 +70,4 @@ def unused_before(now_ms: int, days: int) -> str:
 def is_exempt(conversation: Conversation) -> bool:
     """Tell whether a conversation keeps its tree."""
     name, value = EXEMPT
-    return conversation.tags.get(name) == value
+    return conversation.described.tags.get(name) == value

@@ -49,12 +49,6 @@ class _Transaction(Generic[T]):
         self.answer: Any = None
         self.error: Exception | None = None
 
-    def result(self) -> T:
-        if self.error is not None:
-            raise self.error
-        answer: T = self.answer
-        return answer
-
 
 class Database:
     """Connections to one file. path: None for memory, which ends with `close`.
@@ -79,7 +73,8 @@ class Database:
         self._opening = threading.Lock()
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._idle: list[_Connection] = []
-        self._refusal: str | None = None
+        self.refusal: str | None = None
+        """Why every call is refused; None as long as calls are answered."""
         self._own = self._connect() if path is None else None
         _ALL.add(self)
 
@@ -118,14 +113,9 @@ class Database:
         connection.close()
         self._open.discard(connection)
 
-    @property
-    def refusal(self) -> str | None:
-        """Why every call is refused; None as long as calls are answered."""
-        return self._refusal
-
     def _require_open(self) -> None:
-        if self._refusal is not None:
-            raise UnavailableError(self._refusal)
+        if self.refusal is not None:
+            raise UnavailableError(self.refusal)
 
     # Writing
 
@@ -149,7 +139,10 @@ class Database:
                     self._waiting.remove(transaction)
         if not transaction.is_done:
             raise UnansweredError
-        return transaction.result()
+        if transaction.error is not None:
+            raise transaction.error
+        answer: T = transaction.answer
+        return answer
 
     def _commit_waiting(self, own: _Transaction[Any]) -> None:
         """Commit what waits, until `own` is among it."""
@@ -226,7 +219,7 @@ class Database:
     def close(self) -> None:
         """Refuse every further call, and close the connections when nothing uses them any more."""
         with self._writing, self._opening:
-            self._refusal = "the store is closed"
+            self.refusal = "the store is closed"
             for connection in self._idle if self._own is None else [self._own]:
                 connection.close()
             self._idle.clear()
@@ -249,7 +242,7 @@ class Database:
     def after_fork(self, *, is_child: bool) -> None:
         """Go on, but not in the child: what it inherits may be in use by a thread of the parent."""
         if is_child:
-            self._refusal = "the store was opened by another process"
+            self.refusal = "the store was opened by another process"
             _LOST.extend(self._open)  # never closed
         self._opening.release()
         self._writing.release()

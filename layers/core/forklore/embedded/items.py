@@ -5,7 +5,7 @@ Source: DynamoDB developer guide, "Constraints" and "Local secondary indexes".
 
 from typing import NamedTuple
 
-from forklore.embedded.values import ITEM_BYTES_MAX, InvalidError, Value, checked_item, text_bytes
+from forklore.embedded.values import ITEM_BYTES_MAX, InvalidError, Value, checked_values, text_bytes
 from forklore.storage import schema
 from forklore.storage.connection import Item
 
@@ -43,10 +43,12 @@ class Change(NamedTuple):
 
 
 def checked(item: Item) -> Found:
-    """Return an item as it is kept. Raises InvalidError."""
-    found = Found(*checked_item(item))
-    place_of(found.item)
-    return found
+    """Return an item as DynamoDB keeps it, with its size in bytes. Raises InvalidError."""
+    kept, size = checked_values(item)
+    if size > ITEM_BYTES_MAX:
+        raise InvalidError("Item size has exceeded the maximum allowed size")
+    place_of(kept)
+    return Found(kept, size)
 
 
 def require_indexed(found: Found) -> None:

@@ -11,9 +11,11 @@ from types import TracebackType
 from typing import Self
 
 from forklore.api.failures import response_to
-from forklore.api.inputs import operation_named, raw_request
-from forklore.api.operation import NOBODY, Operation, Service
+from forklore.api.inputs import operation_named
+from forklore.api.operation import NOBODY, RawRequest, Service
+from forklore.api.requests import KEPT_AS_TEXT
 from forklore.api.responses import Response
+from forklore.domain.jsontext import read_object
 from forklore.domain.model import Caller
 from forklore.domain.users import ROLES, is_user_id
 from forklore.embedded.folder import DataError
@@ -59,12 +61,23 @@ class EmbeddedService:
             return "the service is closed"
         return None if self._opened.folder is not None else self._opened.database.refusal
 
-    def call(self, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
+    def call(
+        self,
+        operation: str,
+        caller: Caller,
+        *,
+        path: Mapping[str, str],
+        query: Mapping[str, str],
+        body: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+    ) -> Response:
         """Return the response of an operation.
 
-        given: the input, as a direct invocation has it. Every error is a response, also a bug,
-        which is logged without content. Raises RuntimeError if the service is closed. An exception
-        that a signal raises, such as KeyboardInterrupt, leaves each transaction whole.
+        path, query, body, idempotency_key, if_match: as HTTP has them; the client has checked the
+        length of the body. Every error is a response, also a bug, which is logged without content.
+        Raises RuntimeError if the service is closed. An exception that a signal raises, such as
+        KeyboardInterrupt, leaves each transaction whole.
         """
         opened = self._opened
         if opened is None:
@@ -74,7 +87,20 @@ class EmbeddedService:
             opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s)
             self._forgotten.detach()
             self._hold(opened)
-        return _answer(opened, operation, given, caller)
+        try:
+            asked = operation_named(operation)
+            request = RawRequest(
+                caller=NOBODY if asked.is_public else _checked(caller),
+                path=path,
+                query=query,
+                body={} if body is None else read_object(body, kept=KEPT_AS_TEXT),
+                idempotency_key=idempotency_key,
+                if_match=if_match,
+            )
+            table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
+            return Response(*asked(Service(table, queue, delete_wait_s=opened.delete_wait_s), request))
+        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
+            return response_to(error, str(uuid.uuid4()))
 
     def close(self) -> None:
         """Close the service. The work that is left is continued when the folder is opened again.
@@ -101,24 +127,6 @@ def _close_later(opened: Opened) -> None:
     """
     closing = threading.Thread(target=opened.close, name="forklore-close", daemon=True)
     _thread.start_new_thread(closing.start, ())
-
-
-def _answer(opened: Opened, operation: str, given: Mapping[str, object] | None, caller: Caller) -> Response:
-    try:
-        return Response(*_run(opened, operation_named(operation), given, caller))
-    except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
-        return response_to(error, str(uuid.uuid4()))
-
-
-def _run(
-    opened: Opened, operation: Operation, given: Mapping[str, object] | None, caller: Caller
-) -> tuple[int, str]:
-    """Return the status and the text of an operation's answer. Raises a ForkloreError."""
-    caller = NOBODY if operation.is_public else _checked(caller)
-    service = Service(
-        opened.table.within(REQUEST_SECONDS), opened.worker.queue, delete_wait_s=opened.delete_wait_s
-    )
-    return operation(service, raw_request(operation, given, caller=caller))
 
 
 def _checked(caller: Caller) -> Caller:

@@ -27,22 +27,14 @@ class InvalidError(Exception):
     """DynamoDB answers such a call with a ValidationException. The text is for people."""
 
 
-def checked_item(item: Mapping[str, Value]) -> tuple[Item, int]:
-    """Return an item as DynamoDB keeps it, and its size in bytes. Raises InvalidError.
+def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
+    """Return values by name as DynamoDB keeps them, and their size in bytes. Raises InvalidError.
 
     Numbers are written in one form only, and sets are sorted. So equal values are equal in Python.
 
-    >>> checked_item({"PK": {"S": "é"}, "n": {"N": "1.0240e3"}})
+    >>> checked_values({"PK": {"S": "é"}, "n": {"N": "1.0240e3"}})
     ({'PK': {'S': 'é'}, 'n': {'N': '1024'}}, 8)
     """
-    kept, size = checked_values(item)
-    if size > ITEM_BYTES_MAX:
-        raise InvalidError("Item size has exceeded the maximum allowed size")
-    return kept, size
-
-
-def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
-    """Return values by name, of any size together, as `checked_item` does."""
     kept, size = {}, 0
     for name, value in given.items():
         kept[name], taken = _checked(value, 0)

@@ -64,11 +64,8 @@ class Worker:
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._is_stopped = False
-
-    @property
-    def queue(self) -> Queue:
+        self.queue = Queue(self, "in this process")
         """A queue whose messages this worker takes."""
-        return Queue(self, "in this process")
 
     def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[Mapping[str, Any]]) -> None:  # noqa: N803
         """Take messages, as a client of SQS does."""

@@ -21,7 +21,7 @@ from forklore.storage.actions.conversation import RETIRED_SECONDS
 
 ANY: Final = object()
 _ABSENT: Final = object()
-_INVARIANTS = {
+INVARIANTS = {
     Kind.PTR: 1,
     Kind.BLOB: 13,
     Kind.USER_TREE: 9,
@@ -30,6 +30,7 @@ _INVARIANTS = {
     Kind.CHILD: 10,
     Kind.ERASED_TREE: 19,
 }
+"""The items outside of trees, each with the rule that it must agree with."""
 
 
 class Implied(NamedTuple):
@@ -78,7 +79,7 @@ def _is_over(survey: Survey, erased_tree: Key) -> bool:
 def _finding(how: str, key: Key, detail: str, group_id: str | None) -> Finding:
     kind = kind_of(key)
     assert kind is not None
-    return Finding(key, f"{how}_{kind}", detail, _INVARIANTS[kind], group_id)
+    return Finding(key, f"{how}_{kind}", detail, INVARIANTS[kind], group_id)
 
 
 def _tree_of(key: Key, said: object) -> str | None:

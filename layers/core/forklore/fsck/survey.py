@@ -158,7 +158,7 @@ class Survey:
             conversation.client_id,
             conversation.fork_point,
             conversation.started_by,
-            has_title=conversation.title is not None,
+            has_title=conversation.described.title is not None,
             changes=items.changes(item),
         )
 

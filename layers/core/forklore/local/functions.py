@@ -1,7 +1,7 @@
 """Forklore's functions, as the local server runs them. A test compares them with template.yaml."""
 
 from forklore.aws import handlers
-from forklore.local.deployment import DEFAULT_ROUTE, Deployment, Function, Route
+from forklore.local.routing import DEFAULT_ROUTE, Function, Route
 
 HTTP = {
     "conversations": "ConversationsFunction",
@@ -16,9 +16,9 @@ MEMORY_MB = 1024
 HTTP_TIMEOUT_SECONDS = 29
 
 
-def deployment() -> Deployment:
+def http_functions() -> tuple[Function, ...]:
     """Return the functions that requests call. The worker of `embedded` does what is left to do."""
-    return Deployment(functions=tuple(_http_function(name) for name in HTTP))
+    return tuple(_http_function(name) for name in HTTP)
 
 
 def _http_function(name: str) -> Function:

@@ -14,11 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from forklore.local.asgi import Headers, Receive, Response, Scope, Send, send_response
-from forklore.local.deployment import Function
 from forklore.local.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from forklore.local.log import frames, log
 from forklore.local.payload import build_event, read_answer
-from forklore.local.routing import BadPathError, Match, find_route
+from forklore.local.routing import BadPathError, Function, Match, find_route
 
 HANDLER_THREADS = 32
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from forklore.local.deployment import Function
+from forklore.local.routing import Function
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
 

@@ -1,4 +1,4 @@
-"""Which route of the HTTP API a request takes. Pure.
+"""The functions, their routes, and which of them a request takes. Pure.
 
 Sources: API Gateway developer guide, "Create routes for HTTP APIs in API Gateway"; for encoded
 characters in paths, published captures of live HTTP APIs (github.com/hotsock/voker, pull request
@@ -10,9 +10,40 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from forklore.local.deployment import ANY, Function, Route
-
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+ANY = "ANY"
+
+
+@dataclass(frozen=True)
+class Route:
+    """One route of the HTTP API: a method and a path.
+
+    The method is upper case, or `ANY`. The path may hold `{name}` and `{name+}`. The `$default`
+    route has an empty path.
+    """
+
+    method: str
+    path: str
+
+    @property
+    def key(self) -> str:
+        """The route key as events show it: `GET /v1/health` or `$default`."""
+        return f"{self.method} {self.path}" if self.path else "$default"
+
+
+DEFAULT_ROUTE = Route(ANY, "")
+
+
+@dataclass(frozen=True)
+class Function:
+    """One Lambda function: its name, where its handler is imported from, its limits, its routes."""
+
+    name: str
+    module: str
+    attribute: str
+    timeout_seconds: int
+    memory_mb: int
+    routes: tuple[Route, ...]
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ from forklore.embedded.opened import Opened
 from forklore.embedded.worker import Worker
 from forklore.local.callers import Callers
 from forklore.local.cors import with_cors
-from forklore.local.deployment import Deployment
 from forklore.local.events import CONTENTS, Events
-from forklore.local.functions import deployment
+from forklore.local.functions import http_functions
 from forklore.local.gateway import Gateway
 from forklore.local.identity import hinted, read_authorizer
 from forklore.local.log import show_lines_of
 from forklore.local.openapi import document
 from forklore.local.page import with_page
 from forklore.local.reference import with_reference
+from forklore.local.routing import Function
 from forklore.local.store import ENDPOINT, DatabaseError, open_table_at, set_environment
 
 COMMAND = "python -m forklore.local"
@@ -54,26 +54,26 @@ The embedded store forgets everything when this stops. To keep it: --data ./data
 
 
 def main(
-    serve: Callable[[], Deployment] = deployment,
+    functions: Callable[[], Sequence[Function]] = http_functions,
     *,
     arguments: Sequence[str] | None = None,
     command: str = COMMAND,
 ) -> int:
     """Serve until a signal comes; return 0 or CANNOT_START.
 
-    serve: returns what is served. arguments: of the command line; None: those of this process.
-    command: what the user called, for the usage.
+    functions: returns those that requests call. arguments: of the command line; None: those of this
+    process. command: what the user called, for the usage.
     """
     chosen = _parser(command).parse_args(arguments)
     environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
-        return _serve(serve(), chosen, environment, stack)
+        return _serve(functions(), chosen, environment, stack)
 
 
 def _serve(
-    served: Deployment,
+    functions: Sequence[Function],
     arguments: argparse.Namespace,
     environment: Mapping[str, str],
     stack: contextlib.ExitStack,
@@ -91,7 +91,7 @@ def _serve(
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
         return CANNOT_START
-    gateway = Gateway(served.functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
+    gateway = Gateway(functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway, callers))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     print(BANNER.format(url=_url(listener), store=store), flush=True)

@@ -11,6 +11,7 @@ from forklore.domain.model import (
     NOTHING,
     Channel,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -27,6 +28,7 @@ from forklore.domain.tree import ClientContext, Member
 from forklore.domain.users import is_user_id
 from forklore.porting.failures import FormatError
 from forklore.porting.lines import Line
+from forklore.porting.plain import DESCRIPTION, ENTRY
 from forklore.porting.records import (
     FORMAT,
     VERSION,
@@ -137,9 +139,7 @@ def _branch(line: Line, group_id: str) -> Branch:
         conversation_id=line.uuid("id"),
         group_id=group_id,
         created_at=line.time("createdAt"),
-        title=line.text_or_none("title"),
-        tags=line.texts("tags"),
-        metadata=line.raw("metadata") or "{}",
+        described=Description(**DESCRIPTION.read(line)),
         agent_id=line.text_or_none("agentId"),
         client_id=line.text_or_none("clientId"),
         fork_point=ForkPoint(
@@ -186,28 +186,21 @@ def _entry(line: Line, _group_id: str) -> Said:
     if line.time("createdAt") != ids.created_at(entry_id):
         raise FormatError("createdAt is not the time in the entry's id")
     channel = _one_of(Channel, line, "channel")
-    epoch = line.number("epoch") if line.has("epoch") else None
-    client_id = line.text_or_none("clientId")
-    if (channel is Channel.CONTEXT) != (epoch is not None) or (epoch is not None and client_id is None):
+    plain = ENTRY.read(line)
+    has_epoch = "epoch" in plain
+    if (channel is Channel.CONTEXT) != has_epoch or (has_epoch and "client_id" not in plain):
         raise FormatError("context has a client and an epoch, history has no epoch")
     entry = Entry(
         entry_id=entry_id,
         conversation_id=line.uuid("conversationId"),
         user_id=_user(line, "userId"),
         channel=channel,
-        content_type=line.text("contentType"),
         content=content,
-        client_id=client_id,
-        agent_id=line.text_or_none("agentId"),
-        epoch=epoch,
-        usage_json=line.raw("usage"),
         after=_lasts(line, "shownBefore"),
         turn=_turn(line.object("turn")) if line.has("turn") else None,
-        key=line.text_or_none("key"),
         merged_from=_reference(line, "mergedFromConversationId", "mergedUpToEntryId"),
         copied_from=_reference(line, "copiedFromConversationId", "copiedFromEntryId"),
-        indexed=line.text_or_none("indexedContent"),
-        is_erased=line.flag("erased"),
+        **plain,
     )
     return Said(entry, line.number("answerBytes"))
 

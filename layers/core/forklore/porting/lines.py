@@ -83,6 +83,9 @@ class Line:
             raise FormatError(f"{name} is no whole number")
         return value
 
+    def number_or_none(self, name: str) -> int | None:
+        return self.number(name) if self.has(name) else None
+
     def flag(self, name: str) -> bool:
         """Return a member that is true, or absent for false."""
         if not self.has(name):

@@ -317,7 +317,7 @@ class TreeMaker:
         step: list[Action] = []
         size = 0
         for unit in units:
-            more = sum(items.size(one.request.get("Item", {})) for one in unit)
+            more = sum(items.size(one.target) for one in unit if one.verb == "Put")
             if step and (len(step) + len(unit) > PARTS_MAX or size + more > STEP_BYTES_MAX):
                 self._step(step)
                 step, size = [], 0

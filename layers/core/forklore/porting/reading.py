@@ -292,4 +292,4 @@ class _Told:
 
 def _titled(head: Head, conversation: Conversation) -> Head:
     """Return HEAD as it is with this title, which may be newer."""
-    return head._replace(untitled=False) if conversation.title is not None else head
+    return head._replace(untitled=False) if conversation.described.title is not None else head

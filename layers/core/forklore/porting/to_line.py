@@ -8,6 +8,7 @@ from forklore.domain.model import LastEntries, Transfer, Turn
 from forklore.domain.names import Name
 from forklore.domain.tree import Member
 from forklore.porting.lines import Raw, written
+from forklore.porting.plain import DESCRIPTION, ENTRY
 from forklore.porting.records import (
     FORMAT,
     VERSION,
@@ -121,9 +122,7 @@ def _branch_members(branch: Branch) -> dict[str, Any]:
     fork, usage = one.fork_point, head.metrics.usage
     return {
         "id": one.conversation_id,
-        "title": one.title,
-        "tags": dict(one.tags),
-        "metadata": Raw(one.metadata) if one.metadata != "{}" else None,
+        **DESCRIPTION.members(one.described),
         "agentId": one.agent_id,
         "clientId": one.client_id,
         "createdAt": one.created_at,
@@ -165,23 +164,16 @@ def _entry_members(said: Said) -> dict[str, Any]:
         "id": entry.entry_id,
         "conversationId": entry.conversation_id,
         "userId": entry.user_id,
-        "clientId": entry.client_id,
-        "agentId": entry.agent_id,
         "channel": entry.channel,
-        "epoch": entry.epoch,
-        "key": entry.key,
+        **ENTRY.members(entry),
         "createdAt": ids.created_at(entry.entry_id),
-        "contentType": entry.content_type,
         "content": Raw(entry.content),
-        "indexedContent": entry.indexed,
-        "usage": Raw(entry.usage_json) if entry.usage_json is not None else None,
         "mergedFromConversationId": merged.conversation_id if merged else None,
         "mergedUpToEntryId": merged.entry_id if merged else None,
         "copiedFromConversationId": copied.conversation_id if copied else None,
         "copiedFromEntryId": copied.entry_id if copied else None,
         "shownBefore": _lasts_members(entry.after),
         "turn": _turn_members(turn) if turn else None,
-        "erased": entry.is_erased or None,
         "answerBytes": said.size,
     }
 

@@ -28,7 +28,7 @@ def decode(body: bytes) -> str:
 def stored_bytes(stored: StoredEntry) -> int:
     """Return about how many bytes the content of an entry takes where it is stored."""
     body = stored.chunks * CHUNK_BYTES or len(stored.body)
-    return body + len((stored.entry.indexed or "").encode())
+    return body + len((stored.entry.indexed_content or "").encode())
 
 
 def chunks(body: bytes) -> list[bytes]:

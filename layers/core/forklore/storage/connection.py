@@ -183,7 +183,7 @@ class Connection:
     def _learn(self, answer: Mapping[str, Any], sent_ms: int) -> None:
         headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         self.clock.learn(headers.get("date"), sent_ms=sent_ms)
-        self.usage.note_offset(self.clock.offset_ms)
+        self.usage.clock_offset_ms = self.clock.offset_ms
 
 
 def response_of(error: Exception) -> Mapping[str, Any] | None:

@@ -59,9 +59,6 @@ class Consumption:
         """Note an append after a HEAD far ahead of the clock. Several entries count once."""
         self.heads_ahead = 1
 
-    def note_offset(self, offset_ms: int) -> None:
-        self.clock_offset_ms = offset_ms
-
     def note_tree(self, gigabytes: float) -> None:
         """Note a lower bound of a tree's size in gigabytes."""
         with self._lock:

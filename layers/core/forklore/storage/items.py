@@ -2,8 +2,8 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from forklore.domain import ancestry, ids, keys
 from forklore.domain.access import AccessLevel
@@ -14,6 +14,7 @@ from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import (
     NOTHING,
     Conversation,
+    Description,
     Entry,
     EntryRef,
     ForkPoint,
@@ -30,6 +31,7 @@ from forklore.domain.model import (
 from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
 from forklore.domain.retention import Round
+from forklore.domain.spelling import camel
 from forklore.domain.tree import (
     ChildRow,
     ClientContext,
@@ -47,6 +49,11 @@ from forklore.storage import bodies, schema
 from forklore.storage.connection import Item
 
 _NO_ID = uuid.UUID(ids.FIRST).bytes
+_DESCRIBED = {field: camel(field) for field in Description._fields}
+_PACKED = {"entry_id", "conversation_id", "channel", "content", "after", "turn"}
+_PACKED |= {"merged_from", "copied_from", "indexed_content"}
+"""The fields of an entry that its key and its other attributes hold."""
+_ENTRY = {field: camel(field) for field in Entry._fields if field not in _PACKED}
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -77,7 +84,7 @@ def _typed(value: Any) -> dict[str, Any]:
             return number(value)
         case bytes():
             return binary(value)
-        case dict():
+        case Mapping():
             return {"M": present(value)}
         case _:
             raise AssertionError(f"no attribute type for {type(value)}")
@@ -197,9 +204,7 @@ def conversation_item(conversation: Conversation) -> Item:
     fork, started = conversation.fork_point, conversation.started_by
     return key_of(keys.conversation(conversation.group_id, conversation.conversation_id)) | present(
         {
-            "title": conversation.title,
-            "tags": dict(conversation.tags) or None,
-            "metadata": conversation.metadata if conversation.metadata != "{}" else None,
+            **_changed(conversation.described, _DESCRIBED, Description._field_defaults),
             "agentId": conversation.agent_id,
             "clientId": conversation.client_id,
             "createdAt": conversation.created_at,
@@ -219,9 +224,7 @@ def conversation(item: Item) -> Conversation:
         conversation_id=a["SK"].partition("#")[2],
         group_id=a["PK"],
         created_at=a["createdAt"],
-        title=a.get("title"),
-        tags=a.get("tags", {}),
-        metadata=a.get("metadata", "{}"),
+        described=Description(**{field: a[name] for field, name in _DESCRIBED.items() if name in a}),
         agent_id=a.get("agentId"),
         client_id=a.get("clientId"),
         fork_point=ForkPoint(fork, a.get("forkedAtEntryId"), ForkPosition(a["forkedAtPosition"]))
@@ -229,6 +232,23 @@ def conversation(item: Item) -> Conversation:
         else None,
         started_by=StartedBy(started, a.get("startedByEntryId")) if started else None,
     )
+
+
+def _changed(value: NamedTuple, names: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a value's fields, without those that have their default.
+
+    names: of the attributes, by the field. Items leave out what has its default.
+    """
+    held = {field: getattr(value, field) for field in names}
+    return {
+        names[field]: one for field, one in held.items() if field not in defaults or one != defaults[field]
+    }
+
+
+def described(conversation: Conversation, fields: Iterable[str]) -> dict[str, dict[str, Any] | None]:
+    """Return the attributes of these fields of the description; None for one that is left out."""
+    said = present(_changed(conversation.described, _DESCRIBED, Description._field_defaults))
+    return {_DESCRIBED[field]: said.get(_DESCRIBED[field]) for field in fields}
 
 
 def path_item(conversation: Conversation, path: ancestry.Path) -> Item:
@@ -618,21 +638,14 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
     item = key_of(keys.entry(group_id, entry.entry_id)) | present(
         {
             schema.ENTRY_SORT_KEY: keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
-            "userId": entry.user_id,
-            "clientId": entry.client_id,
-            "agentId": entry.agent_id,
-            "epoch": entry.epoch,
-            "contentType": entry.content_type,
-            "usage": entry.usage_json,
+            **_changed(entry, _ENTRY, Entry._field_defaults),
             "prev": _packed_ids([entry.after.history, entry.after.context])
             if entry.after != NOTHING
             else None,
             "turn": _packed_turn(entry.turn) if entry.turn else None,
-            "key": entry.key,
             "mergedFrom": _ref(entry.merged_from),
             "copiedFrom": _ref(entry.copied_from),
-            "indexed": _packed_text(entry.indexed) if entry.indexed is not None else None,
-            "erased": entry.is_erased or None,
+            "indexed": _packed_text(entry.indexed_content) if entry.indexed_content is not None else None,
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
@@ -654,21 +667,14 @@ def stored_entry(item: Item) -> StoredEntry:
         entry=Entry(
             entry_id=keys.entry_id_of(a["SK"]),
             conversation_id=conversation_id,
-            user_id=a["userId"],
-            client_id=a.get("clientId"),
-            agent_id=a.get("agentId"),
             channel=_CHANNELS[letter],
-            epoch=a.get("epoch"),
-            content_type=a["contentType"],
             content="",
-            usage_json=a.get("usage"),
             after=lasts(item),
             turn=turn(item),
-            key=a.get("key"),
             merged_from=_ref_of(a.get("mergedFrom")),
             copied_from=_ref_of(a.get("copiedFrom")),
-            indexed=_text_of(a["indexed"]) if "indexed" in a else None,
-            is_erased=a.get("erased", False),
+            indexed_content=_text_of(a["indexed"]) if "indexed" in a else None,
+            **{field: a[name] for field, name in _ENTRY.items() if name in a},
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),

@@ -87,7 +87,6 @@ class Table:
         threads: ThreadPoolExecutor | None = None,
     ) -> None:
         self.connection = connection
-        self.read = Reads(self)
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -107,6 +106,11 @@ class Table:
             random=self._random,
             threads=self._threads,
         )
+
+    @property
+    def read(self) -> Reads:
+        """The ranges of the table."""
+        return Reads(self)
 
     # Time and fresh ids
 
@@ -156,28 +160,26 @@ class Table:
 
     def commit(self, actions: Sequence[Action]) -> None:
         """Write all actions or none. Raises ConditionFailed, and what Connection.call raises."""
-        assert len({action.id for action in actions}) == len(actions), "two actions of one id"
-        name = self.connection.table_name
-        try:
-            answer = self.connection.transact([action.request_to(name) for action in actions], self._until())
-        except TransactionRefused as refused:
-            failed = {actions[at].id: item for at, item in refused.failed.items()}
-            raise ConditionFailed(failed) from refused
-        for collection in answer.get("ItemCollectionMetrics", {}).get(name, []):
-            gigabytes = collection["SizeEstimateRangeGB"][0]
-            self.connection.usage.note_tree(gigabytes)
-            if gigabytes >= GROUP_GIGABYTES_MAX:
-                self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
+        refused = self.try_commit(actions)
+        if refused is not None:
+            raise refused
 
     def try_commit(self, actions: Sequence[Action]) -> ConditionFailed | None:
         """Write all actions or none. Return the refusal; None if the actions are written.
 
         Raises what Connection.call raises.
         """
+        assert len({action.id for action in actions}) == len(actions), "two actions of one id"
+        name = self.connection.table_name
         try:
-            self.commit(actions)
-        except ConditionFailed as refused:
-            return refused
+            answer = self.connection.transact([action.request_to(name) for action in actions], self._until())
+        except TransactionRefused as refused:
+            return ConditionFailed({actions[at].id: item for at, item in refused.failed.items()})
+        for collection in answer.get("ItemCollectionMetrics", {}).get(name, []):
+            gigabytes = collection["SizeEstimateRangeGB"][0]
+            self.connection.usage.note_tree(gigabytes)
+            if gigabytes >= GROUP_GIGABYTES_MAX:
+                self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
         return None
 
     def commit_each(self, transactions: Sequence[Sequence[Action]]) -> list[bool]:

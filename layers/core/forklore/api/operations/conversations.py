@@ -3,11 +3,10 @@
 import json
 
 from forklore.api import answers, conversation_requests, cursors, requests
-from forklore.api.descriptions import described_by
 from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
 from forklore.domain.listing import Filter, Tag
-from forklore.domain.model import ForkPosition
+from forklore.domain.model import Description, ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
 from forklore.usecases.branches import children, forks, promotion
 from forklore.usecases.deletion import branch_removal, tree_deletion
@@ -37,7 +36,7 @@ def create_conversation(request: CheckedRequest) -> answers.Conversation:
         request.table,
         caller=request.caller,
         request=conversations.NewConversation(
-            conversation_id=body.id, described=described_by(body), agent_id=body.agent_id
+            conversation_id=body.id, described=Description(**body.said), agent_id=body.agent_id
         ),
         idempotency_key=request.idempotency_key(answers.conversation),
     )
@@ -67,13 +66,7 @@ def update_conversation(request: CheckedRequest) -> answers.Conversation:
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
-        change=conversations.Change(
-            has_title="title" in body.model_fields_set,
-            title=body.title,
-            tags=body.tags,
-            metadata=body.metadata.text if body.metadata else None,
-            if_match=request.if_match,
-        ),
+        change=conversations.Change(body.said, request.if_match),
     )
     return answers.conversation(details)
 
@@ -151,7 +144,8 @@ def fork_conversation(request: CheckedRequest) -> answers.Forked:
                 promotes=body.promote is True,
             ),
             fork_id=body.id,
-            described=described_by(body, name=body.name.of(request.caller) if body.name else None),
+            described=Description(**body.said),
+            name=body.name.of(request.caller) if body.name else None,
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),

@@ -1,19 +1,19 @@
 """Append entries, and page through what a conversation sees."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forklore.api import answers, entry_requests
-from forklore.api.descriptions import described_by
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.domain import content, ids
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Channel, EntryRef, ForkPosition
+from forklore.domain.jsontext import JsonText
+from forklore.domain.model import Channel, Description, Entry, EntryRef, ForkPosition
 from forklore.domain.names import NameMove
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError, ValidationError
 from forklore.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.requests import Append, Fork, Start
-from forklore.usecases.writing import append, context
+from forklore.usecases.writing import append
 
 if TYPE_CHECKING:
     from forklore.api import admin_requests  # only the functions with administration load it
@@ -48,10 +48,11 @@ def append_of(
     return Append(
         conversation_id=conversation_id,
         drafts=[_draft(request, fields) for fields in body.drafts],
-        context=None if body.context is None else _present(body.context),
+        context=_present(body.context) if body.context else None,
         fork=_fork(body),
         start=_start(body),
-        described=described_by(body, name=name),
+        described=Description(**body.said),
+        name=name,
         if_match=None if request.if_match is None else EntryId(request.if_match),
         idempotency_key=request.idempotency_key(),
     )
@@ -74,15 +75,21 @@ def _start(body: entry_requests.NewByAppend) -> Start | None:
     return Start(body.started_by_conversation_id, body.started_by_entry_id)
 
 
+_SHARED = frozenset(Entry._fields) - {"channel", "content", "user_id"}
+"""The fields of an entry that a body has under the same name and with the same meaning."""
+
+
+def _said(fields: entry_requests.Said, channel: Channel, **more: Any) -> Draft:
+    """Return what is said in the fields. more: what an entry or a draft has by another name."""
+    shared = {name: getattr(fields, name) for name in type(fields).model_fields if name in _SHARED}
+    used = entry_requests.usage_of(shared.get("usage"))
+    texts = {name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()}
+    return Draft.of(channel, content=fields.content, used=used, **texts, **more)
+
+
 def _present(fields: entry_requests.PresentContext) -> Draft:
     content.check_elements(fields.content.value)
-    return Draft(
-        channel=Channel.CONTEXT,
-        content_type=fields.content_type,
-        content=fields.content,
-        agent_id=fields.agent_id,
-        based_on=fields.based_on_entry_id,
-    )
+    return _said(fields, Channel.CONTEXT, based_on=fields.based_on_entry_id)
 
 
 def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft:
@@ -97,18 +104,7 @@ def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft
         raise ValidationError("epoch is for the context channel only", field="epoch")
     if fields.indexed_content is not None and channel is not Channel.HISTORY:
         raise ValidationError("indexedContent is for the history channel only", field="indexedContent")
-    return Draft(
-        channel=channel,
-        content_type=fields.content_type,
-        content=fields.content,
-        agent_id=fields.agent_id,
-        epoch=fields.epoch,
-        key=fields.key,
-        usage=entry_requests.usage_of(fields.usage),
-        usage_json=fields.usage.text if fields.usage else None,
-        indexed=fields.indexed_content,
-        merged_from=_merged_from(fields),
-    )
+    return _said(fields, channel, merged_from=_merged_from(fields))
 
 
 def _merged_from(fields: entry_requests.EntryFields) -> EntryRef | None:
@@ -212,20 +208,11 @@ def sync_context(request: CheckedRequest) -> answers.Synced:
     body: entry_requests.SyncContext = request.body
     conversation_id = _id_that_may_be_new(request)
     request.require_own(body.user_id)
-    content.check_elements(body.content.value)
-    synced = context.sync_context(
+    synced = append.sync_context(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
-        draft=Draft(
-            channel=Channel.CONTEXT,
-            content_type=body.content_type,
-            content=body.content,
-            agent_id=body.agent_id,
-            usage=entry_requests.usage_of(body.usage),
-            usage_json=body.usage.text if body.usage else None,
-            based_on=body.based_on_entry_id,
-        ),
+        draft=_present(body),
         idempotency_key=request.idempotency_key(),
     )
     return answers.synced(synced)

@@ -12,9 +12,14 @@ from typing import Any, NoReturn
 from forklore.cli.importing.checks import is_title, problem_of, title_of
 from forklore.cli.importing.records import Record
 from forklore.cli.importing.values import MalformedFileError, Reason, Report
-from forklore.cli.jsonlines import VERSION
+from forklore.cli.jsonlines import DESCRIPTION, SAID, VERSION
 
 POSITIONS = ("before", "after", "blank")
+SETTINGS = ("agentId", *(name for name in DESCRIPTION if name != "title"))
+"""What is given back of a conversation beside its title."""
+_READ_ELSEWHERE = {"userId", "channel", "epoch", "key", "mergedFromConversationId", "mergedUpToEntryId"}
+OF_ENTRY = tuple(name for name in SAID if name not in _READ_ELSEWHERE)
+"""What is given back of an entry as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ class _Reading:
             self._report.add(Reason.SETTING, conversation_id)
         if raw.get("startedByConversationId"):
             self._report.add(Reason.PARENT_LINK, conversation_id)
-        settings = {name: raw[name] for name in ("tags", "metadata", "agentId") if raw.get(name)}
+        settings = {name: raw[name] for name in SETTINGS if raw.get(name)}
         self._conversations[conversation_id] = StoredConversation(
             conversation_id, title, settings, fork, raw.get("isCurrent") is True, []
         )
@@ -166,7 +171,7 @@ class _Reading:
         self._entries[entry_id] = owner
         is_context = raw.get("channel") == "context"
         members = {"contentType": content_type, "content": content}
-        members |= {name: raw[name] for name in ("agentId", "usage") if raw.get(name) is not None}
+        members |= {name: raw[name] for name in OF_ENTRY if raw.get(name) is not None}
         is_erased = raw.get("erased") is True
         if is_erased:
             members = {}  # the service takes no entry without content

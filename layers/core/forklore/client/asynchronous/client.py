@@ -12,13 +12,13 @@ from forklore.client.arguments import ConversationsArguments, CreateArguments, S
 from forklore.client.asynchronous.conversation import AsyncConversation
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import AsyncTransport
 from forklore.client.errors import InputError
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import async_in_process, async_on_lambda, async_over_http
 from forklore.client.operations.asynchronous import AsyncOperations
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
+from forklore.client.transports import AsyncTransport
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:

@@ -215,9 +215,10 @@ class AsyncConversation:
         An idempotency key belongs to one operation. So a key that was sent by the name is sent by
         the name again.
         """
-        key = fields.get("idempotency_key") or new_key()
+        key = fields.get("idempotency_key")
         if self._id is None or key in self._keys_by_name:
             assert self._name is not None
+            key = key or new_key()
             await self._require_name()
             self._keys_by_name.add(key)
             fields = {**fields, "idempotency_key": key}

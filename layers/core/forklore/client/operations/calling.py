@@ -1,13 +1,17 @@
-"""What the generated methods stand on: a call goes through the core, and becomes a result."""
+"""What the generated methods stand on: a call goes through the core, and becomes a result.
 
+Here stand the two drivers of the core: one for threads, one for asyncio and trio.
+"""
+
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from forklore.client.answering import result_of
-from forklore.client.calls import Call, RawAnswer, Shape
-from forklore.client.driving import AsyncTransport, Transport, adrive, drive
+from forklore.client.calls import Call, RawAnswer, Shape, TransportError
 from forklore.client.omitted import OMITTED
-from forklore.client.retrying import Options, attempts
+from forklore.client.retrying import Options, Outcome, Send, attempts
+from forklore.client.transports import AsyncTransport, Transport
 
 R = TypeVar("R")
 
@@ -24,7 +28,22 @@ class Calling:
 
         Raises InputError, and NoAnswerError without any answer.
         """
-        return drive(attempts(call, self._options), self._transport)
+        steps = attempts(call, self._options)
+        outcome: Outcome = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as done:
+                answer: RawAnswer = done.value
+                return answer
+            outcome = None
+            if isinstance(step, Send):
+                try:
+                    outcome = self._transport.send(step.call, step.timeout_s)
+                except TransportError as error:
+                    outcome = error
+            else:
+                time.sleep(step.seconds)
 
     def _call(
         self,
@@ -52,7 +71,24 @@ class AsyncCalling:
 
         Raises InputError, and NoAnswerError without any answer.
         """
-        return await adrive(attempts(call, self._options), self._transport)
+        import anyio
+
+        steps = attempts(call, self._options)
+        outcome: Outcome = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as done:
+                answer: RawAnswer = done.value
+                return answer
+            outcome = None
+            if isinstance(step, Send):
+                try:
+                    outcome = await self._transport.send(step.call, step.timeout_s)
+                except TransportError as error:
+                    outcome = error
+            else:
+                await anyio.sleep(step.seconds)
 
     async def _call(
         self,

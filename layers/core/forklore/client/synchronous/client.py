@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from forklore.client import results
 from forklore.client.arguments import ConversationsArguments, CreateArguments, SearchArguments
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.driving import Transport
 from forklore.client.errors import InputError
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
@@ -20,6 +19,7 @@ from forklore.client.operations.synchronous import Operations
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.synchronous.conversation import Conversation
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
+from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:

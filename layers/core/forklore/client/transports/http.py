@@ -156,7 +156,7 @@ def headers_of(call: Call, token: object, client_key: object) -> dict[str, bytes
         "Authorization": _bearer(token),
         "X-API-Key": _text("client_key", client_key),
         "Idempotency-Key": call.idempotency_key,
-        "If-Match": None if call.if_match is None else f'"{call.if_match}"',
+        "If-Match": call.if_match_header,
         "Content-Type": "application/json" if call.shape.has_body else None,
         "User-Agent": "forklore",
     }
@@ -165,13 +165,12 @@ def headers_of(call: Call, token: object, client_key: object) -> dict[str, bytes
 
 def request_of(call: Call, base: str, headers: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the arguments of httpx2's `request`. Raises InputError for what cannot be sent."""
-    shape, given = call.shape, call.given
-    path = shape.path
-    for name in shape.path_names:
-        path = path.replace(f"{{{name}}}", quote(_in_address(name, given[name]), safe=""))
-    query = {name: _in_query(name, given[name]) for name in shape.in_query(given)}
-    body = {"content": call.body_text().encode()} if shape.has_body else {}
-    return {"method": shape.method, "url": f"{base}{path}", "params": query, "headers": dict(headers), **body}
+    path = call.shape.path
+    for name, held in call.path.items():
+        path = path.replace(f"{{{name}}}", quote(held, safe=""))
+    arguments = {"method": call.shape.method, "url": f"{base}{path}", "params": call.query()}
+    body = {"content": call.body_text().encode()} if call.shape.has_body else {}
+    return {**arguments, "headers": dict(headers), **body}
 
 
 def answer_of(response: httpx2.Response, content: bytes) -> RawAnswer:
@@ -205,26 +204,6 @@ def retry_after_s(header: str | None) -> float | None:
         except (ValueError, TypeError):
             return None
     return min(max(seconds, 0.0), RETRY_AFTER_MAX_S) if math.isfinite(seconds) else None
-
-
-def _in_query(name: str, value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int() | str():
-            return _in_address(name, str(value))
-    raise InputError(
-        f"{name} is text, a whole number or a truth, not {type(value).__name__}", details={"field": name}
-    )
-
-
-def _in_address(name: str, text: str) -> str:
-    """Return the text. Raises InputError for half of a surrogate pair, which UTF-8 cannot hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{name} holds half of a surrogate pair", details={"field": name}) from error
-    return text
 
 
 def _in_header(name: str, value: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError, UnavailableError
@@ -58,9 +58,17 @@ class InProcessTransport:
         """
         if self._service.refusal is not None:
             raise UnavailableError(self._service.refusal, code="unavailable")
-        given = _input(call)
+        query, body = call.query(), call.body_text() if call.shape.has_body else None
         try:
-            response = self._service.call(call.shape.name, given, self._caller)
+            response = self._service.call(
+                call.shape.name,
+                self._caller,
+                path=call.path,
+                query=query,
+                body=body,
+                idempotency_key=call.idempotency_key,
+                if_match=call.if_match_header,
+            )
         except RuntimeError as error:
             if self._service.refusal is None:
                 raise
@@ -156,17 +164,6 @@ class _Late:
 
     def close(self) -> None:
         """Leave the service open."""
-
-
-def _input(call: Call) -> dict[str, Any]:
-    """Return the input of the operation, with each argument as the text that HTTP would send."""
-    from forklore.domain.jsontext import JsonText
-
-    texts = call.texts()
-    call.body_text(texts)  # checks its length as HTTP does
-    headers = {"idempotencyKey": call.idempotency_key, "ifMatch": call.if_match}
-    named = {name: value for name, value in headers.items() if value is not None}
-    return {name: JsonText(text, None) for name, text in texts.items()} | named
 
 
 def _caller(identity: Identity) -> "Caller":

@@ -1,12 +1,21 @@
 """What an action of a transaction is, and how its request is put together."""
 
+import re
 from collections.abc import Mapping
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from forklore.domain.keys import Key
 from forklore.storage.connection import Item
 from forklore.storage.items import key_of, number
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Typed values by the placeholders that stand for them in expressions, such as `:owner`."""
+NO_VALUES: Values = MappingProxyType({})
+IS_NEW = "attribute_not_exists(PK)"
+IS_THERE = "attribute_exists(PK)"
+_NAME = re.compile(r"#(\w+)")
 
 
 class ActionKind(Enum):
@@ -57,14 +66,18 @@ class ActionId(NamedTuple):
 class Action(NamedTuple):
     """One action of a transaction: a value, which `Table.commit` writes.
 
-    verb: Put, Update, Delete or ConditionCheck. request: what DynamoDB gets, except for the name
-    of the table. of: tells actions of one kind apart.
+    verb: Put, Update, Delete or ConditionCheck. target: the item that is put, or the key of any
+    other. of: tells actions of one kind apart. change, condition: expressions; None: there is none.
+    An attribute is written `#name` in them, because DynamoDB reserves many words.
     """
 
     kind: ActionKind
     verb: str
-    request: Mapping[str, Any]
+    target: Item
     of: str = ""
+    change: str | None = None
+    condition: str | None = None
+    values: Values = NO_VALUES
 
     @property
     def id(self) -> ActionId:
@@ -75,71 +88,58 @@ class Action(NamedTuple):
 
         The refusal of a condition brings the item as it stands.
         """
-        is_conditional = "ConditionExpression" in self.request
-        shown = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if is_conditional else {}
-        return {self.verb: {"TableName": table_name, **self.request, **shown}}
+        request: dict[str, Any] = {"TableName": table_name}
+        request["Item" if self.verb == "Put" else "Key"] = self.target
+        if self.change is not None:
+            request["UpdateExpression"] = self.change
+        if self.condition is not None:
+            request["ConditionExpression"] = self.condition
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        names = _NAME.findall(f"{self.change} {self.condition}")
+        if names:
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
+        if self.values:
+            request["ExpressionAttributeValues"] = self.values
+        return {self.verb: request}
 
 
-class Names:
-    """Collects the attribute names and values of one expression.
-
-    Every name is replaced by a placeholder, because DynamoDB reserves many words.
-    """
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self.values: Item = {}
-
-    def name(self, attribute: str) -> str:
-        """Return the placeholder of an attribute's name."""
-        self.names[f"#{attribute}"] = attribute
-        return f"#{attribute}"
-
-    def value(self, label: str, typed: dict[str, Any]) -> str:
-        """Return the placeholder of a value."""
-        self.values[f":{label}"] = typed
-        return f":{label}"
-
-    def attributes(self) -> dict[str, Any]:
-        """Return the request's members for what was collected; DynamoDB refuses empty ones."""
-        return {
-            **({"ExpressionAttributeNames": self.names} if self.names else {}),
-            **({"ExpressionAttributeValues": self.values} if self.values else {}),
-        }
-
-
-def put(kind: ActionKind, item: Item, *, of: str = "", **condition: Any) -> Action:
+def put(
+    kind: ActionKind, item: Item, *, of: str = "", condition: str | None = None, values: Values = NO_VALUES
+) -> Action:
     """Return the action that puts an item, whether one is there or not without a condition."""
-    return Action(kind, "Put", {"Item": item, **condition}, of)
+    return Action(kind, "Put", item, of, None, condition, values)
 
 
 def put_new(kind: ActionKind, item: Item, *, of: str = "") -> Action:
     """Return the action that puts an item where none is."""
-    return Action(kind, "Put", {"Item": item, "ConditionExpression": "attribute_not_exists(PK)"}, of)
+    return Action(kind, "Put", item, of, None, IS_NEW)
 
 
 def put_unless_current(kind: ActionKind, item: Item, *, now_s: int, of: str = "") -> Action:
     """Return the action that puts an item where none is, or one whose time is over."""
-    return put(
-        kind,
-        item,
-        of=of,
-        ConditionExpression="attribute_not_exists(PK) OR #ttl < :now",
-        ExpressionAttributeNames={"#ttl": "ttl"},
-        ExpressionAttributeValues={":now": number(now_s)},
-    )
+    return Action(kind, "Put", item, of, None, f"{IS_NEW} OR #ttl < :now", {":now": number(now_s)})
 
 
-def update(kind: ActionKind, key: Key, *, of: str = "", **request: Any) -> Action:
+def update(
+    kind: ActionKind,
+    key: Key,
+    change: str,
+    *,
+    of: str = "",
+    condition: str | None = None,
+    values: Values = NO_VALUES,
+) -> Action:
     """Return the action that updates an item."""
-    return Action(kind, "Update", {"Key": key_of(key), **request}, of)
+    return Action(kind, "Update", key_of(key), of, change, condition, values)
 
 
-def delete(kind: ActionKind, key: Key, *, of: str = "", **condition: Any) -> Action:
+def delete(
+    kind: ActionKind, key: Key, *, of: str = "", condition: str | None = None, values: Values = NO_VALUES
+) -> Action:
     """Return the action that deletes an item, whether it is there or not without a condition."""
-    return Action(kind, "Delete", {"Key": key_of(key), **condition}, of)
+    return Action(kind, "Delete", key_of(key), of, None, condition, values)
 
 
-def check(kind: ActionKind, key: Key, *, of: str = "", **condition: Any) -> Action:
+def check(kind: ActionKind, key: Key, condition: str, *, of: str = "", values: Values = NO_VALUES) -> Action:
     """Return the action that only checks an item."""
-    return Action(kind, "ConditionCheck", {"Key": key_of(key), **condition}, of)
+    return Action(kind, "ConditionCheck", key_of(key), of, None, condition, values)

@@ -1,6 +1,6 @@
 """The actions about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
@@ -8,7 +8,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, Metrics, Tip
 from forklore.storage import items
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import IS_THERE, Action, ActionKind
 from forklore.storage.items import number, text
 
 RETIRED_SECONDS = 30 * 24 * 3600
@@ -63,43 +63,42 @@ def set_title(group_id: str, conversation_id: str, title: str) -> Action:
     The same transaction moves HEAD, counts the change there, too, and checks there that the
     conversation is untitled.
     """
-    n = Names()
     return action.update(
         ActionKind.CONVERSATION,
         keys.conversation(group_id, conversation_id),
-        UpdateExpression=f"SET {n.name('title')} = {n.value('title', text(title))} ADD {_one_change(n)}",
-        **n.attributes(),
+        f"SET #title = :title ADD {_ONE_CHANGE}",
+        values={":title": text(title), **_ONE},
     )
 
 
-def change(conversation: Conversation, attributes: Sequence[str]) -> Action:
-    """Replace these attributes of CONV by the conversation's; one that it does not have is removed.
+def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
+    """Replace these fields of the description in CONV by the conversation's.
 
     The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
     is.
     """
-    n, item = Names(), items.conversation_item(conversation)
-    sets = [f"{n.name(a)} = {n.value(a, item[a])}" for a in attributes if a in item]
-    removes = [n.name(a) for a in attributes if a not in item]
+    said = items.described(conversation, fields)
+    values = {f":{name}": held for name, held in said.items() if held is not None}
+    sets = [f"#{name} = :{name}" for name, held in said.items() if held is not None]
+    removes = [f"#{name}" for name, held in said.items() if held is None]
     clauses = [
         *([f"SET {', '.join(sets)}"] if sets else []),
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
-        f"ADD {_one_change(n)}",
+        f"ADD {_ONE_CHANGE}",
     ]
     return action.update(
         ActionKind.CONVERSATION,
-        items.key(item),
-        UpdateExpression=" ".join(clauses),
-        **n.attributes(),
+        keys.conversation(conversation.group_id, conversation.conversation_id),
+        " ".join(clauses),
+        values={**values, **_ONE},
     )
 
 
-def _one_change(n: Names) -> str:
-    """Return what is added to both CONV and HEAD where one transaction changes CONV.
+_ONE_CHANGE, _ONE = "#changes :oneChange", {":oneChange": number(1)}
+"""What is added to both CONV and HEAD where one transaction changes CONV.
 
-    So a reader of both sees whether they belong together (`Found.torn`).
-    """
-    return f"{n.name('changes')} {n.value('oneChange', number(1))}"
+So a reader of both sees whether they belong together (`Found.torn`).
+"""
 
 
 def remove_title(group_id: str, conversation_id: str, *, was: str) -> Action:
@@ -113,14 +112,13 @@ def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Action:
 
 
 def _remove_text(kind: ActionKind, key: Key, attribute: str, was: str) -> Action:
-    n = Names()
     return action.update(
         kind,
         key,
+        f"REMOVE #{attribute}",
         of=key.sort,
-        UpdateExpression=f"REMOVE {n.name(attribute)}",
-        ConditionExpression=f"{n.name(attribute)} = {n.value('was', text(was))}",
-        **n.attributes(),
+        condition=f"#{attribute} = :was",
+        values={":was": text(was)},
     )
 
 
@@ -148,43 +146,35 @@ def move_head(
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
     because they are the owner. titles: whether the append sets the title.
     """
-    n = Names()
     shown = tip.lasts
-    sets = {
-        "last": text(tip.last),
-        "lastHistory": text(shown.history) if history and shown.history else None,
-        "lastContext": text(shown.context) if context and shown.context else None,
-        "preview": text(preview) if preview is not None else None,
+    sets = {"last": text(tip.last)}
+    if history and shown.history:
+        sets["lastHistory"] = text(shown.history)
+    if context and shown.context:
+        sets["lastContext"] = text(shown.context)
+    if preview is not None:
+        sets["preview"] = text(preview)
+    counts = {"history": history, "context": context, **items.counters(added)}
+    adds = {name: number(count) for name, count in counts.items() if count}
+    change = "SET #first = if_not_exists(#first, :first)"
+    change += "".join(f", #{name} = :{name}" for name in sets)
+    change += f" ADD {', '.join(f'#{name} :add{name}' for name in adds)}"
+    condition = "#last = :after"
+    values = {
+        ":first": text(first),
+        ":after": text(after),
+        **{f":{name}": value for name, value in sets.items()},
+        **{f":add{name}": value for name, value in adds.items()},
     }
-    new = n.value("first", text(first))
-    adds = {
-        "history": history,
-        "context": context,
-        **items.counters(added),
-    }
-    set_part = ", ".join(
-        [
-            f"{n.name('first')} = if_not_exists(#first, {new})",
-            *(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None),
-        ]
-    )
-    changes = [f"{n.name(a)} {n.value('add' + a, number(v))}" for a, v in adds.items() if v]
-    if titles:
-        changes.append(_one_change(n))
-    conditions = [f"{n.name('last')} = {n.value('after', text(after))}"]
     if owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        condition += " AND #owner = :owner"
+        values[":owner"] = text(owner)
     if titles:
-        conditions.append(f"attribute_exists({n.name('untitled')})")
-    return action.update(
-        ActionKind.HEAD,
-        keys.head(group_id, conversation_id),
-        of=conversation_id,
-        UpdateExpression=f"SET {set_part} ADD {', '.join(changes)}"
-        + (f" REMOVE {n.name('untitled')}" if titles else ""),
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
-    )
+        change += f", {_ONE_CHANGE} REMOVE #untitled"
+        condition += " AND attribute_exists(#untitled)"
+        values |= _ONE
+    key = keys.head(group_id, conversation_id)
+    return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition, values=values)
 
 
 def touch_head(
@@ -204,22 +194,21 @@ def touch_head(
     last: if not None, what must still be the last own entry, or the floor.
     owner: if not None, the user who must still be the owner.
     """
-    n = Names()
-    conditions = [f"{n.name('changedAt')} = {n.value('was', text(was))}"]
+    change, condition = "SET #changedAt = :now", "#changedAt = :was"
+    values = {":now": text(changed_at), ":was": text(was)}
     if last is not None:
-        conditions.append(f"{n.name('last')} = {n.value('last', text(last))}")
+        condition += " AND #last = :last"
+        values[":last"] = text(last)
     if owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
-    return action.update(
-        ActionKind.HEAD,
-        keys.head(group_id, conversation_id),
-        of=conversation_id,
-        UpdateExpression=f"SET #changedAt = {n.value('now', text(changed_at))}"
-        + (f" REMOVE {n.name('untitled')}" if titled else "")
-        + (f" ADD {_one_change(n)}" if changed else ""),
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
-    )
+        condition += " AND #owner = :owner"
+        values[":owner"] = text(owner)
+    if titled:
+        change += " REMOVE #untitled"
+    if changed:
+        change += f" ADD {_ONE_CHANGE}"
+        values |= _ONE
+    key = keys.head(group_id, conversation_id)
+    return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition, values=values)
 
 
 def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Action]:
@@ -228,11 +217,10 @@ def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, ow
         action.update(
             ActionKind.HEAD,
             keys.head(group_id, conversation_id),
+            "SET #owner = :owner",
             of=conversation_id,
-            UpdateExpression="SET #owner = :owner",
-            ConditionExpression="#owner = :was",
-            ExpressionAttributeNames={"#owner": "owner"},
-            ExpressionAttributeValues={":owner": text(owner), ":was": text(was)},
+            condition="#owner = :was",
+            values={":owner": text(owner), ":was": text(was)},
         )
         for conversation_id in conversation_ids
     ]
@@ -259,36 +247,29 @@ def check_not_removed(conversation: Conversation) -> Action:
     return action.check(
         ActionKind.TREE,
         keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
+        IS_THERE,
         of=conversation.conversation_id,
-        ConditionExpression="attribute_exists(PK)",
     )
 
 
 def check_unused(group_id: str, conversation_id: str, head: Head) -> Action:
     """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
-    n = Names()
-    conditions = [
-        f"{n.name('last')} = {n.value('last', text(head.last))}",
-        f"{n.name('changedAt')} = {n.value('changedAt', text(head.changed_at))}",
-    ]
     return action.check(
         ActionKind.NAMED_HEAD,
         keys.head(group_id, conversation_id),
+        "#last = :last AND #changedAt = :changedAt",
         of=conversation_id,
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
+        values={":last": text(head.last), ":changedAt": text(head.changed_at)},
     )
 
 
 def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: EntryId | None) -> Action:
-    n = Names()
-    is_as_read = f"{n.name('last')} = {n.value('last', text(last))}" if last else "attribute_exists(PK)"
     return action.check(
         kind,
         keys.head(group_id, conversation_id),
+        "#last = :last" if last else IS_THERE,
         of=conversation_id,
-        ConditionExpression=is_as_read,
-        **n.attributes(),
+        values={":last": text(last)} if last else {},
     )
 
 
@@ -305,7 +286,7 @@ def remove(conversation: Conversation) -> list[Action]:
             ActionKind.HEAD,
             keys.head(group_id, conversation_id),
             of=conversation_id,
-            ConditionExpression="attribute_exists(PK)",
+            condition=IS_THERE,
         ),
         action.delete(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
         action.delete(ActionKind.TREE, tree),

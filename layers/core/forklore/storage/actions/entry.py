@@ -4,7 +4,7 @@ from forklore.domain import keys
 from forklore.domain.model import Entry, StoredEntry
 from forklore.storage import items
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import Action, ActionKind
 from forklore.storage.items import text
 
 
@@ -20,15 +20,10 @@ def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[
     ]
 
 
-def claim_key(group_id: str, entry: Entry) -> list[Action]:
-    """Note the key of an entry, unless another entry of its conversation has it.
-
-    Nothing for an entry without a key.
-    """
-    if entry.key is None:
-        return []
-    item = items.entry_key_item(group_id, entry.conversation_id, entry.key, entry.entry_id)
-    return [action.put_new(ActionKind.ENTRY_KEY, item, of=entry.key)]
+def claim_key(group_id: str, entry: Entry, key: str) -> Action:
+    """Note the key of an entry, unless another entry of its conversation has it."""
+    item = items.entry_key_item(group_id, entry.conversation_id, key, entry.entry_id)
+    return action.put_new(ActionKind.ENTRY_KEY, item, of=key)
 
 
 def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Action]:
@@ -37,14 +32,13 @@ def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) 
     was: the entry as it was read. It must still have its author.
     """
     item, _ = items.entry_items(group_id, entry, nonce=was.nonce, escaped_bytes=escaped_bytes)
-    n, of = Names(), was.entry
-    is_as_read = f"{n.name('userId')} = {n.value('author', text(of.user_id))}"
+    of = was.entry
     put = action.put(
         ActionKind.ENTRY,
         item,
         of=of.entry_id,
-        ConditionExpression=is_as_read,
-        **n.attributes(),
+        condition="#userId = :author",
+        values={":author": text(of.user_id)},
     )
     chunks = (
         action.delete(ActionKind.CHUNK, keys.blob(group_id, of.entry_id, at), of=f"{of.entry_id} {at}")
@@ -58,6 +52,5 @@ def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) 
 
 def body_bytes(puts: list[Action]) -> int:
     """Return how many bytes of bodies the actions of entries hold."""
-    stored = [one.request["Item"] for one in puts]
     packed = ("body", "indexed", "data")
-    return sum(len(item.get(name, {}).get("B", b"")) for item in stored for name in packed)
+    return sum(len(put.target.get(name, {}).get("B", b"")) for put in puts for name in packed)

@@ -8,7 +8,7 @@ from forklore.domain.keys import Key
 from forklore.domain.model import JobKind
 from forklore.storage import items
 from forklore.storage.actions import action, job
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import Action, ActionKind
 from forklore.storage.items import key_of, number, text
 
 
@@ -22,15 +22,17 @@ def begin(erasure: Erasure) -> list[Action]:
 
 def count(erasure: Erasure, *, trees: int = 0, memberships: int = 0, entries: int = 0) -> Action:
     """Count what the transaction changes, if the erasure is not done."""
-    n = Names()
-    more = {"changes": 1, "trees": trees, "memberships": memberships, "entries": entries}
-    adds = (f"{n.name(name)} {n.value(name, number(by))}" for name, by in more.items())
     return action.update(
         ActionKind.ERASURE,
         keys.erasure(erasure.erasure_id),
-        UpdateExpression=f"ADD {', '.join(adds)}",
-        ConditionExpression=f"attribute_exists({n.name('userId')})",
-        **n.attributes(),
+        "ADD #changes :changes, #trees :trees, #memberships :memberships, #entries :entries",
+        condition="attribute_exists(#userId)",
+        values={
+            ":changes": number(1),
+            ":trees": number(trees),
+            ":memberships": number(memberships),
+            ":entries": number(entries),
+        },
     )
 
 
@@ -42,31 +44,32 @@ def note_tree(erasure: Erasure, group_id: str) -> Action:
 
 def save(erasure: Erasure) -> Action:
     """Store how far a pass has come, or that the next one begins, if nobody has gone on since."""
-    n = Names()
     item = items.erasure_item(erasure)
-    names = ("notBefore", "passes", "changesBefore", "waits", "places")
-    sets = [f"{n.name(name)} = {n.value(name, item[name])}" for name in names if name in item]
-    sets.append(f"{n.name('step')} = {n.value('next', number(erasure.step + 1))}")
-    removes = f" REMOVE {n.name('waits')}" if "waits" not in item else ""
+    names = [name for name in ("notBefore", "passes", "changesBefore", "waits", "places") if name in item]
+    sets = ", ".join(f"#{name} = :{name}" for name in names)
+    removes = " REMOVE #waits" if "waits" not in item else ""
     return action.update(
         ActionKind.ERASURE,
         keys.erasure(erasure.erasure_id),
-        UpdateExpression=f"SET {', '.join(sets)}{removes}",
-        ConditionExpression=f"{n.name('step')} = {n.value('step', number(erasure.step))}",
-        **n.attributes(),
+        f"SET {sets}, #step = :next{removes}",
+        condition="#step = :step",
+        values={
+            **{f":{name}": item[name] for name in names},
+            ":next": number(erasure.step + 1),
+            ":step": number(erasure.step),
+        },
     )
 
 
 def end(erasure: Erasure, *, at: str) -> list[Action]:
     """Note that an erasure is done. Its counts stay; the user's id and all that a pass needs go."""
-    n = Names()
-    finished = f"{n.name('finishedAt')} = {n.value('at', text(at))}"
+    removes = ", ".join(f"#{name}" for name in items.OF_RUNNING)
     return [
         action.update(
             ActionKind.ERASURE,
             keys.erasure(erasure.erasure_id),
-            UpdateExpression=f"SET {finished} REMOVE {', '.join(map(n.name, items.OF_RUNNING))}",
-            **n.attributes(),
+            f"SET #finishedAt = :at REMOVE {removes}",
+            values={":at": text(at)},
         ),
         job.delete(JobKind.ERASURE, erasure.erasure_id),
     ]

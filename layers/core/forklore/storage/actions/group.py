@@ -1,7 +1,6 @@
 """The actions about a fork tree as a whole (item GROUP), and the actions that make a tree."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from forklore.domain import ancestry, keys
 from forklore.domain.access import AccessLevel
@@ -12,8 +11,8 @@ from forklore.storage import items, schema
 from forklore.storage.actions import action, job
 from forklore.storage.actions import conversation as conversation_actions
 from forklore.storage.actions import member as member_parts
-from forklore.storage.actions.action import Action, ActionKind, Names
-from forklore.storage.items import key_of, number, text
+from forklore.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind, Values
+from forklore.storage.items import number, text
 
 MEMBERS_MAX = 500
 CONVERSATIONS_MAX = 10_000
@@ -105,37 +104,31 @@ def begin_tree(
             action.put_new(ActionKind.CREATING_GROUP, group),
         ]
     else:
-        claim = [
-            action.put(
-                ActionKind.CREATING_GROUP,
-                group,
-                **_while_creating(taken_from.nonce),
-            )
-        ]
+        values = _creating(taken_from.nonce)
+        claim = [action.put(ActionKind.CREATING_GROUP, group, condition=_IS_CREATING, values=values)]
     return [*claim, job.put(JobKind.CREATION, root.group_id, at=root.created_at)]
 
 
 def check_creating(group_id: str, *, nonce: str) -> Action:
     """Check that a tree is still being made, and by this request."""
     return action.check(
-        ActionKind.CREATING_GROUP,
-        keys.group(group_id),
-        **_while_creating(nonce),
+        ActionKind.CREATING_GROUP, keys.group(group_id), _IS_CREATING, values=_creating(nonce)
     )
 
 
 def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Action]:
     """Make a tree live that this request is making, with its first conversation."""
-    creating = _while_creating(nonce)
     group = action.update(
         ActionKind.CREATING_GROUP,
         keys.group(root.group_id),
-        UpdateExpression="SET #state = :live, #owner = :owner, #members = :members",
-        ConditionExpression=creating["ConditionExpression"],
-        ExpressionAttributeNames=creating["ExpressionAttributeNames"]
-        | {"#owner": "owner", "#members": "members"},
-        ExpressionAttributeValues=creating["ExpressionAttributeValues"]
-        | {":live": text(State.LIVE), ":owner": text(head.owner), ":members": number(members)},
+        "SET #state = :live, #owner = :owner, #members = :members",
+        condition=_IS_CREATING,
+        values={
+            **_creating(nonce),
+            ":live": text(State.LIVE),
+            ":owner": text(head.owner),
+            ":members": number(members),
+        },
     )
     return [
         group,
@@ -144,15 +137,11 @@ def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> li
     ]
 
 
-def _while_creating(nonce: str | None) -> dict[str, Any]:
-    return {
-        "ConditionExpression": "#state = :creating AND #nonce = :nonce",
-        "ExpressionAttributeNames": {"#state": "state", "#nonce": "nonce"},
-        "ExpressionAttributeValues": {
-            ":creating": text(State.CREATING),
-            ":nonce": text(nonce or ""),
-        },
-    }
+_IS_CREATING = "#state = :creating AND #nonce = :nonce"
+
+
+def _creating(nonce: str | None) -> Values:
+    return {":creating": text(State.CREATING), ":nonce": text(nonce or "")}
 
 
 # Checks
@@ -163,36 +152,30 @@ def check_owner(group_id: str, owner: str) -> Action:
     return action.check(
         ActionKind.GROUP,
         keys.group(group_id),
-        ConditionExpression="#state = :live AND #owner = :owner",
-        ExpressionAttributeNames={"#state": "state", "#owner": "owner"},
-        ExpressionAttributeValues={":live": text(State.LIVE), ":owner": text(owner)},
+        "#state = :live AND #owner = :owner",
+        values={":live": text(State.LIVE), ":owner": text(owner)},
     )
 
 
 def check_absent(group_id: str) -> Action:
     """Check that there is no such tree."""
-    return action.check(
-        ActionKind.GROUP,
-        keys.group(group_id),
-        ConditionExpression="attribute_not_exists(PK)",
-    )
+    return action.check(ActionKind.GROUP, keys.group(group_id), IS_NEW)
 
 
 def check_not_creating(group_id: str) -> Action:
     """Check that there is no such tree, or that it is not being made."""
-    n = Names()
-    creating = n.value("but", text(State.CREATING))
     return action.check(
         ActionKind.GROUP,
         keys.group(group_id),
-        ConditionExpression=f"attribute_not_exists(PK) OR {n.name('state')} <> {creating}",
-        **n.attributes(),
+        f"{IS_NEW} OR #state <> :but",
+        values={":but": text(State.CREATING)},
     )
 
 
 def check_deleting(group: Group) -> Action:
     """Check that a tree is still the one that was read, and still being deleted."""
-    return _while_deleting("ConditionCheck", group)
+    condition, values = _still_deleting(group)
+    return action.check(ActionKind.GROUP, keys.group(group.group_id), condition, values=values)
 
 
 # Counts
@@ -200,14 +183,12 @@ def check_deleting(group: Group) -> Action:
 
 def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -> Action:
     """Note the last change of members with another user id, if it is still the last one."""
-    n = Names()
-    noted = n.name("memberChange")
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),
-        UpdateExpression=f"SET {noted} = {n.value('now', items.member_change_map(now))}",
-        ConditionExpression=f"{noted} = {n.value('was', items.member_change_map(was))}",
-        **n.attributes(),
+        "SET #memberChange = :now",
+        condition="#memberChange = :was",
+        values={":now": items.member_change_map(now), ":was": items.member_change_map(was)},
     )
 
 
@@ -217,26 +198,27 @@ def change_members(group_id: str, change: MemberChange, *, owner: str | None) ->
     The creation of a fork or a child checks that version. owner: if not None, the user who must
     still be the owner. The member is not changed while HEADs may still name them as their owner.
     """
-    n = Names()
     by = (change.level is not None) - (change.was is not None)
-    rewriting = n.name("rewriting")
-    is_other = f"{rewriting} <> {n.value('target', text(change.user_id))}"
-    noted = f"{n.name('memberChange')} = {n.value('change', items.member_change_map(change))}"
-    conditions = [
-        f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
-        f"(attribute_not_exists({rewriting}) OR {is_other})",
-    ]
+    condition = "#state = :live AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
+    values = {
+        ":change": items.member_change_map(change),
+        ":one": number(1),
+        ":by": number(by),
+        ":live": text(State.LIVE),
+        ":target": text(change.user_id),
+    }
     if owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        condition += " AND #owner = :owner"
+        values[":owner"] = text(owner)
     if by > 0:
-        conditions.append(f"{n.name('members')} < {n.value('most', number(MEMBERS_MAX))}")
+        condition += " AND #members < :most"
+        values[":most"] = number(MEMBERS_MAX)
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),
-        UpdateExpression=f"SET {noted} ADD {n.name('version')} {n.value('one', number(1))}"
-        f", {n.name('members')} {n.value('by', number(by))}",
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
+        "SET #memberChange = :change ADD #version :one, #members :by",
+        condition=condition,
+        values=values,
     )
 
 
@@ -245,20 +227,21 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
 
     promoted: the fork that becomes the current branch.
     """
-    n = Names()
-    conversations = n.name("conversations")
-    most = CONVERSATIONS_MAX - forks
-    adds, sets = f"ADD {conversations} {n.value('by', number(forks))}", ""
+    change = "ADD #conversations :by"
+    values = {
+        **_live_as_read(tree),
+        ":by": number(forks),
+        ":most": number(CONVERSATIONS_MAX - forks),
+    }
     if promoted:
-        sets = f" SET {n.name('current')} = {n.value('current', text(promoted))}"
-        adds += f", {n.name('promotions')} {n.value('one', number(1))}"
+        change += ", #promotions :one SET #current = :current"
+        values |= {":one": number(1), ":current": text(promoted)}
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
-        UpdateExpression=adds + sets,
-        ConditionExpression=f"{_live_as_read(n, tree)}"
-        f" AND {conversations} <= {n.value('most', number(most))}",
-        **n.attributes(),
+        change,
+        condition=f"{_IS_LIVE_AS_READ} AND #conversations <= :most",
+        values=values,
     )
 
 
@@ -268,43 +251,43 @@ def change_texts(tree: Group) -> Action:
     No branch may have come or gone since the tree was read. The creation of a fork checks the
     version. So no fork takes a title or a preview from what it read before.
     """
-    n = Names()
-    same = (
-        f"{n.name('version')} = {n.value('version', number(tree.version))}"
-        f" AND {n.name('conversations')} = {n.value('conversations', number(tree.conversations))}"
-    )
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
-        UpdateExpression=f"ADD {n.name('version')} {n.value('one', number(1))}",
-        ConditionExpression=same,
-        **n.attributes(),
+        "ADD #version :one",
+        condition="#version = :version AND #conversations = :conversations",
+        values={
+            ":one": number(1),
+            ":version": number(tree.version),
+            ":conversations": number(tree.conversations),
+        },
     )
 
 
 def count_child(parent: Group) -> Action:
     """Count a child in the tree that starts it, if that is live and its version is unchanged."""
-    n = Names()
     return action.update(
         ActionKind.PARENT_GROUP,
         keys.group(parent.group_id),
-        UpdateExpression=f"ADD {n.name('children')} {n.value('one', number(1))}",
-        ConditionExpression=_live_as_read(n, parent),
-        **n.attributes(),
+        "ADD #children :one",
+        condition=_IS_LIVE_AS_READ,
+        values={":one": number(1), **_live_as_read(parent)},
     )
 
 
-def _live_as_read(n: Names, tree: Group) -> str:
-    """Return the condition that a tree is live and has the version that was read."""
-    is_live = f"{n.name('state')} = {n.value('live', text(State.LIVE))}"
-    return f"{is_live} AND {n.name('version')} = {n.value('version', number(tree.version))}"
+_IS_LIVE_AS_READ = "#state = :live AND #version = :version"
+"""The tree is live and has the version that was read."""
 
 
-def _current_as_read(n: Names, tree: Group) -> str:
-    """Return the condition that a tree has the current branch that was read."""
+def _live_as_read(tree: Group) -> Values:
+    return {":live": text(State.LIVE), ":version": number(tree.version)}
+
+
+def _current_as_read(tree: Group) -> tuple[str, Values]:
+    """Return the condition that a tree has the current branch that was read, and its values."""
     if tree.promoted is None:
-        return f"attribute_not_exists({n.name('current')})"
-    return f"{n.name('current')} = {n.value('current', text(tree.promoted))}"
+        return "attribute_not_exists(#current)", {}
+    return "#current = :current", {":current": text(tree.promoted)}
 
 
 def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
@@ -314,22 +297,25 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
     The tree must count as many children as when it was read: the branch may have started one since
     then. current: the new current branch, if the removed one was it. at: the time now.
     """
-    n = Names()
-    conditions = [
-        _live_as_read(n, tree),
-        _current_as_read(n, tree),
-        f"{n.name('children')} = {n.value('children', number(tree.children))}",
-    ]
-    sets = f" SET {n.name('usedAt')} = {n.value('at', text(at))}"
+    is_current_as_read, values_as_read = _current_as_read(tree)
+    change = "ADD #conversations :less, #version :one SET #usedAt = :at"
+    values = {
+        ":less": number(-1),
+        ":one": number(1),
+        ":at": text(at),
+        ":children": number(tree.children),
+        **_live_as_read(tree),
+        **values_as_read,
+    }
     if current is not None:
-        sets += f", {n.name('current')} = {n.value('next', text(current))}"
+        change += ", #current = :next"
+        values[":next"] = text(current)
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
-        UpdateExpression=f"ADD {n.name('conversations')} {n.value('less', number(-1))}"
-        f", {n.name('version')} {n.value('one', number(1))}{sets}",
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
+        change,
+        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
+        values=values,
     )
 
 
@@ -338,10 +324,9 @@ def uncount_child(parent_group_id: str) -> Action:
     return action.update(
         ActionKind.PARENT_GROUP,
         keys.group(parent_group_id),
-        UpdateExpression="ADD #children :less",
-        ConditionExpression="attribute_exists(PK)",
-        ExpressionAttributeNames={"#children": "children"},
-        ExpressionAttributeValues={":less": number(-1)},
+        "ADD #children :less",
+        condition=IS_THERE,
+        values={":less": number(-1)},
     )
 
 
@@ -354,19 +339,13 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
     Another action of the transaction checks that it is live, and so that the tree is there.
     owner: if not None, the user who must still be the owner. at: the time now.
     """
-    n = Names()
-    key = keys.group(group_id)
-    update = f"SET {n.name('current')} = {n.value('current', text(conversation_id))}"
-    update += f", {n.name('usedAt')} = {n.value('at', text(at))}"
-    update += f" ADD {n.name('promotions')} {n.value('one', number(1))}"
-    if owner is None:
-        return action.update(ActionKind.GROUP, key, UpdateExpression=update, **n.attributes())
+    is_owner, owned = (None, {}) if owner is None else ("#owner = :owner", {":owner": text(owner)})
     return action.update(
         ActionKind.GROUP,
-        key,
-        UpdateExpression=update,
-        ConditionExpression=f"{n.name('owner')} = {n.value('owner', text(owner))}",
-        **n.attributes(),
+        keys.group(group_id),
+        "SET #current = :current, #usedAt = :at ADD #promotions :one",
+        condition=is_owner,
+        values={":current": text(conversation_id), ":at": text(at), ":one": number(1), **owned},
     )
 
 
@@ -378,27 +357,32 @@ def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: st
 
     What GROUP notes of the last change of a membership need not be true any more.
     """
-    n = Names()
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),
-        UpdateExpression=f"SET {n.name('owner')} = {n.value('to', text(to_user_id))}"
-        f", {n.name('rewriting')} = {n.value('from', text(from_user_id))}"
-        f", {n.name('nonce')} = {n.value('nonce', text(nonce))}"
-        f" REMOVE {n.name('memberChange')} ADD {n.name('version')} {n.value('one', number(1))}",
-        ConditionExpression=f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
-        **n.attributes(),
+        "SET #owner = :to, #rewriting = :from, #nonce = :nonce REMOVE #memberChange ADD #version :one",
+        condition="#state = :live",
+        values={
+            ":to": text(to_user_id),
+            ":from": text(from_user_id),
+            ":nonce": text(nonce),
+            ":one": number(1),
+            ":live": text(State.LIVE),
+        },
     )
 
 
 def check_rewriting(group: Group) -> Action:
     """Check that the rewriting that was read still goes on: no transfer was accepted since."""
-    return _while_rewriting("ConditionCheck", group)
+    condition, values = _same_nonce(group)
+    return action.check(ActionKind.GROUP, keys.group(group.group_id), condition, values=values)
 
 
 def end_rewriting(group: Group) -> Action:
     """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
-    return _while_rewriting("Update", group, UpdateExpression="REMOVE rewriting")
+    condition, values = _same_nonce(group)
+    key = keys.group(group.group_id)
+    return action.update(ActionKind.GROUP, key, "REMOVE #rewriting", condition=condition, values=values)
 
 
 def check_not_rewriting(group_id: str) -> Action:
@@ -406,19 +390,9 @@ def check_not_rewriting(group_id: str) -> Action:
     return action.check(
         ActionKind.GROUP,
         keys.group(group_id),
-        ConditionExpression="attribute_not_exists(#rewriting) OR #state <> :live",
-        ExpressionAttributeNames={"#rewriting": "rewriting", "#state": "state"},
-        ExpressionAttributeValues={":live": text(State.LIVE)},
+        "attribute_not_exists(#rewriting) OR #state <> :live",
+        values={":live": text(State.LIVE)},
     )
-
-
-def _while_rewriting(verb: str, group: Group, **request: Any) -> Action:
-    """Return an action about GROUP, if its nonce is that of the acceptance that was read."""
-    n = Names()
-    condition = _same_nonce(n, group)
-    key = key_of(keys.group(group.group_id))
-    changed = {"Key": key, "ConditionExpression": condition, **request, **n.attributes()}
-    return Action(ActionKind.GROUP, verb, changed)
 
 
 # Deleting
@@ -433,16 +407,16 @@ def mark_deleted(
     was read: its current branch must be the same, and its only live conversation. cascaded: whether
     it is deleted only because what started it is.
     """
-    n = Names()
-    if cascaded:
-        n.value("cascaded", {"BOOL": True})
-    conditions = [f"{n.name('state')} = {n.value('live', text(State.LIVE))}"]
+    condition = "#state = :live"
+    values: Values = {":live": text(State.LIVE)}
     if owner is not None:
-        conditions.append(f"{n.name('owner')} = {n.value('owner', text(owner))}")
+        condition += " AND #owner = :owner"
+        values = {**values, ":owner": text(owner)}
     if last_of is not None:
-        conditions.append(f"{n.name('conversations')} = {n.value('one', number(1))}")
-        conditions.append(_current_as_read(n, last_of))
-    return _tombstone(group_id, n, at=at, conditions=conditions)
+        is_current_as_read, values_as_read = _current_as_read(last_of)
+        condition += f" AND #conversations = :one AND {is_current_as_read}"
+        values = {**values, **values_as_read, ":one": number(1)}
+    return _tombstone(group_id, condition, values, at=at, mark="cascaded" if cascaded else None)
 
 
 def mark_unused(tree: Group, *, at: str) -> Action:
@@ -450,33 +424,27 @@ def mark_unused(tree: Group, *, at: str) -> Action:
 
     No branch or child has come, and none was promoted or removed.
     """
-    n = Names()
-    used = n.name("usedAt")
-    conditions = [
-        f"{n.name('state')} = {n.value('live', text(State.LIVE))}",
-        f"{n.name('conversations')} = {n.value('seen', number(tree.conversations))}",
-        f"{n.name('children')} = {n.value('none', number(0))}",
-        f"{used} = {n.value('used', text(tree.used_at))}"
-        if tree.used_at
-        else f"attribute_not_exists({used})",
-    ]
-    return _tombstone(tree.group_id, n, at=at, conditions=conditions)
+    condition = "#state = :live AND #conversations = :seen AND #children = :none"
+    values = {":live": text(State.LIVE), ":seen": number(tree.conversations), ":none": number(0)}
+    if tree.used_at:
+        condition += " AND #usedAt = :used"
+        values[":used"] = text(tree.used_at)
+    else:
+        condition += " AND attribute_not_exists(#usedAt)"
+    return _tombstone(tree.group_id, condition, values, at=at)
 
 
 def mark_never_live(group: Group, *, at: str) -> Action:
     """Set the tombstone of a tree that never became live, if no request has gone on with it."""
-    n = Names()
-    n.value("neverLive", {"BOOL": True})
-    conditions = [
-        f"{n.name('state')} = {n.value('creating', text(State.CREATING))}",
-        _same_nonce(n, group),
-    ]
-    return _tombstone(group.group_id, n, at=at, conditions=conditions)
+    has_nonce, nonce = _same_nonce(group)
+    condition, values = f"#state = :creating AND {has_nonce}", {**nonce, ":creating": text(State.CREATING)}
+    return _tombstone(group.group_id, condition, values, at=at, mark="neverLive")
 
 
 def delete(group: Group) -> Action:
     """Delete GROUP itself, if it is still the tree that was read, and still being deleted."""
-    return _while_deleting("Delete", group)
+    condition, values = _still_deleting(group)
+    return action.delete(ActionKind.GROUP, keys.group(group.group_id), condition=condition, values=values)
 
 
 def erase(unwanted: Sequence[Key]) -> list[Action]:
@@ -484,36 +452,28 @@ def erase(unwanted: Sequence[Key]) -> list[Action]:
     return [action.delete(ActionKind.ERASED, key, of=str(at)) for at, key in enumerate(unwanted)]
 
 
-def _tombstone(group_id: str, n: Names, *, at: str, conditions: Sequence[str]) -> Action:
-    sets = [
-        f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}",
-        f"{n.name('deletedAt')} = {n.value('at', text(at))}",
-        *(f"{n.name(mark)} = :{mark}" for mark in ("neverLive", "cascaded") if f":{mark}" in n.values),
-    ]
-    unlisted = [n.name(schema.TREE_PARTITION_KEY), n.name(schema.TREE_SORT_KEY)]
-    return action.update(
-        ActionKind.GROUP,
-        keys.group(group_id),
-        UpdateExpression=f"SET {', '.join(sets)} REMOVE {', '.join(unlisted)}",
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
-    )
+def _tombstone(group_id: str, condition: str, values: Values, *, at: str, mark: str | None = None) -> Action:
+    """Set the tombstone if the condition holds. mark: an attribute that becomes true."""
+    sets = "#state = :deleting, #deletedAt = :at"
+    values = {**values, ":deleting": text(State.DELETING), ":at": text(at)}
+    if mark is not None:
+        sets += f", #{mark} = :{mark}"
+        values[f":{mark}"] = {"BOOL": True}
+    change = f"SET {sets} REMOVE #{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}"
+    return action.update(ActionKind.GROUP, keys.group(group_id), change, condition=condition, values=values)
 
 
-def _while_deleting(verb: str, group: Group) -> Action:
-    n = Names()
-    is_deleting = f"{n.name('state')} = {n.value('deleting', text(State.DELETING))}"
-    condition = f"{is_deleting} AND {_same_nonce(n, group)}"
-    key = key_of(keys.group(group.group_id))
-    return Action(ActionKind.GROUP, verb, {"Key": key, "ConditionExpression": condition, **n.attributes()})
+def _still_deleting(group: Group) -> tuple[str, Values]:
+    """Return the condition that a tree is the one that was read, and deleted, and its values."""
+    has_nonce, values = _same_nonce(group)
+    return f"#state = :deleting AND {has_nonce}", {":deleting": text(State.DELETING), **values}
 
 
-def _same_nonce(n: Names, group: Group) -> str:
-    """Return the condition that a tree has the nonce that was read.
+def _same_nonce(group: Group) -> tuple[str, Values]:
+    """Return the condition that a tree has the nonce that was read, and its values.
 
     It is that of the last acceptance of its ownership, or else of the request that makes the tree.
     """
-    named = n.name("nonce")
     if group.nonce is None:
-        return f"attribute_not_exists({named})"
-    return f"{named} = {n.value('made', text(group.nonce))}"
+        return "attribute_not_exists(#nonce)", {}
+    return "#nonce = :made", {":made": text(group.nonce)}

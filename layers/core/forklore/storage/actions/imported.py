@@ -17,7 +17,7 @@ from forklore.domain.tree import ClientContext, Group, Member, State
 from forklore.storage import items
 from forklore.storage.actions import action, group
 from forklore.storage.actions import conversation as conversation_parts
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import IS_NEW, Action, ActionKind
 from forklore.storage.items import number, text
 
 
@@ -88,15 +88,12 @@ def put_branch(conversation: Conversation, head: Head, path: Path, *, nonce: str
 
 
 def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Action:
-    n = Names()
-    is_over = f"{n.name('ttl')} < {n.value('now', number(now_s))}"
-    is_own = f"{n.name('nonce')} = {n.value('own', text(nonce))}"
     return action.put(
         ActionKind.POINTER,
         items.pointer_item(conversation, nonce),
         of=conversation.conversation_id,
-        ConditionExpression=f"attribute_not_exists(PK) OR {is_over} OR {is_own}",
-        **n.attributes(),
+        condition=f"{IS_NEW} OR #ttl < :now OR #nonce = :own",
+        values={":now": number(now_s), ":own": text(nonce)},
     )
 
 
@@ -113,14 +110,12 @@ def put_removed(remnant: Remnant, path: Path) -> list[Action]:
 
 
 def _rest(conversation_id: str, group_id: str) -> Action:
-    n = Names()
-    is_own = f"{n.name('group')} = {n.value('group', text(group_id))}"
     return action.put(
         ActionKind.POINTER,
         items.resting_item(conversation_id, group_id),
         of=conversation_id,
-        ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
-        **n.attributes(),
+        condition=f"{IS_NEW} OR #group = :group",
+        values={":group": text(group_id)},
     )
 
 
@@ -139,14 +134,12 @@ def block_id(conversation_id: str, *, now_s: int) -> Action:
 
 def put_name(name: Name) -> Action:
     """Put a name with the import's nonce, unless its owner has given that name."""
-    n = Names()
-    is_own = f"{n.name('nonce')} = {n.value('own', text(name.nonce))}"
     return action.put(
         ActionKind.NAME,
         items.name_item(name),
         of=str(keys.name(name.ref)),
-        ConditionExpression=f"attribute_not_exists(PK) OR {is_own}",
-        **n.attributes(),
+        condition=f"{IS_NEW} OR #nonce = :own",
+        values={":own": text(name.nonce)},
     )
 
 
@@ -186,13 +179,10 @@ def _marked(put: Action) -> Action:
     """Return the action with a mark in its item, if the item would otherwise make an event."""
     if put.kind not in (ActionKind.CONVERSATION, ActionKind.HEAD, ActionKind.REMNANT):
         return put
-    return put._replace(request={**put.request, "Item": items.as_imported(put.request["Item"])})
+    return put._replace(target=items.as_imported(put.target))
 
 
 def _open_group(tree: Group, attempt: str) -> Action:
-    n = Names()
-    is_creating = f"{n.name('state')} = {n.value('creating', text(State.CREATING))}"
-    is_own = f"{n.name('nonce')} = {n.value('own', text(attempt))}"
     sets = {
         "state": text(State.LIVE),
         "members": number(tree.members),
@@ -205,11 +195,15 @@ def _open_group(tree: Group, attempt: str) -> Action:
         sets["usedAt"] = text(tree.used_at)
     if tree.promoted is not None:
         sets["current"] = text(tree.promoted)
-    assigned = ", ".join(f"{n.name(name)} = {n.value(f'new_{name}', value)}" for name, value in sets.items())
+    assigned = ", ".join(f"#{name} = :new_{name}" for name in sets)
     return action.update(
         ActionKind.CREATING_GROUP,
         keys.group(tree.group_id),
-        UpdateExpression=f"SET {assigned} REMOVE {n.name('importing')}",
-        ConditionExpression=f"{is_creating} AND {is_own}",
-        **n.attributes(),
+        f"SET {assigned} REMOVE #importing",
+        condition="#state = :creating AND #nonce = :own",
+        values={
+            **{f":new_{name}": value for name, value in sets.items()},
+            ":creating": text(State.CREATING),
+            ":own": text(attempt),
+        },
     )

@@ -6,7 +6,7 @@ from forklore.domain.model import JobKind
 from forklore.domain.tree import Job
 from forklore.storage import items
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import Action, ActionKind
 from forklore.storage.items import text
 
 
@@ -33,13 +33,13 @@ def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> 
 
 def delete_prune(job: Job) -> Action:
     """Note that a branch is pruned, if that was not requested again since the job was read."""
-    n, key = Names(), keys.job(*job.name)
+    key = keys.job(*job.name)
     return action.delete(
         ActionKind.JOB,
         key,
         of=key.sort,
-        ConditionExpression=f"{n.name('nonce')} = {n.value('read', text(job.nonce or ''))}",
-        **n.attributes(),
+        condition="#nonce = :read",
+        values={":read": text(job.nonce or "")},
     )
 
 
@@ -51,9 +51,8 @@ def lease(key: Key, *, was: str, until: str, holder: str) -> Action:
     return action.update(
         ActionKind.JOB,
         key,
+        "SET #leasedUntil = :until, #holder = :holder",
         of=key.sort,
-        UpdateExpression="SET #leasedUntil = :until, #holder = :holder",
-        ConditionExpression="#leasedUntil = :was",
-        ExpressionAttributeNames={"#leasedUntil": "leasedUntil", "#holder": "holder"},
-        ExpressionAttributeValues={":until": text(until), ":was": text(was), ":holder": text(holder)},
+        condition="#leasedUntil = :was",
+        values={":until": text(until), ":was": text(was), ":holder": text(holder)},
     )

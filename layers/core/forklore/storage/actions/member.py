@@ -20,9 +20,8 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
     return action.check(
         ActionKind.MEMBER,
         keys.member(group_id, user_id),
-        ConditionExpression=f"#level IN ({', '.join(levels)})",
-        ExpressionAttributeNames={"#level": "level"},
-        ExpressionAttributeValues=levels,
+        f"#level IN ({', '.join(levels)})",
+        values=levels,
     )
 
 
@@ -41,11 +40,10 @@ def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessL
         action.update(
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
+            "SET #level = :level",
             of=user_id,
-            UpdateExpression="SET #level = :level",
-            ConditionExpression="#level = :was",
-            ExpressionAttributeNames={"#level": "level"},
-            ExpressionAttributeValues={":level": text(level), ":was": text(was)},
+            condition="#level = :was",
+            values={":level": text(level), ":was": text(was)},
         ),
         _list_row(group, user_id, level),
     ]
@@ -60,10 +58,9 @@ def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Action]:
         action.update(
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
+            "SET #level = :level",
             of=user_id,
-            UpdateExpression="SET #level = :level",
-            ExpressionAttributeNames={"#level": "level"},
-            ExpressionAttributeValues={":level": text(level)},
+            values={":level": text(level)},
         ),
         _list_row(group, user_id, level),
     ]
@@ -77,9 +74,8 @@ def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Action]:
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             of=user_id,
-            ConditionExpression="#level = :was",
-            ExpressionAttributeNames={"#level": "level"},
-            ExpressionAttributeValues={":was": text(was)},
+            condition="#level = :was",
+            values={":was": text(was)},
         ),
         action.delete(ActionKind.USER_TREE, row, of=user_id),
     ]

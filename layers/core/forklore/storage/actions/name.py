@@ -3,7 +3,7 @@
 from forklore.domain import keys
 from forklore.domain.names import Name, NameRef
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind, Names
+from forklore.storage.actions.action import IS_NEW, Action, ActionKind
 from forklore.storage.items import number, text
 
 
@@ -13,7 +13,6 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
     was: the name as it was read; None: there was none. data: replaces the name's; None: it stays.
     holds_data: whether data that stay must be those that were read, because the answer shows them.
     """
-    n = Names()
     client_id = name.ref.owner.client_id
     sets = {
         "conversation": text(name.conversation_id),
@@ -21,25 +20,19 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
         "createdAt": text(name.created_at),
         "updatedAt": text(name.updated_at),
         "nonce": text(name.nonce),
-        "clientId": text(client_id) if client_id is not None else None,
-        "data": text(data) if data is not None else None,
+        **({"clientId": text(client_id)} if client_id is not None else {}),
+        **({"data": text(data)} if data is not None else {}),
     }
-    changes = ", ".join(f"{n.name(a)} = {n.value(a, v)}" for a, v in sets.items() if v is not None)
-    if was is None:
-        conditions = ["attribute_not_exists(PK)"]
-    else:
-        conditions = [f"{n.name('nonce')} = {n.value('made', text(was.nonce))}"]
+    change = f"SET {', '.join(f'#{attribute} = :{attribute}' for attribute in sets)}"
+    values = {f":{attribute}": value for attribute, value in sets.items()}
+    condition = IS_NEW
+    if was is not None:
+        condition = "#nonce = :made"
+        values[":made"] = text(was.nonce)
         if holds_data and data is None:
-            held = n.name("data")
-            none = f"attribute_not_exists({held})"
-            conditions.append(none if was.data is None else f"{held} = {n.value('held', text(was.data))}")
-    return action.update(
-        ActionKind.NAME,
-        keys.name(name.ref),
-        UpdateExpression=f"SET {changes}",
-        ConditionExpression=" AND ".join(conditions),
-        **n.attributes(),
-    )
+            condition += " AND attribute_not_exists(#data)" if was.data is None else " AND #data = :held"
+            values |= {} if was.data is None else {":held": text(was.data)}
+    return action.update(ActionKind.NAME, keys.name(name.ref), change, condition=condition, values=values)
 
 
 def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Action:
@@ -48,26 +41,17 @@ def hold(ref: NameRef, conversation_id: str, *, at: str, data: str | None) -> Ac
     at: the time of the append, also if another clock was ahead of it. An update cannot compare.
     data: replaces the name's; None: it stays.
     """
-    n = Names()
-    changes = [f"{n.name('updatedAt')} = {n.value('at', text(at))}"]
+    change, values = "SET #updatedAt = :at", {":at": text(at), ":there": text(conversation_id)}
     if data is not None:
-        changes.append(f"{n.name('data')} = {n.value('data', text(data))}")
-    there = n.value("there", text(conversation_id))
+        change += ", #data = :data"
+        values[":data"] = text(data)
     return action.update(
-        ActionKind.NAME,
-        keys.name(ref),
-        UpdateExpression=f"SET {', '.join(changes)}",
-        ConditionExpression=f"{n.name('conversation')} = {there}",
-        **n.attributes(),
+        ActionKind.NAME, keys.name(ref), change, condition="#conversation = :there", values=values
     )
 
 
 def delete(name: Name) -> Action:
     """Delete a name, if nobody has moved it since it was read."""
     return action.delete(
-        ActionKind.NAME,
-        keys.name(name.ref),
-        ConditionExpression="#nonce = :made",
-        ExpressionAttributeNames={"#nonce": "nonce"},
-        ExpressionAttributeValues={":made": text(name.nonce)},
+        ActionKind.NAME, keys.name(name.ref), condition="#nonce = :made", values={":made": text(name.nonce)}
     )

@@ -4,7 +4,7 @@ from forklore.domain import keys
 from forklore.domain.remnants import Remnant
 from forklore.storage import items
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind
+from forklore.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind
 
 
 def put(remnant: Remnant) -> Action:
@@ -22,6 +22,6 @@ def check(group_id: str, conversation_id: str, *, is_there: bool) -> Action:
     return action.check(
         ActionKind.REMNANT,
         keys.remnant(group_id, conversation_id),
+        IS_THERE if is_there else IS_NEW,
         of=conversation_id,
-        ConditionExpression="attribute_exists(PK)" if is_there else "attribute_not_exists(PK)",
     )

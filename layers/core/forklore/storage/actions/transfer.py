@@ -8,7 +8,7 @@ from forklore.domain.model import JobKind, Transfer
 from forklore.domain.tree import Group
 from forklore.storage import items
 from forklore.storage.actions import action, conversation, group, job, member
-from forklore.storage.actions.action import Action, ActionKind
+from forklore.storage.actions.action import IS_NEW, Action, ActionKind
 from forklore.storage.items import text
 
 
@@ -26,11 +26,7 @@ def delete(transfer: Transfer) -> list[Action]:
     only, *others = keys.transfer_keys(transfer)
     return [
         action.delete(
-            ActionKind.TRANSFER,
-            only,
-            ConditionExpression="#id = :id",
-            ExpressionAttributeNames={"#id": "id"},
-            ExpressionAttributeValues={":id": text(transfer.transfer_id)},
+            ActionKind.TRANSFER, only, condition="#id = :id", values={":id": text(transfer.transfer_id)}
         ),
         *(action.delete(ActionKind.TRANSFER, key, of=str(at)) for at, key in enumerate(others)),
     ]
@@ -41,9 +37,8 @@ def check_none_to(group_id: str, user_id: str) -> Action:
     return action.check(
         ActionKind.TRANSFER,
         keys.transfer_of_group(group_id),
-        ConditionExpression="attribute_not_exists(PK) OR #to <> :user",
-        ExpressionAttributeNames={"#to": "to"},
-        ExpressionAttributeValues={":user": text(user_id)},
+        f"{IS_NEW} OR #to <> :user",
+        values={":user": text(user_id)},
     )
 
 

@@ -56,7 +56,7 @@ def start_child(table: Table, *, caller: Caller, request: Append, start: Start) 
     context from a plain user, ValidationError if the parent does not show the entry, and as
     `plan_root`.
     """
-    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.described.name)
+    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, start, nonce))
     return creation.answer
@@ -97,12 +97,14 @@ def _prepare(
     record = record_appended(
         table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
     )
+    is_owner = caller.user_id == group.owner
+    member = [] if is_owner else [actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)]
     around = [
         *record,
         actions.group.count_child(group),
-        *([] if caller.user_id == group.owner else [_still_writer(group, caller)]),
+        *member,
         actions.group.put_child(child_key, started_by),
-        *name_actions(table, request.described.name, conversation_id=child_id, nonce=nonce),
+        *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),
     ]
     tree = actions.group.put_tree(
         root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
@@ -123,10 +125,6 @@ def _prepare(
         child_id,
         root.cached,
     )
-
-
-def _still_writer(parent: Group, caller: Caller) -> Action:
-    return actions.member.check(parent.group_id, caller.user_id, AccessLevel.WRITER)
 
 
 def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:

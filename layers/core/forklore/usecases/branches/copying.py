@@ -14,7 +14,7 @@ from forklore.domain.ancestry import view_of
 from forklore.domain.epochs import NO_EPOCH
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller, Conversation, Head, Metrics, StoredEntry, Tip
+from forklore.domain.model import Caller, Conversation, Description, Head, Metrics, StoredEntry, Tip
 from forklore.domain.tree import Group, Member
 from forklore.errors import PayloadTooLargeError
 from forklore.limits import packs
@@ -177,7 +177,7 @@ class _Copying:
             conversation_id=copy_id,
             group_id=copy_id,
             created_at=begun.created_at if begun else ids.timestamp(self._table.now_ms()),
-            title=self._request.title if self._request.title is not None else source.title,
+            described=Description(title=self._request.title).titled(source.described.title),
             agent_id=source.agent_id,
             client_id=self._caller.client_id,
         )
@@ -191,7 +191,7 @@ class _Copying:
         return Head(
             owner=self._caller.user_id,
             changed_at=root.created_at,
-            untitled=root.title is None,
+            untitled=root.described.title is None,
             preview=preview,
         )
 

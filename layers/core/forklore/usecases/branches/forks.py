@@ -10,9 +10,11 @@ from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.model import (
     NOTHING,
+    PLAIN,
     Caller,
     Channel,
     Conversation,
+    Description,
     Entry,
     ForkPoint,
     ForkPosition,
@@ -21,7 +23,7 @@ from forklore.domain.model import (
     Metrics,
     StoredEntry,
 )
-from forklore.domain.names import Name
+from forklore.domain.names import Name, NameMove
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
 from forklore.errors import ForkLimitError, NotFoundError, ValidationError, brief
 from forklore.storage import actions
@@ -37,7 +39,6 @@ from forklore.usecases.steps.drafts import (
     Draft,
     batch_actions,
     context_actions,
-    epoch_after,
     first_epoch,
     has_context,
     head_over,
@@ -59,7 +60,7 @@ from forklore.usecases.steps.loading import (
 )
 from forklore.usecases.steps.optimistic import CREATION, CREATION_BEHIND
 from forklore.usecases.steps.references import check_named
-from forklore.usecases.steps.requests import PLAIN, Append, Description, Fork
+from forklore.usecases.steps.requests import Append, Fork
 from forklore.usecases.steps.syncing import decide_on_inherited
 
 
@@ -67,7 +68,8 @@ class ForkRequest(NamedTuple):
     """What to fork and how.
 
     fork_id None: an id is made. described: without a title it gets that of the first own text, or
-    the source's if there are no drafts. agent_id None: the source's.
+    the source's if there are no drafts. name: the name that points to it from then on.
+    agent_id None: the source's.
     drafts: the fork's first entries. context: the agent's present context, which follows them.
     if_match: the last entry of the source that the caller knows of.
     times: how many equal forks to make; more than one have generated ids and no entries.
@@ -76,6 +78,7 @@ class ForkRequest(NamedTuple):
     fork: Fork
     fork_id: str | None = None
     described: Description = PLAIN
+    name: NameMove | None = None
     agent_id: str | None = None
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
@@ -90,7 +93,7 @@ class ForkRequest(NamedTuple):
         With an `if_match` the caller says so. If a fork at the head takes a name, an append by that
         name is inherited by the fork, or goes to the fork.
         """
-        return self.if_match is not None or (self.described.name is not None and self.fork.is_at_head)
+        return self.if_match is not None or (self.name is not None and self.fork.is_at_head)
 
 
 def fork_conversation(
@@ -119,7 +122,8 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
         fork=fork,
         fork_id=request.conversation_id,
         described=request.described,
-        agent_id=request.drafts[0].agent_id,
+        name=request.name,
+        agent_id=request.drafts[0].entry.agent_id,
         drafts=request.drafts,
         context=request.context,
         if_match=request.if_match,
@@ -140,7 +144,7 @@ def _fork(
 ) -> Creation[_Forked]:
     """Make the forks. There is no answer if the id is not free."""
     policy = CREATION_BEHIND if request.holds_source else CREATION
-    creation = Creation[_Forked](table, caller, idempotency_key, name=request.described.name, policy=policy)
+    creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, idempotency_key, nonce))
     return creation
@@ -219,17 +223,16 @@ def _prepare(
     )
     batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
     appended = Appended.of(batch, decision)
-    plain = Conversation(
+    fork = Conversation(
         conversation_id=fork_id,
         group_id=group_id,
         created_at=created_at,
-        title=batch.title if drafts else loaded.conversation.title,
+        described=request.described.titled(batch.title if drafts else loaded.conversation.described.title),
         agent_id=request.agent_id or loaded.conversation.agent_id,
         client_id=caller.client_id,
         fork_point=inherited.point,
     )
-    fork = request.described.describe(plain)
-    head = head_over(head._replace(untitled=fork.title is None), batch)
+    head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
     details = loaded.details._replace(head=head, is_current=request.fork.promotes)
     made = [details._replace(conversation=one) for one in forks]
@@ -252,13 +255,13 @@ def _prepare(
             now_s=table.now_s(),
         ),
         *member,
-        *name_actions(table, request.described.name, was=source.name, conversation_id=fork_id, nonce=nonce),
+        *name_actions(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
         _check_source(loaded, request),
         *batch_actions(batch, group_id=group_id, nonce=nonce),
-        *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller, epoch=epoch),
+        *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller),
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
-    epochs = ((client, epoch_after(batch, epoch)),) if client and is_known else ()
+    epochs = ((client, batch.epoch),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
@@ -277,7 +280,7 @@ def _read_source(
         caller=caller,
         extra_keys=[
             *([fork] if fork else []),
-            *([keys.name(request.described.name.ref)] if request.described.name else []),
+            *([keys.name(request.name.ref)] if request.name else []),
             *keys_of(idempotency_key),
         ],
         extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.fork.key),
@@ -291,7 +294,7 @@ def _read_source(
         return taken
     loaded = looked_up.require(request.fork.source_id, AccessLevel.WRITER)
     require_own_context(caller, request.drafts, request.context)
-    name = looked_up.found.name(request.described.name.ref) if request.described.name else None
+    name = looked_up.found.name(request.name.ref) if request.name else None
     if request.fork.key is not None:
         keyed = find_entry(table, caller, loaded, looked_up.found, request.fork.key)
         return _Source(loaded, keyed, taken, name)

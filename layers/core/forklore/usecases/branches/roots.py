@@ -6,7 +6,7 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.model import NOTHING, Caller, Conversation, Head, StartedBy, Tip
+from forklore.domain.model import NOTHING, PLAIN, Caller, Conversation, Description, Head, StartedBy, Tip
 from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.cache import CachedConversation
@@ -18,13 +18,12 @@ from forklore.usecases.steps.drafts import (
     Draft,
     batch_actions,
     context_actions,
-    epoch_after,
     head_over,
     mint_batch,
     require_match,
 )
 from forklore.usecases.steps.references import check_named
-from forklore.usecases.steps.requests import PLAIN, Append, Description
+from forklore.usecases.steps.requests import Append
 from forklore.usecases.steps.syncing import decide_on_nothing
 
 
@@ -65,24 +64,24 @@ def plan_root(
     batch = mint_batch(
         table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )
-    plain = Conversation(
+    root = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
-        title=batch.title,
-        agent_id=drafts[0].agent_id,
+        described=described.titled(batch.title),
+        agent_id=drafts[0].entry.agent_id,
         client_id=caller.client_id,
         started_by=started_by,
     )
-    root = described.describe(plain)
-    head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=root.title is None)
+    untitled = root.described.title is None
+    head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=untitled)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}
     entry_actions = [
         *batch_actions(batch, group_id=conversation_id, nonce=nonce),
-        *context_actions(batch, caller=caller, epoch=NO_EPOCH, **where),
+        *context_actions(batch, caller=caller, **where),
     ]
     head = head_over(head, batch)
-    cached = cache_entry_of_root(caller, root, head, epoch_after(batch, NO_EPOCH))
+    cached = cache_entry_of_root(caller, root, head, batch.epoch)
     return Root(root, head, batch, entry_actions, cached)
 
 
@@ -91,7 +90,7 @@ def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | 
 
     Raises as `plan_root`.
     """
-    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.described.name)
+    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, nonce))
     return creation.answer
@@ -115,7 +114,7 @@ def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> Prepa
         table, request.idempotency_key, appended, group_id=root_id, conversation_id=root_id
     )
     tree = actions.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
-    name = name_actions(table, request.described.name, conversation_id=root_id, nonce=nonce)
+    name = name_actions(table, request.name, conversation_id=root_id, nonce=nonce)
     return PreparedCreation([*record, *tree, *name, *root.actions], appended, root_id, root.cached)
 
 

@@ -45,9 +45,9 @@ def list_ancestors(table: Table, *, caller: Caller, conversation_id: str) -> lis
         ancestors.append(
             Ancestor(
                 one,
-                title=conversation.title if conversation else None,
+                title=conversation.described.title if conversation else None,
                 is_removed=conversation is None,
                 up_to=last.entry_id if last else None,
             )
         )
-    return [*ancestors, Ancestor(conversation_id, title=loaded.conversation.title)]
+    return [*ancestors, Ancestor(conversation_id, title=loaded.conversation.described.title)]

@@ -257,7 +257,7 @@ class _Looking:
         body = self.table.content_of(group_id, stored)
         if body is None:
             return None
-        indexed = matching.fold(stored.entry.indexed or "")
+        indexed = matching.fold(stored.entry.indexed_content or "")
         if not matching.may_have_all(self.request.words, body, [indexed]):
             return None
         texts = content.texts_of(jsontext.read_value(body))

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from forklore.domain.model import Entry
 from forklore.domain.tree import IdempotencyRecord
+from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps.drafts import Batch
-from forklore.usecases.steps.idempotency import IdempotencyKey, entries_again, record_entries
+from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.syncing import Decision, Synced
 
 
@@ -35,18 +36,24 @@ def record_appended(
     group_id: str,
     conversation_id: str,
 ) -> list[Action]:
-    """Return the action that records what was appended. Without a key: no action."""
+    """Return the action that records what was appended. Without a key: no action.
+
+    Entries never change, so the record holds only their ids, and what a present context did.
+    """
+    if idempotency_key is None:
+        return []
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:
         entries = [*entries, *([synced.entry] if synced.entry else [])]
         note = json.dumps([synced.epoch, synced.epoch_incremented])
-    where = {"group_id": group_id, "conversation_id": conversation_id}
-    return record_entries(table, idempotency_key, entries=entries, note=note, **where)
+    entry_ids = tuple(entry.entry_id for entry in entries)
+    record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, entry_ids, note)
+    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
 def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appended:
     """Return what the recorded request appended. own: how many entries it named itself."""
-    entries = entries_again(table, record)
+    entries = table.entries(record.group_id, record.entry_ids)
     if not record.body:
         return Appended(entries)
     epoch, epoch_incremented = json.loads(record.body)

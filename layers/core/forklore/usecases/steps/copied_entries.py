@@ -6,14 +6,13 @@ from typing import NamedTuple
 from forklore.domain import ancestry, ids, jsontext
 from forklore.domain.ancestry import View
 from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import JsonText
 from forklore.domain.model import Caller, Channel, Entry, EntryRef, Head, StoredEntry
 from forklore.domain.paging import Window
 from forklore.errors import ValidationError
 from forklore.storage.found import Found
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
-from forklore.usecases.steps.drafts import Author, Draft
+from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.views import Filter
 
 HISTORY = Filter((Channel.HISTORY,))
@@ -24,18 +23,12 @@ def copy_of(entry: Entry) -> Draft:
     """Return the draft of a copy.
 
     It has the content and the authors of the original: user, client and agent together say who said
-    it. It has no usage, which was counted with the original.
+    it. It has no usage, which was counted with the original. Its key and what it sums up are those
+    of the original alone.
     """
-    return Draft(
-        channel=entry.channel,
-        content_type=entry.content_type,
-        content=JsonText(entry.content, jsontext.read_value(entry.content)),
-        agent_id=entry.agent_id,
-        author=Author(entry.user_id, entry.client_id),
-        copied_from=EntryRef(entry.conversation_id, entry.entry_id),
-        indexed=entry.indexed,
-        is_erased=entry.is_erased,
-    )
+    original = EntryRef(entry.conversation_id, entry.entry_id)
+    copy = entry._replace(usage=None, key=None, merged_from=None, turn=None, copied_from=original)
+    return Draft(copy, jsontext.read_value(entry.content))
 
 
 class Originals(NamedTuple):

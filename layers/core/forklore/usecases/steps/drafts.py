@@ -3,35 +3,42 @@
 import json
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forklore.domain import access, content
 from forklore.domain.ancestry import Path, inherited
 from forklore.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
-from forklore.domain.ids import EntryId
+from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.jsontext import JsonText
 from forklore.domain.model import (
     Caller,
     Channel,
     Entry,
-    EntryRef,
     Head,
     LastEntries,
     Metrics,
     Tip,
     TokenUsage,
 )
+from forklore.domain.spelling import json_fields
 from forklore.domain.turns import with_turns
 from forklore.errors import ConflictError, PayloadTooLargeError
 from forklore.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore.storage import actions
-from forklore.storage.actions import Action, ActionKind, ConditionFailed
-from forklore.storage.actions.context import ContextMove
+from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
 
 ENVELOPE_BYTES = 400
 """About how many bytes an entry's other members take: ids, time, names."""
+_NOT_COUNTED = {"conversation_id", "key", "indexed_content"}
+"""Texts of an entry that are in those bytes, and the one that no answer shows."""
+_TEXTS = [
+    name
+    for name, held in Entry.__annotations__.items()
+    if held in (str, str | None) and name not in _NOT_COUNTED
+]
+_JSON_TEXTS = json_fields(Entry)
 TRANSACTION_BYTES_MAX = 3_900_000
 """Less than the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
@@ -39,42 +46,50 @@ OTHER_WRITES_MAX = 12
 """At most so many actions of a transaction do not put entries. A fork has ten of them."""
 
 
-class Author(NamedTuple):
-    """Who said something, and with which client."""
-
-    user_id: str
-    client_id: str | None
-
-
 class Draft(NamedTuple):
-    """An entry that has no id yet. epoch None: a context entry joins its client's latest epoch.
+    """An entry to append.
 
-    author None: the caller. key, merged_from, copied_from, indexed, is_erased: as of the entry.
+    entry: without its ids. Without a user it is the caller's. epoch None: a context entry joins its
+    client's latest epoch. value: its content. used: what it adds to the metrics.
     based_on: of a present context, the last context entry that it goes on from, if its author says.
     """
 
-    channel: Channel
-    content_type: str
-    content: JsonText
-    agent_id: str | None = None
-    epoch: int | None = None
-    usage: TokenUsage = TokenUsage()
-    usage_json: str | None = None
-    author: Author | None = None
-    key: str | None = None
-    merged_from: EntryRef | None = None
-    copied_from: EntryRef | None = None
-    indexed: str | None = None
-    is_erased: bool = False
+    entry: Entry
+    value: Any
+    used: TokenUsage = TokenUsage()
     based_on: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        channel: Channel,
+        content_type: str,
+        content: JsonText,
+        *,
+        used: TokenUsage | None = None,
+        based_on: str | None = None,
+        **more: Any,
+    ) -> "Draft":
+        """Return the draft. more: other fields of the entry."""
+        entry = Entry(FIRST, "", more.pop("user_id", ""), channel, content_type, content.text, **more)
+        return cls(entry, content.value, used or TokenUsage(), based_on)
+
+    @property
+    def content(self) -> JsonText:
+        return JsonText(self.entry.content, self.value)
 
     @property
     def text(self) -> str | None:
-        return content.history_text(self.content.value) if self.channel is Channel.HISTORY else None
+        return content.history_text(self.value) if self.entry.channel is Channel.HISTORY else None
+
+    def in_epoch(self, epoch: int, content: JsonText | None = None) -> "Draft":
+        """Return the draft for that epoch, with other content if it is given."""
+        text, value = content or self.content
+        return self._replace(entry=self.entry._replace(epoch=epoch, content=text), value=value)
 
 
 def has_context(drafts: Sequence[Draft]) -> bool:
-    return any(draft.channel is Channel.CONTEXT for draft in drafts)
+    return any(draft.entry.channel is Channel.CONTEXT for draft in drafts)
 
 
 def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft | None) -> None:
@@ -88,7 +103,7 @@ def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft 
 
 def check_fits(drafts: Sequence[Draft]) -> None:
     """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
-    sizes = [escaped_size(draft.content.text) for draft in drafts]
+    sizes = [escaped_size(draft.entry.content) for draft in drafts]
     if max(sizes) > ENTRY_BYTES_MAX:
         raise PayloadTooLargeError(f"an entry's content is at most {ENTRY_BYTES_MAX} bytes as escaped JSON")
     if sum(sizes) > PAGE_BYTES_MAX:
@@ -98,13 +113,16 @@ def check_fits(drafts: Sequence[Draft]) -> None:
 class Batch(NamedTuple):
     """Entries with ids, in order, and the drafts that they were made of. It may be empty.
 
-    after: the tip that they follow. tip: the tip after them.
+    after, known: the tip that they follow, and the client's latest epoch before them.
+    tip, epoch: the same after them.
     """
 
     drafts: Sequence[Draft]
     entries: list[Entry]
     after: Tip
+    known: Epoch
     tip: Tip
+    epoch: Epoch
 
     @property
     def first(self) -> EntryId:
@@ -122,7 +140,7 @@ class Batch(NamedTuple):
 
     @property
     def metrics(self) -> Metrics:
-        return Metrics(len(self.entries), TokenUsage.total(draft.usage for draft in self.drafts))
+        return Metrics(len(self.entries), TokenUsage.total(draft.used for draft in self.drafts))
 
     @property
     def history(self) -> int:
@@ -149,11 +167,12 @@ def mint_batch(
     entries = []
     latest, tip = epoch.number, after
     for draft in drafts:
-        entry_id = table.mint(tip.last)
-        author = draft.author or Author(caller.user_id, caller.client_id)
+        entry, entry_id = draft.entry, table.mint(tip.last)
+        if not entry.user_id:
+            entry = entry._replace(user_id=caller.user_id, client_id=caller.client_id)
         own_epoch = None
-        if draft.channel is Channel.CONTEXT:
-            own_epoch = max(latest, 1) if draft.epoch is None else draft.epoch
+        if entry.channel is Channel.CONTEXT:
+            own_epoch = max(latest, 1) if entry.epoch is None else entry.epoch
             if own_epoch < latest:
                 raise ConflictError(
                     f"epoch {own_epoch} is over; the latest is {latest}",
@@ -162,27 +181,30 @@ def mint_batch(
                 )
             latest = own_epoch
         entries.append(
-            Entry(
-                entry_id=entry_id,
-                conversation_id=conversation_id,
-                user_id=author.user_id,
-                client_id=author.client_id,
-                agent_id=draft.agent_id,
-                channel=draft.channel,
-                epoch=own_epoch,
-                content_type=draft.content_type,
-                content=draft.content.text,
-                usage_json=draft.usage_json,
-                after=tip.lasts,
-                key=draft.key,
-                merged_from=draft.merged_from,
-                copied_from=draft.copied_from,
-                indexed=draft.indexed,
-                is_erased=draft.is_erased,
+            entry._replace(
+                entry_id=entry_id, conversation_id=conversation_id, epoch=own_epoch, after=tip.lasts
             )
         )
-        tip = Tip(entry_id, tip.lasts.moved(draft.channel, entry_id))
-    return Batch(drafts, with_turns(entries), after, tip)
+        tip = Tip(entry_id, tip.lasts.moved(entry.channel, entry_id))
+    return Batch(drafts, with_turns(entries), after, epoch, tip, _epoch_after(drafts, entries, epoch))
+
+
+def _epoch_after(drafts: Sequence[Draft], entries: Sequence[Entry], epoch: Epoch) -> Epoch:
+    """Return the client's latest epoch after the entries. epoch: the latest before them."""
+    own = [entry for entry in entries if entry.channel is Channel.CONTEXT]
+    if not own:
+        return epoch
+    latest = own[-1].epoch or 0
+    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
+    contents = [
+        draft.value
+        for draft, entry in zip(drafts, entries, strict=True)
+        if entry.channel is Channel.CONTEXT and entry.epoch == latest
+    ]
+    starts = latest > epoch.number
+    known = NO_ELEMENTS if starts else epoch.digest
+    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
+    return Epoch(latest, begins if starts else epoch.first or begins, digest)
 
 
 def head_over(head: Head, batch: Batch) -> Head:
@@ -233,7 +255,8 @@ def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
     puts: list[Action] = []
     for entry in batch.entries:
         puts += actions.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
-        puts += actions.entry.claim_key(group_id, entry)
+        if entry.key is not None:
+            puts.append(actions.entry.claim_key(group_id, entry, entry.key))
     size = actions.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
@@ -248,65 +271,29 @@ def require_room(writes: Sequence[Action]) -> None:
 
 def answer_bytes(entry: Entry) -> int:
     """Return about how many bytes of an answer the entry takes, as escaped."""
-    own = [entry.user_id, entry.client_id, entry.agent_id, entry.content_type]
-    texts = (entry.content, entry.usage_json or "", json.dumps(own))
-    return ENVELOPE_BYTES + sum(map(escaped_size, texts))
+    own = [getattr(entry, name) for name in _TEXTS]
+    texts = [getattr(entry, name) or "" for name in _JSON_TEXTS]
+    return ENVELOPE_BYTES + sum(map(escaped_size, [*texts, json.dumps(own)]))
 
 
-def context_actions(
-    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> list[Action]:
+def context_actions(batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> list[Action]:
     """Return the action that moves the client's CTX over the context entries; nothing without any.
 
-    epoch: the latest that is known. If the entries join an inherited epoch, CTX begins where that
-    epoch does.
+    If the entries join an inherited epoch, CTX begins where that epoch does.
     """
-    move = context_move(batch, group_id=group_id, conversation_id=conversation_id, caller=caller, epoch=epoch)
-    return [actions.context.append(move)] if move else []
-
-
-def epoch_after(batch: Batch, epoch: Epoch) -> Epoch:
-    """Return the client's latest epoch once the batch is appended. epoch: the latest before it."""
-    own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
-    if not own:
-        return epoch
-    latest = own[-1].epoch or 0
-    begins = next(entry.entry_id for entry in own if entry.epoch == latest)
-    contents = [
-        draft.content.value
-        for draft, entry in zip(batch.drafts, batch.entries, strict=True)
-        if entry.channel is Channel.CONTEXT and entry.epoch == latest
-    ]
-    starts = latest > epoch.number
-    known = NO_ELEMENTS if starts else epoch.digest
-    digest = None if known is None else digest_of(chain.from_iterable(contents), after=known)
-    return Epoch(latest, begins if starts else epoch.first or begins, digest)
-
-
-def context_move(
-    batch: Batch, *, group_id: str, conversation_id: str, caller: Caller, epoch: Epoch
-) -> ContextMove | None:
-    """Return what the batch's context entries do to their client's CTX; None without any."""
     own = [entry for entry in batch.entries if entry.channel is Channel.CONTEXT]
     if not own or caller.client_id is None:
-        return None
+        return []
     epochs = [entry.epoch or 0 for entry in own]
-    then = epoch_after(batch, epoch)
-    return ContextMove(
-        group_id=group_id,
-        conversation_id=conversation_id,
-        client_id=caller.client_id,
-        epoch=then.number,
-        lowest=epochs[0],
-        first=then.first or own[0].entry_id,
-        last=own[-1].entry_id,
-        added=epochs.count(then.number),
-        starts_epoch=then.number > epoch.number,
-        digest=then.digest,
-        known_digest=epoch.digest,
-    )
-
-
-def is_own_first_attempt(refused: ConditionFailed, nonce: str) -> bool:
-    """Tell whether the entries exist because this very transaction was sent twice."""
-    return refused.has_nonce(ActionKind.ENTRY, nonce)
+    return [
+        actions.context.append(
+            group_id,
+            conversation_id,
+            caller.client_id,
+            known=batch.known,
+            then=batch.epoch,
+            lowest=epochs[0],
+            last=own[-1].entry_id,
+            added=epochs.count(batch.epoch.number),
+        )
+    ]

@@ -1,11 +1,11 @@
 """The record of an Idempotency-Key. It is written in the same transaction as the effect."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller, Entry
+from forklore.domain.model import Caller
 from forklore.domain.tree import IdempotencyRecord
 from forklore.errors import IdempotencyMismatchError
 from forklore.storage import actions
@@ -56,26 +56,6 @@ def record_answer(
     return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
 
 
-def record_entries(
-    table: Table,
-    idempotency_key: IdempotencyKey | None,
-    *,
-    group_id: str,
-    conversation_id: str,
-    entries: Sequence[Entry],
-    note: str = "",
-) -> list[Action]:
-    """Return the action that records which entries were appended. Without a key: no action.
-
-    Entries never change, so the record holds only their ids. note: the rest of the answer.
-    """
-    if idempotency_key is None:
-        return []
-    ids = tuple(entry.entry_id for entry in entries)
-    record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, ids, note)
-    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
-
-
 def raise_if_answered(
     table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
 ) -> None:
@@ -113,8 +93,3 @@ def raise_if_recorded(
     record = refused.idempotency_record(now_s=table.now_s())
     if idempotency_key is not None and record is not None:
         _answer_again(table, idempotency_key, record, caller=caller)
-
-
-def entries_again(table: Table, record: IdempotencyRecord) -> list[Entry]:
-    """Return the entries that the recorded request appended, in order."""
-    return table.entries(record.group_id, record.entry_ids)

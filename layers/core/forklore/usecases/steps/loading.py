@@ -8,7 +8,8 @@ from forklore.domain import access, ancestry, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import FIRST, EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Caller, Conversation, Head
+from forklore.domain.model import Caller, Conversation, Description, Head
+from forklore.domain.spelling import json_fields
 from forklore.domain.tree import Group
 from forklore.errors import NotFoundError, brief
 from forklore.limits import escaped_size
@@ -64,9 +65,10 @@ class ConversationDetails(NamedTuple):
 
     @property
     def escaped_bytes(self) -> int:
-        """About how many bytes the title, tags and metadata take in an answer."""
-        own = json.dumps([self.conversation.title, dict(self.conversation.tags)])
-        return escaped_size(self.conversation.metadata) + escaped_size(own)
+        """About how many bytes the description takes in an answer."""
+        said = self.conversation.described._asdict()
+        texts = [said.pop(name) for name in json_fields(Description)]
+        return sum(map(escaped_size, [*texts, json.dumps([*said.values()], default=dict)]))
 
 
 class LookUp(NamedTuple):

@@ -31,7 +31,7 @@ def check_named(
     This is one read, and none if the drafts name nothing. Raises ValidationError if the tree has no
     such conversation, or if that does not show the caller the entry.
     """
-    named = dict.fromkeys(draft.merged_from for draft in drafts if draft.merged_from is not None)
+    named = dict.fromkeys(ref for draft in drafts if (ref := draft.entry.merged_from) is not None)
     if not named:
         return []
     found = table.get(

@@ -1,10 +1,10 @@
 """What a request asks for that appends, forks, or makes a conversation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from forklore.domain.ids import EntryId
-from forklore.domain.model import NO_TAGS, Conversation, ForkPosition, StartedBy
+from forklore.domain.model import PLAIN, Conversation, Description, ForkPosition, StartedBy
 from forklore.domain.names import NameMove
 from forklore.errors import ConflictError
 from forklore.usecases.steps.drafts import Draft
@@ -15,27 +15,6 @@ _IS_NOT = (
     "append to a new id to make it, or leave out {} to append here"
 )
 """The error of an append that would make a fork or child, and of its fields."""
-
-
-class Description(NamedTuple):
-    """What a request says of the conversation that it creates.
-
-    title None: that of its first text. name: the name that points to it from then on.
-    """
-
-    title: str | None = None
-    tags: Mapping[str, str] = NO_TAGS
-    metadata: str = "{}"
-    name: NameMove | None = None
-
-    def describe(self, conversation: Conversation) -> Conversation:
-        """Return the conversation with what is said of it. Without a title it keeps its own."""
-        title = conversation.title if self.title is None else self.title
-        return conversation._replace(title=title, tags=self.tags, metadata=self.metadata)
-
-
-PLAIN = Description()
-"""A conversation of which nothing is said."""
 
 
 class Fork(NamedTuple):
@@ -97,7 +76,8 @@ class Append(NamedTuple):
     context: the agent's whole present context, which is synced after them. Only with it there may
     be no drafts.
     fork, start: what the conversation is a fork or a child of. At most one of them is given. If the
-    conversation does not exist, it is created so, as `described`.
+    conversation does not exist, it is created so, as `described`. Without a title it gets that of
+    its first text. name: the name that points to it from then on.
     held: the name that must point to the conversation, and does so because it exists.
     if_match: the last entry that the caller knows of.
     copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
@@ -110,6 +90,7 @@ class Append(NamedTuple):
     fork: Fork | None = None
     start: Start | None = None
     described: Description = PLAIN
+    name: NameMove | None = None
     held: NameMove | None = None
     if_match: EntryId | None = None
     copied_out_of: Original | None = None

@@ -17,7 +17,7 @@ from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps import views
-from forklore.usecases.steps.drafts import Batch, Draft, context_move
+from forklore.usecases.steps.drafts import Batch, Draft
 from forklore.usecases.steps.loading import LoadedConversation
 from forklore.usecases.steps.views import LatestEpoch
 
@@ -55,7 +55,7 @@ class Decision(NamedTuple):
         """Return what was done. batch: what is appended; it ends with the decision's draft."""
         if self.draft is None:
             return Synced(self.epoch.number or None, None, epoch_incremented=False)
-        return Synced(self.draft.epoch, batch.entries[-1], epoch_incremented=self.increments)
+        return Synced(self.draft.entry.epoch, batch.entries[-1], epoch_incremented=self.increments)
 
     def action(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Action:
         """Return the action that moves CTX, or checks it if nothing is written to the context.
@@ -63,12 +63,17 @@ class Decision(NamedTuple):
         Either way it holds only if CTX still ends where it ended when it was decided on. So the
         decision stays right, whatever else is appended meanwhile.
         """
-        where = {"group_id": group_id, "conversation_id": conversation_id}
-        move = context_move(batch, caller=caller, epoch=self.epoch, **where)
-        if move is not None:
-            return actions.context.sync(move, decided_on=self.last)
         assert caller.client_id is not None
-        return actions.context.check(client_id=caller.client_id, decided_on=self.last, **where)
+        where = (group_id, conversation_id, caller.client_id)
+        if self.draft is None:
+            return actions.context.check(*where, decided_on=self.last)
+        return actions.context.sync(
+            *where,
+            known=batch.known,
+            then=batch.epoch,
+            last=batch.entries[-1].entry_id,
+            decided_on=self.last,
+        )
 
 
 def decide(
@@ -92,7 +97,7 @@ def decide(
 
 def decide_on_nothing(present: Draft) -> Decision:
     """Decide what the present context writes to a new conversation that inherits none of it."""
-    draft = present._replace(epoch=1) if present.content.value else None
+    draft = present.in_epoch(1) if present.value else None
     return Decision(NO_EPOCH, draft, increments=draft is not None)
 
 
@@ -137,7 +142,7 @@ def _decide(
         if not known.are_those_of(own):
             return None
     assert epoch.digest is not None
-    sync = decide_sync(epoch.digest, present.content.value, epoch=epoch.number)
+    sync = decide_sync(epoch.digest, present.value, epoch=epoch.number)
     last = own.last if own else None
     if sync is None:
         return Decision(epoch, None, last=last)
@@ -148,8 +153,7 @@ def _decide(
             latestEpoch=epoch.number,
         )
     rest = jsontext.elements_of(present.content, sync.start)
-    draft = present._replace(epoch=sync.epoch, content=rest)
-    return Decision(epoch, draft, sync.increments, last)
+    return Decision(epoch, present.in_epoch(sync.epoch, rest), sync.increments, last)
 
 
 class _KnownEntries:

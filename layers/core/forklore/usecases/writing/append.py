@@ -1,4 +1,7 @@
-"""Append entries to a conversation, which is created by that if it does not exist."""
+"""Append entries to a conversation, or sync a context with it.
+
+A conversation that does not exist is created by that.
+"""
 
 from forklore.domain import access, ids
 from forklore.domain.access import AccessLevel
@@ -18,18 +21,18 @@ from forklore.storage.table import Table
 from forklore.usecases.steps import views
 from forklore.usecases.steps.append_answer import Appended, appended_again, record_appended
 from forklore.usecases.steps.drafts import (
+    Draft,
     batch_actions,
     check_fits,
     context_actions,
-    epoch_after,
     has_context,
-    is_own_first_attempt,
     matches,
     mint_batch,
     require_match,
     require_room,
 )
 from forklore.usecases.steps.idempotency import (
+    IdempotencyKey,
     IdempotentReplay,
     keys_of,
     raise_if_answered,
@@ -39,7 +42,7 @@ from forklore.usecases.steps.loading import LoadedConversation, LookUp, TreeExtr
 from forklore.usecases.steps.optimistic import APPEND, attempts
 from forklore.usecases.steps.references import check_named
 from forklore.usecases.steps.requests import Append, OriginalMoved
-from forklore.usecases.steps.syncing import Decision, decide
+from forklore.usecases.steps.syncing import Decision, Synced, decide
 from forklore.usecases.writing.first_append import create_branch, create_tree
 
 
@@ -62,6 +65,27 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
         return _Appending(table, caller, request).run()
     except IdempotentReplay as before:
         return appended_again(table, before.record, own=len(request.drafts))
+
+
+def sync_context(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    draft: Draft,
+    idempotency_key: IdempotencyKey | None = None,
+) -> Synced:
+    """Make `draft`, the agent's whole present context, the latest epoch of its client in the view.
+
+    A sync is an append of no entries that carries the present context. A conversation that does not
+    exist is created. Of two syncs that race one wins, and the other is decided again. Raises
+    NotFoundError if the conversation is deleted, ForbiddenError below writer and for a caller who
+    has no context here, PayloadTooLargeError.
+    """
+    request = Append(conversation_id, (), context=draft, idempotency_key=idempotency_key)
+    synced = append_turn(table, caller=caller, request=request).synced
+    assert synced is not None, "a present context is always synced"
+    return synced
 
 
 class _Appending:
@@ -121,7 +145,7 @@ class _Appending:
         """Return what has created the conversation; None if it exists. It is cached then."""
         request, by = self._request, self._caller
         if request.held is None:
-            if request.described.name is not None and not request.names_origin:
+            if request.name is not None and not request.names_origin:
                 # Its id was made for it, so nobody has it.
                 return create_tree(self._table, caller=by, request=request)
             if not self._has_lineage:
@@ -248,8 +272,14 @@ class _Appending:
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
         is_owner = caller.user_id == cached.owner
-        member = actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)
+        member = (
+            [] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
+        )
         title = None if cached.titled else batch.title
+        if decision is not None:
+            context = [decision.action(batch, caller=caller, **where)]
+        else:
+            context = context_actions(batch, caller=caller, **where)
         writes = [
             *around,
             *batch_actions(batch, group_id=cached.group_id, nonce=self._nonce),
@@ -265,22 +295,19 @@ class _Appending:
                 titles=title is not None,
                 **where,
             ),
-            *([] if is_owner else [member]),
+            *member,
             *self._checks_of_named(cached),
-            *(
-                [decision.action(batch, caller=caller, **where)]
-                if decision
-                else context_actions(batch, caller=caller, epoch=epoch, **where)
-            ),
+            *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),
         ]
         require_room(writes)
         refused = table.try_commit(writes)
-        if refused is not None and not is_own_first_attempt(refused, self._nonce):
+        # With this nonce the entries exist because this very transaction was sent twice.
+        if refused is not None and not refused.has_nonce(ActionKind.ENTRY, self._nonce):
             return refused
         now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
-            now_cached = now_cached.with_epoch(client, epoch_after(batch, epoch))
+            now_cached = now_cached.with_epoch(client, batch.epoch)
         table.cache.put(self._id, now_cached)
         return appended
 

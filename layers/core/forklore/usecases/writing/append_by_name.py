@@ -79,6 +79,5 @@ def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> N
 def _to(table: Table, conversation_id: str | None, move: NameMove, request: Append) -> Append:
     """Return the append to a conversation; with None to a new one, which takes the name."""
     if conversation_id is None:
-        described = request.described._replace(name=move)
-        return request._replace(conversation_id=table.mint_conversation(), described=described)
+        return request._replace(conversation_id=table.mint_conversation(), name=move)
     return request._replace(conversation_id=conversation_id, held=move)

@@ -1,12 +1,12 @@
 """Create, show, change and list conversations."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import Caller, Conversation, Head
+from forklore.domain.model import PLAIN, Caller, Conversation, Description, Head
 from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import actions
 from forklore.storage.table import Table
@@ -15,7 +15,6 @@ from forklore.usecases.branches.roots import cache_entry_of_root
 from forklore.usecases.steps.idempotency import IdempotencyKey, keys_of, raise_if_answered, record_answer
 from forklore.usecases.steps.loading import ConversationDetails, load_conversation
 from forklore.usecases.steps.optimistic import CHANGE, attempts
-from forklore.usecases.steps.requests import PLAIN, Description
 
 
 class NewConversation(NamedTuple):
@@ -51,15 +50,15 @@ def _prepare_root(
     if taken is not None:
         return Obstacle.of(taken)
     conversation_id = request.conversation_id or table.mint_conversation()
-    plain = Conversation(
+    root = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=ids.timestamp(table.now_ms()),
+        described=request.described,
         agent_id=request.agent_id,
         client_id=caller.client_id,
     )
-    root = request.described.describe(plain)
-    head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.title is None)
+    head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.described.title is None)
     details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
     record = record_answer(
         table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
@@ -78,22 +77,19 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
 
 
 class Change(NamedTuple):
-    """What to replace. has_title tells a title that is cleared (None) from one that stays.
+    """What to replace: fields of the description, each with its new value.
 
     if_match: the `updatedAt` that the caller knows of.
     """
 
-    has_title: bool = False
-    title: str | None = None
-    tags: Mapping[str, str] | None = None
-    metadata: str | None = None
+    described: Mapping[str, Any]
     if_match: str | None = None
 
 
 def update_conversation(
     table: Table, *, caller: Caller, conversation_id: str, change: Change
 ) -> ConversationDetails:
-    """Replace title, tags or metadata, and move `updatedAt`.
+    """Replace some of the description, and move `updatedAt`.
 
     Raises NotFoundError, ForbiddenError below writer, ConflictError if the conversation was changed
     since the `if_match` of the change.
@@ -109,8 +105,7 @@ def update_conversation(
         changed_at = max(ids.timestamp(table.now_ms()), later)
         is_owner = caller.user_id == head.owner
         member = actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)
-        changed = _changed(loaded.details, change, changed_at)
-        names = _attributes(change)
+        changed, said = _changed(loaded.details, change, changed_at), change.described
         writes = [
             actions.conversation.touch_head(
                 group_id,
@@ -119,35 +114,22 @@ def update_conversation(
                 was=head.changed_at,
                 last=None if change.if_match is None else head.last,
                 owner=caller.user_id if is_owner else None,
-                titled=change.has_title,
-                changed=bool(names),
+                titled="title" in said,
+                changed=bool(said),
             ),
             *([] if is_owner else [member]),
-            *([actions.conversation.change(changed.conversation, names)] if names else []),
+            *([actions.conversation.describe(changed.conversation, said)] if said else []),
         ]
         if table.try_commit(writes) is None:
-            if change.has_title:
+            if "title" in said:
                 table.cache.forget(conversation_id)
             return changed
     raise UnavailableError("the conversation is busy; try again")
 
 
-def _attributes(change: Change) -> list[str]:
-    """Return the names of the attributes that the change replaces."""
-    replaced = {
-        "title": change.has_title,
-        "tags": change.tags is not None,
-        "metadata": change.metadata is not None,
-    }
-    return [name for name, is_replaced in replaced.items() if is_replaced]
-
-
 def _changed(details: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
     conversation, head = details.conversation, details.head._replace(changed_at=changed_at)
-    if change.has_title:
-        conversation, head = conversation._replace(title=change.title), head._replace(untitled=False)
-    if change.tags is not None:
-        conversation = conversation._replace(tags=change.tags)
-    if change.metadata is not None:
-        conversation = conversation._replace(metadata=change.metadata)
+    conversation = conversation._replace(described=conversation.described._replace(**change.described))
+    if "title" in change.described:
+        head = head._replace(untitled=False)
     return details._replace(conversation=conversation, head=head)

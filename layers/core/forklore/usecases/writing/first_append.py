@@ -38,7 +38,7 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
     if request.start is not None:
         raise NotFoundError("no such conversation to be started by")
     require_own_context(caller, request.drafts, request.context)
-    if not request.drafts and request.context is not None and not request.context.content.value:
+    if not request.drafts and request.context is not None and not request.context.value:
         return _create_nothing(table, caller, request)
     return create_root(table, caller=caller, request=request)
 

@@ -12,16 +12,15 @@ from forklore.domain.parting import parting
 from forklore.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
 from forklore.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX
 from forklore.storage.table import Table
+from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore.usecases.steps.drafts import Draft, require_match
 from forklore.usecases.steps.idempotency import (
     IdempotencyKey,
     IdempotentReplay,
-    entries_again,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
-    record_entries,
 )
 from forklore.usecases.steps.loading import LoadedConversation, LookUp, OtherConversation, TreeExtras, look_up
 from forklore.usecases.steps.optimistic import CHANGE, attempts
@@ -60,7 +59,7 @@ def merge_branch(
             with contextlib.suppress(OriginalMoved):
                 return _merge(table, caller, request, idempotency_key)
     except IdempotentReplay as before:
-        return entries_again(table, before.record)
+        return table.entries(before.record.group_id, before.record.entry_ids)
     except PayloadTooLargeError as error:
         raise PayloadTooLargeError(
             f"one merge copies at most {APPEND_ENTRIES_MAX} entries, and what one request can append;"
@@ -146,13 +145,8 @@ def _record_nothing(
     table: Table, caller: Caller, into: LoadedConversation, idempotency_key: IdempotencyKey | None
 ) -> None:
     """Record under the key that there was nothing to copy, so that it is answered again."""
-    record = record_entries(
-        table,
-        idempotency_key,
-        group_id=into.group.group_id,
-        conversation_id=into.conversation.conversation_id,
-        entries=[],
-    )
+    where = {"group_id": into.group.group_id, "conversation_id": into.conversation.conversation_id}
+    record = record_appended(table, idempotency_key, Appended([]), **where)
     refused = table.try_commit(record) if record else None
     if refused is not None:
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
