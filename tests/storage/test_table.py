@@ -429,4 +429,3 @@ def test_a_request_with_less_time_shares_the_cache_of_the_process(store: Store, 
     assert hurried.cache.is_full(GROUP)
     with pytest.raises(UnavailableError):
         hurried.get([Key("p", "0000")])
-    assert len(wire.requests) <= 1  # on a busy machine its time may be over before

@@ -30,6 +30,7 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.synchronous import Operations
+from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.limits import APPEND_ENTRIES_MAX
@@ -102,7 +103,11 @@ class Conversation:
         """Tell whether there is such a conversation that the caller may see."""
         try:
             self.details()
-        except (NotFoundError, ForbiddenError):
+        except ForbiddenError:
+            return False
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
             return False
         return True
 
@@ -110,7 +115,9 @@ class Conversation:
         """Return the id; None for a name that does not exist. It shows nothing."""
         try:
             return self.resolve()
-        except NotFoundError:
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:  # others on the way have a 404 of their own
+                raise
             return None
 
     def _resolve_made(self) -> str:
@@ -219,7 +226,7 @@ class Conversation:
         key = fields.get("idempotency_key")
         if self._id is None or key in self._keys_by_name:
             assert self._name is not None
-            key = key or new_key()
+            key = new_key() if key is None else key
             self._require_name()
             self._keys_by_name.add(key)
             fields = {**fields, "idempotency_key": key}
