@@ -219,12 +219,31 @@ describe("pauses and limits", () => {
 		const error = await outcome(fl.conversation(ID).say("user", "x", { idempotencyKey: "mine" }));
 		expect(error).toBeInstanceOf(NoAnswerError);
 		expect(error).toMatchObject({
-			message: "appendEntry was sent 3 times and has no answer: fetch failed",
+			message: "appendEntry was sent 3 times and has no answer: the connection failed",
 			attempts: 3,
 			idempotencyKey: "mine",
 			status: undefined,
 			cause: LOST,
 		});
+	});
+
+	test("what a credential's function throws after a lost answer comes with the key", async () => {
+		const cause = new Error("no new token");
+		const token = vi.fn().mockReturnValueOnce("ann").mockRejectedValue(cause);
+		const { fl, sent } = told([LOST], { token });
+		const error = await outcome(fl.conversation(ID).say("user", "x", { idempotencyKey: "mine" }));
+		expect(error).toBeInstanceOf(NoAnswerError);
+		expect(error).toMatchObject({ attempts: 1, idempotencyKey: "mine", cause });
+		expect(sent).toHaveLength(1);
+		expect(await outcome(fl.conversation(ID).say("user", "x"))).toBe(cause);
+	});
+
+	test.each(['{"message":"Not Found"}', "<html>"])("a 404 of others, %s, is not nothing", async (text) => {
+		const { fl } = told([() => new Response(text, { status: 404 })]);
+		const chat = fl.named("trip");
+		for (const ask of [() => chat.exists(), () => chat.last(), () => chat.context.latest()]) {
+			expect(await outcome(ask())).toBeInstanceOf(NotFoundError);
+		}
 	});
 
 	test("an answer is told rather than an earlier loss", async () => {
@@ -430,7 +449,12 @@ describe("credentials", () => {
 
 	test("a browser hides the status of a redirect", async () => {
 		const hidden = Object.defineProperty(new Response(""), "type", { value: "opaqueredirect" });
-		expect(await outcome(READ(told([() => hidden]).fl))).toBeInstanceOf(UnexpectedAnswerError);
+		const write = told([LOST, () => hidden])
+			.fl.conversation(ID)
+			.say("user", "x", { idempotencyKey: "mine" });
+		const error = await outcome(write);
+		expect(error).toBeInstanceOf(UnexpectedAnswerError);
+		expect(error).toMatchObject({ attempts: 2, idempotencyKey: "mine" });
 	});
 
 	test.each([
@@ -441,6 +465,7 @@ describe("credentials", () => {
 		"https://u:secret@x",
 		"http://x?secret",
 		"http://x#secret",
+		"http://x/secret\n",
 	])("%j is no address, and no error shows a secret", (url) => {
 		expect(() => new Forklore(url)).toThrow(InputError);
 		expect(() => new Forklore(url)).not.toThrow(/secret/);

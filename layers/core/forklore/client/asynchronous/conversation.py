@@ -34,7 +34,7 @@ from forklore.client.operations.asynchronous import AsyncOperations
 from forklore.client.retrying import NOT_FOUND
 from forklore.limits import APPEND_ENTRIES_MAX
 
-PAGE_ENTRIES = 100
+PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -352,7 +352,7 @@ class AsyncConversation:
 
         async def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
             page = await self._api.list_children(
-                await self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
+                await self.resolve(), started_by_entry_id=started_by, limit=PAGE_ROWS, after_cursor=cursor
             )
             return Page(page.data, page.after_cursor)
 
@@ -362,7 +362,7 @@ class AsyncConversation:
         """Return the conversations of the fork tree, the oldest first."""
 
         async def fetch(cursor: str | None) -> Page[results.Fork]:
-            page = await self._api.list_forks(await self.resolve(), limit=200, after_cursor=cursor)
+            page = await self._api.list_forks(await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
@@ -545,7 +545,9 @@ class AsyncConversation:
         """Return who may see the fork tree, the oldest member first."""
 
         async def fetch(cursor: str | None) -> Page[results.Membership]:
-            page = await self._api.list_memberships(await self.resolve(), after_cursor=cursor)
+            page = await self._api.list_memberships(
+                await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor
+            )
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)

@@ -35,7 +35,7 @@ from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.limits import APPEND_ENTRIES_MAX
 
-PAGE_ENTRIES = 100
+PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -353,7 +353,7 @@ class Conversation:
 
         def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
             page = self._api.list_children(
-                self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
+                self.resolve(), started_by_entry_id=started_by, limit=PAGE_ROWS, after_cursor=cursor
             )
             return Page(page.data, page.after_cursor)
 
@@ -363,7 +363,7 @@ class Conversation:
         """Return the conversations of the fork tree, the oldest first."""
 
         def fetch(cursor: str | None) -> Page[results.Fork]:
-            page = self._api.list_forks(self.resolve(), limit=200, after_cursor=cursor)
+            page = self._api.list_forks(self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
@@ -532,7 +532,7 @@ class Conversation:
         """Return who may see the fork tree, the oldest member first."""
 
         def fetch(cursor: str | None) -> Page[results.Membership]:
-            page = self._api.list_memberships(self.resolve(), after_cursor=cursor)
+            page = self._api.list_memberships(self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
