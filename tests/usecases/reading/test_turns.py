@@ -373,7 +373,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
         append_turn(table, caller=ANN, request=request)
 
     made = show(table, OTHER)
-    assert made.conversation.described == ("Lisbon", {"kind": "travel"}, '{"n": 1}')
+    assert made.conversation.described == Description("Lisbon", {"kind": "travel"}, '{"n": 1}')
     assert (made.head.untitled, made.head.preview) == (False, "more")
 
 
