@@ -10,7 +10,8 @@
 #   .runtime   what AWS puts around a function          the functions' Python
 #   .emulator  an emulator of CloudFormation            the functions' Python
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
-# node_modules has what checks the explorer's JavaScript. npm makes it from package-lock.json.
+# node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
+# client for TypeScript. npm makes each from the package-lock.json beside it.
 # Paths are relative, so a checkout may be in a folder whose name has spaces.
 
 PYTHON ?= python3
@@ -62,6 +63,8 @@ long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/a
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
 node_bin := node_modules/.bin
 formatted := web tests/web/unit package.json tsconfig.json eslint.config.js
+typescript := clients/typescript
+runtimes := $(typescript)/tests/runtimes
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
@@ -70,7 +73,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-typescript build-typescript fix-typescript test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -82,7 +85,7 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy & types=$$!; \
-	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters tests/web layers/core/forklore/adapters); \
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters tests/web tests/typescript layers/core/forklore/adapters); \
 	tests=$$?; wait $$types && exit $$tests
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
@@ -126,6 +129,14 @@ endif
 	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=2 --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
+test-typescript: $(VENV)/ready $(runtimes)/node_modules/ready build-typescript ## check the client for TypeScript; run its tests on Node, Bun, Deno, workerd and Chromium, against the local server
+	cd $(typescript) && npm run --silent check
+	cd $(typescript) && FORKLORE_PYTHON="$(abspath $(VENV))/bin/python" npm run --silent test
+	$(python) -m pytest tests/typescript
+
+build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
+	cd $(typescript) && npm run --silent build
+
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
 	"$(WEB)/bin/python" -m tests.web.pictures
 
@@ -137,7 +148,7 @@ chromium: ## install Debian's Chromium, if there is none
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
 
-client: $(VENV)/ready ## write the generated modules of the client anew from the operations
+client: $(VENV)/ready openapi ## write the generated modules of the clients anew from the operations
 	$(python) -m tools.client
 
 fix: $(VENV)/ready ## format, and mend what the linter can
@@ -147,6 +158,9 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 fix-web: node_modules/ready ## the same for web/ and its tests
 	$(node_bin)/eslint --fix web tests/web/unit
 	$(node_bin)/prettier --write --log-level warn $(formatted)
+
+fix-typescript: $(typescript)/node_modules/ready ## the same for clients/typescript
+	cd $(typescript) && npm run --silent fix
 
 # $(call byte-code,FOLDER,PLACE): compile the code in FOLDER, which Lambda has at PLACE. Lambda uses this
 # byte-code and cannot keep any that it compiles itself (docs/decisions/0012). SAM's cache serves every
@@ -230,7 +244,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 
 clean: ## remove the environments and whatever was built or cached
 	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
-		.ruff_cache build dist node_modules *.egg-info
+		.ruff_cache build dist node_modules $(addprefix $(typescript)/,node_modules dist LICENSE) $(runtimes)/node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
@@ -259,6 +273,7 @@ $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CH
 	@"$(@D)/bin/python" $(install) --requirement "$<"
 	@touch "$@"
 
-node_modules/ready: package-lock.json package.json .npmrc
-	@npm ci --loglevel=error
+node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %node_modules/ready: %package-lock.json %package.json .npmrc
+	$(if $(npm),,$(error There is no npm of Node 20.19 or newer: install it))
+	@cd "./$*" && npm ci --loglevel=error
 	@touch "$@"

@@ -13,8 +13,9 @@ from forklore.client.operations.asynchronous import AsyncOperations
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
 from forklore.client.synchronous.context import Context
-from tools.client.__main__ import CLIENT, generated
+from tools.client.__main__ import CLIENT, TYPESCRIPT, generated
 from tools.client.synchronous import synchronous
+from tools.client.typescript import typescript_module
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,10 @@ def test_every_generated_module_is_up_to_date(made: dict[str, str]) -> None:
     different = [path for path, text in made.items() if (CLIENT / path).read_text() != text]
 
     assert different == [], "run `make client`"
+
+
+def test_the_module_of_the_client_for_typescript_is_up_to_date() -> None:
+    assert TYPESCRIPT.read_text() == typescript_module(), "run `make client`"
 
 
 def test_no_other_module_says_that_it_is_generated_and_none_is_left_behind(made: dict[str, str]) -> None:

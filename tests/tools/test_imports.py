@@ -46,5 +46,5 @@ def test_the_generator_of_the_client_reads_the_table_of_operations_and_nothing_f
     }
 
     assert "forklore.api.operations.ALL" in used
-    inward = {"tools.client", "forklore.api", "pydantic"}
+    inward = {"tools.client", "forklore.api", "forklore.limits", "pydantic"}
     assert [name for name in sorted(used) if not within(name, inward)] == []

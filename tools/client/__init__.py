@@ -1,4 +1,4 @@
-"""Generates the modules of the client that follow from the table of operations.
+"""Generates the modules of the clients that follow from the table of operations.
 
 `python -m tools.client` writes them into the package; `make client` runs it.
 """

@@ -1,4 +1,4 @@
-"""`python -m tools.client` writes the generated modules of the client."""
+"""`python -m tools.client` writes the generated modules of the clients."""
 
 import subprocess
 import sys
@@ -9,8 +9,12 @@ from tools.client.arguments import arguments_module
 from tools.client.operations import methods_module, shapes_module
 from tools.client.results import results_module
 from tools.client.synchronous import synchronous_modules
+from tools.client.typescript import typescript_module
 
-CLIENT = Path(__file__).parents[2] / "layers" / "core" / "forklore" / "client"
+PROJECT = Path(__file__).parents[2]
+CLIENT = PROJECT / "layers" / "core" / "forklore" / "client"
+TYPESCRIPT = PROJECT / "clients" / "typescript" / "src" / "operations.ts"
+"""The one generated module of the client for TypeScript."""
 
 
 def generated(folder: Path = CLIENT) -> Mapping[str, str]:
@@ -47,6 +51,7 @@ def main() -> None:
         file = CLIENT / path
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
+    TYPESCRIPT.write_text(typescript_module())
 
 
 if __name__ == "__main__":

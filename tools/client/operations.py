@@ -80,13 +80,18 @@ def _shape(operation: Operation) -> str:
         "is_read": operation.is_read,
     }
     parts += [f"{name}=True" for name, holds in flags.items() if holds]
+    if lengths := lengths_of_operation(operation):
+        parts.append(f"lengths_max={lengths!r}")
+    return f"Shape({', '.join(parts)})"
+
+
+def lengths_of_operation(operation: Operation) -> dict[str, int]:
+    """Return the most characters or elements of each argument, by its name in JSON."""
     lengths: dict[str, int] = {}
     for model in (operation.query, operation.body):
         for schema, definitions in _schemas(model):
             lengths |= lengths_of(schema, definitions)
-    if lengths:
-        parts.append(f"lengths_max={dict(sorted(lengths.items()))!r}")
-    return f"Shape({', '.join(parts)})"
+    return dict(sorted(lengths.items()))
 
 
 def _schemas(model: type[BaseModel] | None) -> list[tuple[Schema, Mapping[str, Schema]]]:

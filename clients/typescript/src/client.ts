@@ -1,0 +1,145 @@
+// The client.
+
+import { resultOf, type Answer } from "./answering.ts";
+import { callOf, type Keyed, type Matched, type Sent } from "./calls.ts";
+import { Conversation } from "./conversation.ts";
+import { InputError } from "./errors.ts";
+import { newId } from "./json.ts";
+import {
+	SHAPES,
+	type ConversationDetails,
+	type CreateConversation,
+	type Hit,
+	type ListConversationsArguments,
+	type Name,
+	type Operations,
+	type SearchConversations,
+} from "./operations.ts";
+import { pagesOf, refusePaging, type Pages } from "./pages.ts";
+import { checked, connectionOf, send, USUAL, type Credential, type Limits } from "./sending.ts";
+
+/** How a client is made. */
+export interface Options extends Partial<Limits> {
+	/** The user's token; on the local server this is the user's id. A function is called for each sending. */
+	token?: Credential | undefined;
+	/** The agent's API key. A function is called for each sending. */
+	clientKey?: Credential | undefined;
+	/** What to send with, in place of the global `fetch`. */
+	fetch?: typeof fetch | undefined;
+}
+
+/** What `conversations` takes. pageRows: how many conversations are asked for at a time. */
+export type ConversationsOptions = Sent &
+	Omit<ListConversationsArguments, "limit" | "afterCursor"> & { pageRows?: number };
+
+/** What `search` takes beside the query. */
+export type SearchOptions = Sent &
+	Omit<SearchConversations, "query" | "limit" | "afterCursor"> & { pageRows?: number };
+
+const PAGE_ROWS = 100;
+
+/** A client of forklore. It holds nothing that has to be closed. */
+export class Forklore {
+	/** Every operation of the service, under its name. */
+	readonly api: Operations;
+
+	readonly #url: string;
+	readonly #options: Options;
+	readonly #send: (
+		name: keyof Operations,
+		given: object,
+		options: Keyed & Matched,
+		made: typeof resultOf,
+	) => Promise<unknown>;
+
+	/** url: the address of the API. Throws InputError for what is no address. */
+	constructor(url: string, options: Options = {}) {
+		const { token, clientKey, fetch: given, ...limits } = options;
+		const connection = connectionOf(url, { token, clientKey, fetch: given ?? ((...sent) => fetch(...sent)) });
+		const within = checked({ ...USUAL, ...limits });
+		this.#url = url;
+		this.#options = options;
+		this.#send = async (name, input, sent, made) => {
+			const call = callOf(name, SHAPES[name], input, sent);
+			return made(call, await send(call, connection, within, sent.signal));
+		};
+		const operations = (Object.keys(SHAPES) as (keyof Operations)[]).map((name) => [
+			name,
+			(input: object = {}, sent: Keyed & Matched = {}) => this.#send(name, input, sent, resultOf),
+		]);
+		this.api = Object.fromEntries(operations) as Operations;
+	}
+
+	/** Return the same client with other limits. What is not given stays. */
+	withOptions(limits: Partial<Limits>): Forklore {
+		return new Forklore(this.#url, { ...this.#options, ...limits });
+	}
+
+	/**
+	 * Call an operation by its name; return the answer as it came. An error is an answer, too.
+	 *
+	 * given: path, query and body fields side by side. Throws InputError for an unknown operation, and NoAnswerError
+	 * without any answer.
+	 */
+	async call(operation: string, given: object = {}, options: Keyed & Matched = {}): Promise<Answer> {
+		if (!Object.hasOwn(SHAPES, operation)) {
+			throw new InputError(`there is no operation ${JSON.stringify(operation)}`, "operation");
+		}
+		return this.#send(
+			operation as keyof Operations,
+			given,
+			options,
+			(_, answer) => answer,
+		) as Promise<Answer>;
+	}
+
+	/** Return the conversation that a name points to; its first entry makes both if need be. */
+	named(name: string): Conversation {
+		return new Conversation(this.api, undefined, name);
+	}
+
+	/** Return the conversation with an id; without an id one that its first entry makes. */
+	conversation(id?: string): Conversation {
+		if (id === "") throw new InputError("an id is not empty", "id");
+		return new Conversation(this.api, id ?? newId());
+	}
+
+	/** Make a conversation without entries. */
+	async create(options: CreateConversation & Keyed = {}): Promise<Conversation> {
+		const { idempotencyKey, signal, ...fields } = options;
+		return new Conversation(
+			this.api,
+			(await this.api.createConversation(fields, { idempotencyKey, signal })).id,
+		);
+	}
+
+	/**
+	 * Return the caller's conversations, the newest tree first: what is told of each.
+	 *
+	 * To talk in one, hand its id to `conversation`.
+	 */
+	conversations(options: ConversationsOptions = {}): Pages<ConversationDetails> {
+		refusePaging(options);
+		const { pageRows: limit = PAGE_ROWS, signal, ...chosen } = options;
+		return pagesOf((afterCursor) =>
+			this.api.listConversations({ ...chosen, limit, afterCursor }, { signal }),
+		);
+	}
+
+	/** Return the entries that have all words of a query, the newest tree first. */
+	search(query: string, options: SearchOptions = {}): Pages<Hit> {
+		refusePaging(options);
+		const { pageRows: limit, signal, ...chosen } = options;
+		return pagesOf((afterCursor) =>
+			this.api.searchConversations({ ...chosen, query, limit, afterCursor }, { signal }),
+		);
+	}
+
+	/** Return the caller's names that begin with `prefix`. */
+	names(options: Sent & { prefix?: string } = {}): Pages<Name> {
+		const { prefix, signal } = options;
+		return pagesOf((afterCursor) =>
+			this.api.listNames({ prefix, limit: PAGE_ROWS, afterCursor }, { signal }),
+		);
+	}
+}

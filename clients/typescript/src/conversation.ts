@@ -1,0 +1,530 @@
+// A conversation to talk in.
+
+import type { Keyed, Matched, Sent } from "./calls.ts";
+import { Context, type Based, type Memory } from "./context.ts";
+import {
+	BadRequestError,
+	ConflictError,
+	ForbiddenError,
+	InputError,
+	NotFoundError,
+	UnexpectedAnswerError,
+} from "./errors.ts";
+import { newId } from "./json.ts";
+import { idOf, message, type EntryOrId, type Role } from "./messages.ts";
+import type {
+	Ancestor,
+	Append,
+	AppendEntries,
+	AppendEntry,
+	AppendedEntry,
+	Appended,
+	Comparison,
+	ConversationDetails,
+	CopyConversation,
+	Entry,
+	EntryFields,
+	Fork,
+	ForkConversation,
+	ListedEntry,
+	ListEntriesArguments,
+	Membership,
+	MergeConversation,
+	Name,
+	Operations,
+	UpdateConversation,
+} from "./operations.ts";
+import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
+import { treeOf, type Tree } from "./tree.ts";
+
+/** What `say` takes beside the role and the text. ifLast: append only behind this entry. */
+export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
+	Keyed & { ifLast?: EntryOrId | undefined };
+
+/** What `turn` takes beside the role and the text. context: the agent's whole present memory. */
+export type TurnOptions = Omit<SayOptions, "context"> &
+	Based & { context?: Memory | undefined; contentType?: string | undefined };
+
+/** What `append` takes beside the content. */
+export type AppendOptions = Omit<AppendEntry, "content" | "contentType"> &
+	Keyed &
+	Matched & { contentType?: string | undefined };
+
+/** What `appendAll` takes beside the entries. */
+export type AppendAllOptions = Omit<AppendEntries, "entries"> & Keyed & Matched;
+
+/**
+ * What `fork` takes. before, after: the entry that the fork leaves out, or ends with; without both it is at the
+ * head. name: points to the fork from then on. moveName: so does the name of this object.
+ */
+export type ForkOptions = Omit<ForkConversation, "atEntryId" | "count" | "name"> &
+	Keyed &
+	Matched & { before?: EntryOrId; after?: EntryOrId; name?: string | undefined; moveName?: boolean };
+
+/** What `entries` takes. backward: the newest first. after: only what follows this entry. */
+export type EntriesOptions = Sent &
+	Omit<ListEntriesArguments, "conversationId" | "limit" | "tail" | "afterCursor" | "beforeCursor"> & {
+		backward?: boolean;
+		after?: EntryOrId | undefined;
+		pageEntries?: number;
+	};
+
+/** What `startChild` takes. agentId: who works in it. by: the entry that starts it. */
+export type ChildOptions = Sent &
+	Pick<AppendEntry, "agentId" | "title" | "tags" | "metadata"> & { by?: EntryOrId | undefined };
+
+const HISTORY = "history";
+const PAGE_ENTRIES = 100;
+const PAGE_ROWS = 200;
+const APPEND_ENTRIES_MAX = 50;
+
+/**
+ * One conversation. Nothing is sent before the first call.
+ *
+ * A conversation that is named by a name is looked up at the first call. From then on the object stands for that
+ * conversation, wherever the name moves later.
+ */
+export class Conversation {
+	/** The name that the conversation was asked for by. */
+	readonly name: string | undefined;
+	/** The agent's own memory. */
+	readonly context: Context;
+
+	readonly #api: Operations;
+	readonly #born: Partial<AppendEntry>;
+	readonly #keysByName = new Set<string>();
+	#id: string | undefined;
+	#isMade: boolean;
+
+	/** id: undefined for the conversation that `name` points to. born: what its first append has, which makes it. */
+	constructor(api: Operations, id: string | undefined, name?: string, born?: Partial<AppendEntry>) {
+		if (id === undefined && (typeof name !== "string" || name === ""))
+			throw new InputError("a name is text", "name");
+		this.#api = api;
+		this.#id = id;
+		this.name = name;
+		this.#born = born ?? {};
+		this.#isMade = born === undefined;
+		this.context = new Context(
+			api,
+			(sent) => this.#shown(sent),
+			(sent) => {
+				if (!this.#isMade) throw new InputError("the child has no entry yet, and its first entry makes it");
+				return this.resolve(sent);
+			},
+		);
+	}
+
+	/** The conversation's id. Throws InputError for a name that nothing has been asked about yet. */
+	get id(): string {
+		if (this.#id !== undefined) return this.#id;
+		throw new InputError(`what ${JSON.stringify(this.name)} points to is known after the first call`);
+	}
+
+	/**
+	 * Return the conversation's id; look the name up if it is not known yet.
+	 *
+	 * Throws NotFoundError for a name that does not exist: its first entry makes it.
+	 */
+	async resolve(options: Sent = {}): Promise<string> {
+		this.#id ??= (await this.#api.lookUpName({ name: this.name ?? "" }, options)).conversationId;
+		return this.#id;
+	}
+
+	/** Tell whether there is such a conversation that the caller may see. */
+	async exists(options: Sent = {}): Promise<boolean> {
+		try {
+			await this.details(options);
+			return true;
+		} catch (error) {
+			if (error instanceof NotFoundError || error instanceof ForbiddenError) return false;
+			throw error;
+		}
+	}
+
+	/** Return the id; undefined for a name that does not exist. It shows nothing. */
+	async #shown(options: Sent): Promise<string | undefined> {
+		try {
+			return await this.resolve(options);
+		} catch (error) {
+			if (error instanceof NotFoundError) return undefined;
+			throw error;
+		}
+	}
+
+	// Writing
+
+	/**
+	 * Append a message and return it. The conversation is made if it does not exist.
+	 *
+	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
+	 */
+	async say(role: Role, text: string, options: SayOptions = {}): Promise<AppendedEntry> {
+		const { ifLast, ...rest } = options;
+		const matched = ifLast === undefined ? {} : { ifMatch: idOf(ifLast) };
+		return this.append(message(role, text), { ...rest, ...matched });
+	}
+
+	/**
+	 * Append a message together with the agent's whole present memory, in one transaction.
+	 *
+	 * No fork ever shows one without the other. What became of the memory is in `context` of what is returned.
+	 * Throws ConflictError with the reason `context_moved` if the memory would replace another one than that which
+	 * it is based on. Then the message is not appended either.
+	 */
+	async turn(role: Role, text: string, options: TurnOptions = {}): Promise<AppendedEntry> {
+		const { context: memory, contentType, basedOn, ...rest } = options;
+		if (memory === undefined) return this.say(role, text, rest);
+		const context = this.context.present(memory, { contentType, basedOn });
+		const appended = await this.say(role, text, { ...rest, context });
+		this.context.written(memory, appended.context);
+		return appended;
+	}
+
+	/** Append one entry with any content: an array of JSON values. */
+	async append(content: readonly unknown[], options: AppendOptions = {}): Promise<AppendedEntry> {
+		if (!Array.isArray(content)) throw new InputError("content is an array", "content");
+		const { contentType = HISTORY, idempotencyKey, ifMatch, signal, ...rest } = options;
+		const appended = await this.#append(
+			{ ...rest, contentType, content },
+			{ idempotencyKey, ifMatch, signal },
+		);
+		if ("data" in appended) throw new UnexpectedAnswerError("the answer to one entry holds several");
+		return appended;
+	}
+
+	/** Append up to 50 entries, all or none, in order. */
+	async appendAll(entries: readonly EntryFields[], options: AppendAllOptions = {}): Promise<Entry[]> {
+		if (!Array.isArray(entries)) throw new InputError("entries is an array", "entries");
+		const { idempotencyKey, ifMatch, signal, ...rest } = options;
+		const appended = await this.#append({ ...rest, entries }, { idempotencyKey, ifMatch, signal });
+		if (!("data" in appended)) throw new UnexpectedAnswerError("the answer to several entries holds one");
+		return appended.data;
+	}
+
+	/**
+	 * Append by the id, or by the name while the id is not known. Both make what is missing.
+	 *
+	 * An idempotency key belongs to one operation. So a key that was sent by the name is sent by the name again.
+	 */
+	async #append(fields: Append, options: Keyed & Matched): Promise<Appended> {
+		const key = options.idempotencyKey ?? newId();
+		const sent = { ...options, idempotencyKey: key };
+		if (this.#id !== undefined && !this.#keysByName.has(key)) {
+			const appended = await this.#api.appendEntry(
+				{ conversationId: this.#id, ...this.#withBirth(fields) },
+				sent,
+			);
+			this.#isMade = true;
+			return appended;
+		}
+		const name = this.name ?? "";
+		if (fields.name) throw new InputError(`${JSON.stringify(name)} is the name of this append`, "name");
+		await this.#requireName(name, sent);
+		this.#keysByName.add(key);
+		const appended = await this.#api.appendEntryByName({ ...fields, name }, sent);
+		const [first] = "data" in appended ? appended.data : [appended];
+		this.#id ??= first?.conversationId;
+		return appended;
+	}
+
+	/** Throw InputError if the name has moved since an entry was sent by it: that entry may be here or there. */
+	async #requireName(name: string, { signal }: Sent): Promise<void> {
+		if (this.#id === undefined) return;
+		if ((await this.#api.lookUpName({ name }, { signal })).conversationId === this.#id) return;
+		const why = `${JSON.stringify(name)} points elsewhere since the entry was sent by it: look whether it is here`;
+		throw new InputError(why, "idempotencyKey");
+	}
+
+	/**
+	 * Return the fields of an append with those that make its conversation.
+	 *
+	 * They stand in every append, so that one that is repeated is the same. In a batch, the agent is a field of each
+	 * entry.
+	 */
+	#withBirth(fields: Append): Append {
+		if (!("entries" in fields)) return { ...this.#born, ...fields };
+		const { agentId, ...others } = this.#born;
+		return { ...others, ...fields, entries: fields.entries.map((entry) => ({ agentId, ...entry })) };
+	}
+
+	// Forks and children
+
+	/**
+	 * Fork before or after an entry, without both at the head; nothing is copied.
+	 *
+	 * count: makes so many equal forks at once, and returns an array of them.
+	 */
+	async fork(options: ForkOptions & { count: number }): Promise<Conversation[]>;
+	async fork(options?: ForkOptions): Promise<Conversation>;
+	async fork(options: ForkOptions & { count?: number } = {}): Promise<Conversation | Conversation[]> {
+		const {
+			before,
+			after,
+			name,
+			moveName = false,
+			count,
+			idempotencyKey,
+			ifMatch,
+			signal,
+			...more
+		} = options;
+		if ("before" in options && "after" in options)
+			throw new InputError("a fork is before an entry or after one");
+		if (moveName && name !== undefined) throw new InputError("a fork gets this object's name or another one");
+		if (moveName && this.name === undefined) {
+			throw new InputError("the conversation was not asked for by a name", "moveName");
+		}
+		const isAnchored = "before" in options || "after" in options;
+		if (isAnchored && more.position !== undefined) {
+			throw new InputError("before and after say the position", "position");
+		}
+		const taken = moveName ? this.name : name;
+		const forked = await this.#api.forkConversation(
+			{
+				...more,
+				conversationId: await this.resolve({ signal }),
+				...(isAnchored && { atEntryId: anchorOf(before ?? after), position: before ? "before" : "after" }),
+				count: count === 1 ? undefined : count, // the service takes 2 and more
+				name: taken === undefined ? undefined : { name: taken },
+			},
+			{ idempotencyKey, ifMatch, signal },
+		);
+		if ("data" in forked) return forked.data.map((one) => new Conversation(this.#api, one.id));
+		const made = new Conversation(this.#api, forked.id, taken);
+		return count === undefined ? made : [made];
+	}
+
+	/** Return a child conversation, which its first entry makes. */
+	async startChild(options: ChildOptions = {}): Promise<Conversation> {
+		const { by, signal, ...more } = options;
+		return new Conversation(this.#api, newId(), undefined, {
+			...more,
+			startedByConversationId: await this.resolve({ signal }),
+			startedByEntryId: by === undefined ? undefined : idOf(by),
+		});
+	}
+
+	/** Return the child conversations, the oldest first. by: only those of this entry. */
+	children(options: Sent & { by?: EntryOrId | undefined } = {}): Pages<ConversationDetails> {
+		const startedByEntryId = options.by === undefined ? undefined : idOf(options.by);
+		return this.#listed(options, (given, sent) =>
+			this.#api.listChildren({ ...given, startedByEntryId }, sent),
+		);
+	}
+
+	/** Return the conversations of the fork tree, the oldest first. */
+	forks(options: Sent = {}): Pages<Fork> {
+		return this.#listed(options, (given, sent) => this.#api.listForks({ ...given, limit: PAGE_ROWS }, sent));
+	}
+
+	/** Return the conversations whose entries this one shows, the oldest first, and itself. */
+	async ancestors(options: Sent = {}): Promise<Ancestor[]> {
+		return (await this.#api.listAncestors(await this.#here(options), options)).data;
+	}
+
+	/** Return the history of the whole fork tree: every entry with the one before it, and every branch. */
+	async tree(options: Sent = {}): Promise<Tree> {
+		return treeOf(this.#api, await this.resolve(options), options);
+	}
+
+	// Reading
+
+	/**
+	 * Return what the conversation shows, the oldest first; with `backward` the newest first.
+	 *
+	 * A name that does not exist yet shows nothing. Without `channel` users see the history, and agents their own
+	 * context as well.
+	 */
+	entries(options: EntriesOptions = {}): Pages<ListedEntry> {
+		refusePaging(options);
+		const { backward = false, after, pageEntries = PAGE_ENTRIES, signal, ...more } = options;
+		if (backward && after !== undefined) {
+			throw new InputError("backward begins at the end, so it goes without after", "after");
+		}
+		const begin = after === undefined ? undefined : idOf(after);
+		return new Pages(async (cursor): Promise<Page<ListedEntry>> => {
+			const conversationId = await this.#shown({ signal });
+			if (conversationId === undefined) return { data: [], cursor: null };
+			const given = { ...more, conversationId, limit: pageEntries };
+			if (!backward) {
+				const page = await this.#api.listEntries({ ...given, afterCursor: cursor ?? begin }, { signal });
+				return { data: page.data, cursor: page.afterCursor };
+			}
+			const where = cursor === undefined ? { tail: true } : { beforeCursor: cursor };
+			const page = await this.#api.listEntries({ ...given, ...where }, { signal });
+			return { data: page.data.reverse(), cursor: page.beforeCursor };
+		});
+	}
+
+	/** Return the last entry of the history; undefined without any. */
+	async last(options: Sent = {}): Promise<ListedEntry | undefined> {
+		return this.entries({ ...options, channel: HISTORY, backward: true, pageEntries: 1 }).first();
+	}
+
+	/** Return one entry that the conversation shows. */
+	async entry(entryId: string, options: Sent = {}): Promise<Entry> {
+		return this.#api.getEntry({ ...(await this.#here(options)), entryId }, options);
+	}
+
+	/** Return the entry that the conversation shows under a key of its author's. */
+	async entryOf(key: string, options: Sent = {}): Promise<Entry> {
+		return this.#api.lookUpEntry({ ...(await this.#here(options)), key }, options);
+	}
+
+	/**
+	 * Return the conversations that go on differently just before a history entry.
+	 *
+	 * Throws NotFoundError if the conversation does not show the entry in its history.
+	 */
+	async alternativesOf(entry: EntryOrId, options: Sent = {}): Promise<Conversation[]> {
+		const upToEntryId = idOf(entry);
+		const place = {
+			channel: HISTORY,
+			upToEntryId,
+			tail: true,
+			limit: APPEND_ENTRIES_MAX,
+			alternatives: true,
+		};
+		const none = `the history shows no entry ${JSON.stringify(upToEntryId)}`;
+		try {
+			const page = await this.#api.listEntries({ ...(await this.#here(options)), ...place }, options);
+			const shown = page.data.find((one) => one.id === upToEntryId);
+			if (shown) return (shown.alternatives ?? []).map((id) => new Conversation(this.#api, id));
+		} catch (cause) {
+			if (!(cause instanceof BadRequestError && cause.code === "invalid_cursor")) throw cause;
+			throw new NotFoundError(none, { status: 404, cause });
+		}
+		throw new NotFoundError(none, { status: 404 });
+	}
+
+	/**
+	 * Return where two conversations of a fork tree part, and how each goes on: first this one.
+	 *
+	 * limit: entries of each, up to 1,000.
+	 */
+	async compare(
+		other: Conversation | string,
+		options: Sent & { limit?: number | undefined } = {},
+	): Promise<Comparison> {
+		const { limit, signal } = options;
+		const given = { ...(await this.#here({ signal })), with: await resolved(other, { signal }), limit };
+		return this.#api.compareConversations(given, { signal });
+	}
+
+	// The conversation as a whole
+
+	/** Return the conversation: its title, owner, tags, metrics, and so on. */
+	async details(options: Sent = {}): Promise<ConversationDetails> {
+		return this.#api.getConversation(await this.#here(options), options);
+	}
+
+	/** Replace title, tags or metadata. A title of null is taken away. */
+	async update(fields: UpdateConversation, options: Matched = {}): Promise<ConversationDetails> {
+		return this.#api.updateConversation({ ...fields, ...(await this.#here(options)) }, options);
+	}
+
+	/**
+	 * Append copies of what another branch shows; return them.
+	 *
+	 * Throws TooLargeError for more than 50 entries; nothing is merged in parts by itself.
+	 */
+	async merge(
+		other: Conversation | string,
+		options: Omit<MergeConversation, "fromConversationId"> & Keyed & Matched = {},
+	): Promise<Entry[]> {
+		const { idempotencyKey, ifMatch, signal, ...more } = options;
+		const from = { fromConversationId: await resolved(other, { signal }) };
+		const given = { ...more, ...from, ...(await this.#here({ signal })) };
+		return (await this.#api.mergeConversation(given, { idempotencyKey, ifMatch, signal })).data;
+	}
+
+	/** Copy the history into a tree of one's own. */
+	async copy(options: CopyConversation & Keyed = {}): Promise<Conversation> {
+		const { idempotencyKey, signal, ...more } = options;
+		const given = { ...more, ...(await this.#here({ signal })) };
+		return new Conversation(
+			this.#api,
+			(await this.#api.copyConversation(given, { idempotencyKey, signal })).id,
+		);
+	}
+
+	/** Make this branch the current one of its fork tree. */
+	async promote(options: Sent = {}): Promise<void> {
+		await this.#api.promoteConversation(await this.#here(options), options);
+	}
+
+	/**
+	 * Make a name point to this conversation. expectRevision: 0 for a name that must be new.
+	 *
+	 * Throws ConflictError if the name has another revision.
+	 */
+	async point(name: string, options: Sent & { expectRevision?: number | undefined } = {}): Promise<Name> {
+		const { expectRevision, signal } = options;
+		return this.#api.setName({ name, expectRevision, ...(await this.#here({ signal })) }, { signal });
+	}
+
+	/**
+	 * Delete this branch. Other branches keep what they show; with the last one the tree goes.
+	 *
+	 * A name that points here stays: the next append by it makes a new conversation.
+	 */
+	async delete(options: Sent = {}): Promise<void> {
+		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "branch" }, options);
+	}
+
+	/** Delete the whole fork tree, and every tree that was started from it. */
+	async deleteTree(options: Sent = {}): Promise<void> {
+		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "tree" }, options);
+	}
+
+	/** Let a user into the fork tree, or change the level of who is in it. */
+	async share(
+		userId: string,
+		accessLevel: "manager" | "writer" | "reader",
+		options: Sent = {},
+	): Promise<Membership> {
+		const given = { ...(await this.#here(options)), userId, accessLevel };
+		try {
+			return await this.#api.shareConversation(given, options);
+		} catch (error) {
+			if (!(error instanceof ConflictError && error.reason === "already_member")) throw error;
+			return this.#api.updateMembership(given, options);
+		}
+	}
+
+	/** End a membership: that of another user, or one's own. */
+	async unshare(userId: string, options: Sent = {}): Promise<void> {
+		await this.#api.removeMembership({ ...(await this.#here(options)), userId }, options);
+	}
+
+	/** Return who may see the fork tree, the oldest member first. */
+	members(options: Sent = {}): Pages<Membership> {
+		return this.#listed(options, (given, sent) => this.#api.listMemberships(given, sent));
+	}
+
+	async #here(options: Sent): Promise<{ conversationId: string }> {
+		return { conversationId: await this.resolve({ signal: options.signal }) };
+	}
+
+	/** Return a list of what belongs to this conversation. */
+	#listed<T>(
+		{ signal }: Sent,
+		ask: (
+			given: { conversationId: string; afterCursor: string | undefined },
+			sent: Sent,
+		) => Promise<{ data: T[]; afterCursor: string | null }>,
+	): Pages<T> {
+		return pagesOf(async (afterCursor) =>
+			ask({ ...(await this.#here({ signal })), afterCursor }, { signal }),
+		);
+	}
+}
+
+function anchorOf(entry: EntryOrId | undefined): string {
+	if (entry) return idOf(entry);
+	throw new InputError("a fork at the head has neither before nor after");
+}
+
+const resolved = (conversation: Conversation | string, options: Sent): string | Promise<string> =>
+	typeof conversation === "string" ? conversation : conversation.resolve(options);

@@ -1,0 +1,24 @@
+// What the package offers.
+
+export type { Answer } from "./answering.ts";
+export { valueOf } from "./answering.ts";
+export type { Keyed, Matched, Sent } from "./calls.ts";
+export { Forklore, type ConversationsOptions, type Options, type SearchOptions } from "./client.ts";
+export { Context, type Based, type Memory } from "./context.ts";
+export {
+	Conversation,
+	type AppendAllOptions,
+	type AppendOptions,
+	type ChildOptions,
+	type EntriesOptions,
+	type ForkOptions,
+	type SayOptions,
+	type TurnOptions,
+} from "./conversation.ts";
+export * from "./errors.ts";
+export { ExactNumber } from "./json.ts";
+export { roleOf, textOf, type EntryOrId, type Role } from "./messages.ts";
+export type * from "./operations.ts";
+export { Pages, type Page } from "./pages.ts";
+export type { Credential, Limits } from "./sending.ts";
+export type { Branch, Tree, TreeEntry } from "./tree.ts";

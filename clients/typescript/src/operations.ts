@@ -1,0 +1,1327 @@
+// What the service takes and answers, and how each operation is called.
+//
+// Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
+
+import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
+
+/** More characters than these are refused before they are sent. */
+export const BODY_CHARACTERS_MAX = 5_500_000;
+
+/** A conversation as an auditor sees it. `clientId`: the client that its context is bound to. */
+export interface AdminConversation {
+	accessLevel: "owner" | "manager" | "writer" | "reader";
+	agentId?: string;
+	clientId?: string;
+	createdAt: string;
+	forkedAtConversationId?: string;
+	forkedAtEntryId?: string;
+	forkedAtPosition?: "before" | "after" | "blank";
+	id: string;
+	isCurrent: boolean;
+	lastMessagePreview?: string;
+	metadata: Record<string, unknown>;
+	metrics: Metrics;
+	ownerUserId: string;
+	startedByConversationId?: string;
+	startedByEntryId?: string;
+	tags: Record<string, string>;
+	title: string | null;
+	updatedAt: string;
+}
+
+/** Conversations in the list's order. */
+export interface AdminConversationPage {
+	afterCursor: string | null;
+	data: AdminConversation[];
+}
+
+/** A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted. */
+export interface AdminName {
+	clientId?: string;
+	conversationId: string;
+	createdAt: string;
+	data: Record<string, unknown>;
+	deleted?: boolean;
+	name: string;
+	revision: number;
+	updatedAt: string;
+	userId: string;
+}
+
+/** Names of a user: those without a client, then client by client. */
+export interface AdminNamePage {
+	afterCursor: string | null;
+	data: AdminName[];
+}
+
+/** What to search for; without `userId` in every tree. */
+export interface AdminSearchConversations {
+	afterCursor?: string | null | undefined;
+	includeEntry?: boolean | null | undefined;
+	limit?: number | null | undefined;
+	query: string;
+	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** A conversation that is shown in part, up to `inheritedUpToEntryId`. */
+export interface Ancestor {
+	conversationId: string;
+	inheritedUpToEntryId?: string;
+	removed?: boolean;
+	title?: string;
+}
+
+/** Whose entries a conversation shows, the oldest first; the last one is the conversation. */
+export interface Ancestors {
+	data: Ancestor[];
+}
+
+/** Which trees are listed: those that no conversation started, those that one did, or both. */
+export type Ancestry = "roots" | "children" | "all";
+
+/** One entry, or several at once. */
+export type Append = AppendEntry | AppendEntries;
+
+/** One entry, or several at once, for the conversation that a name points to. */
+export type AppendByName = AppendEntryByName | AppendEntriesByName;
+
+/** Entries to append, all or none, in order. */
+export interface AppendEntries {
+	context?: PresentContext | null | undefined;
+	entries: readonly EntryFields[];
+	forkedAtConversationId?: string | null | undefined;
+	forkedAtEntryId?: string | null | undefined;
+	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	name?: MoveName | null | undefined;
+	promote?: boolean | null | undefined;
+	startedByConversationId?: string | null | undefined;
+	startedByEntryId?: string | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+}
+
+/** Entries to append to the conversation that a name points to, all or none, in order. */
+export interface AppendEntriesByName {
+	context?: PresentContext | null | undefined;
+	data?: Record<string, unknown> | null | undefined;
+	entries: readonly EntryFields[];
+	forkedAtConversationId?: string | null | undefined;
+	forkedAtEntryId?: string | null | undefined;
+	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	name: string;
+	promote?: boolean | null | undefined;
+	startedByConversationId?: string | null | undefined;
+	startedByEntryId?: string | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+}
+
+/** One entry to append. */
+export interface AppendEntry {
+	agentId?: string | null | undefined;
+	channel?: string | null | undefined;
+	content: readonly unknown[];
+	contentType: string;
+	context?: PresentContext | null | undefined;
+	epoch?: number | null | undefined;
+	forkedAtConversationId?: string | null | undefined;
+	forkedAtEntryId?: string | null | undefined;
+	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
+	indexedContent?: string | null | undefined;
+	key?: string | null | undefined;
+	mergedFromConversationId?: string | null | undefined;
+	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	name?: MoveName | null | undefined;
+	promote?: boolean | null | undefined;
+	startedByConversationId?: string | null | undefined;
+	startedByEntryId?: string | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** One entry to append to the conversation that a name points to. */
+export interface AppendEntryByName {
+	agentId?: string | null | undefined;
+	channel?: string | null | undefined;
+	content: readonly unknown[];
+	contentType: string;
+	context?: PresentContext | null | undefined;
+	data?: Record<string, unknown> | null | undefined;
+	epoch?: number | null | undefined;
+	forkedAtConversationId?: string | null | undefined;
+	forkedAtEntryId?: string | null | undefined;
+	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
+	indexedContent?: string | null | undefined;
+	key?: string | null | undefined;
+	mergedFromConversationId?: string | null | undefined;
+	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	name: string;
+	promote?: boolean | null | undefined;
+	startedByConversationId?: string | null | undefined;
+	startedByEntryId?: string | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** The entry, or with `entries` in the request `data` with all of them. */
+export type Appended = AppendedEntry | Entries;
+
+/** The entry that was appended. */
+export interface AppendedEntry {
+	agentId?: string;
+	channel: "history" | "context";
+	clientId?: string;
+	content: unknown[];
+	contentType: string;
+	context?: Synced;
+	conversationId: string;
+	copiedFromConversationId?: string;
+	copiedFromEntryId?: string;
+	createdAt: string;
+	epoch?: number;
+	erased?: boolean;
+	id: string;
+	key?: string;
+	mergedFromConversationId?: string;
+	mergedUpToEntryId?: string;
+	usage?: Record<string, unknown>;
+	userId: string;
+}
+
+/** The last history entry that both conversations show; null: there is none. */
+export interface Base {
+	entryId: string | null;
+}
+
+/** What a conversation shows of the history after the base, oldest first. */
+export interface ComparedBranch {
+	afterCursor: string | null;
+	conversationId: string;
+	data: Entry[];
+}
+
+/** Where two conversations part, and how each goes on: first the one in the path. */
+export interface Comparison {
+	base: Base;
+	branches: ComparedBranch[];
+}
+
+/** A conversation as its member sees it. */
+export interface ConversationDetails {
+	accessLevel: "owner" | "manager" | "writer" | "reader";
+	agentId?: string;
+	createdAt: string;
+	forkedAtConversationId?: string;
+	forkedAtEntryId?: string;
+	forkedAtPosition?: "before" | "after" | "blank";
+	id: string;
+	isCurrent: boolean;
+	lastMessagePreview?: string;
+	metadata: Record<string, unknown>;
+	metrics: Metrics;
+	ownerUserId: string;
+	startedByConversationId?: string;
+	startedByEntryId?: string;
+	tags: Record<string, string>;
+	title: string | null;
+	updatedAt: string;
+}
+
+/** Conversations in the list's order. */
+export interface ConversationPage {
+	afterCursor: string | null;
+	data: ConversationDetails[];
+}
+
+/** Equal forks that were made together. */
+export interface Conversations {
+	data: ConversationDetails[];
+}
+
+/** A conversation of your own; without `upToEntryId` with everything that the source shows. */
+export interface CopyConversation {
+	id?: string | null | undefined;
+	title?: string | null | undefined;
+	upToEntryId?: string | null | undefined;
+}
+
+/** A conversation without entries; without an `id`, one is made. */
+export interface CreateConversation {
+	agentId?: string | null | undefined;
+	id?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** Entries appended together, in order. */
+export interface Entries {
+	context?: Synced;
+	data: Entry[];
+}
+
+/** What was appended. */
+export interface Entry {
+	agentId?: string;
+	channel: "history" | "context";
+	clientId?: string;
+	content: unknown[];
+	contentType: string;
+	conversationId: string;
+	copiedFromConversationId?: string;
+	copiedFromEntryId?: string;
+	createdAt: string;
+	epoch?: number;
+	erased?: boolean;
+	id: string;
+	key?: string;
+	mergedFromConversationId?: string;
+	mergedUpToEntryId?: string;
+	usage?: Record<string, unknown>;
+	userId: string;
+}
+
+/** One entry. Without a `channel` it goes to history and its content is opaque. */
+export interface EntryFields {
+	agentId?: string | null | undefined;
+	channel?: string | null | undefined;
+	content: readonly unknown[];
+	contentType: string;
+	epoch?: number | null | undefined;
+	indexedContent?: string | null | undefined;
+	key?: string | null | undefined;
+	mergedFromConversationId?: string | null | undefined;
+	mergedUpToEntryId?: string | null | undefined;
+	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends. */
+export interface EntryPage {
+	afterCursor: string | null;
+	alternativesAtEnd?: string[];
+	beforeCursor: string | null;
+	data: ListedEntry[];
+}
+
+/** Whom to erase. */
+export interface EraseUser {
+	userId: string;
+}
+
+/** The erasure of a user: what stands for the user now, and how many things were changed. */
+export interface Erasure {
+	createdAt: string;
+	entries: number;
+	finishedAt?: string;
+	id: string;
+	memberships: number;
+	passes: number;
+	pseudonym: string;
+	state: "running" | "done";
+	trees: number;
+}
+
+/** A conversation of a fork tree. */
+export interface Fork {
+	conversationId: string;
+	createdAt: string;
+	forkedAtConversationId?: string;
+	forkedAtEntryId?: string;
+	forkedAtPosition?: "before" | "after" | "blank";
+	isCurrent: boolean;
+	title: string | null;
+}
+
+/** A fork before or after an entry, named by `atEntryId` or `atKey`; without one at the head. */
+export interface ForkConversation {
+	agentId?: string | null | undefined;
+	atEntryId?: string | null | undefined;
+	atKey?: string | null | undefined;
+	count?: number | null | undefined;
+	id?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
+	name?: MoveName | null | undefined;
+	position?: "before" | "after" | null | undefined;
+	promote?: boolean | null | undefined;
+	resetMetrics?: boolean | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** The conversations of a fork tree, oldest first. */
+export interface ForkPage {
+	afterCursor: string | null;
+	data: Fork[];
+}
+
+/** The fork, or with `count` in the request `data` with all of them. */
+export type Forked = ConversationDetails | Conversations;
+
+/** The service answers. */
+export interface Health {
+	status: "ok";
+}
+
+/** An entry that has all words of the query. `highlights`: its text around the words. */
+export interface Hit {
+	conversationId: string;
+	conversationTitle: string | null;
+	createdAt: string;
+	entry?: Entry;
+	entryId: string;
+	highlights: string[];
+}
+
+/** What was appended. `alternatives`: the conversations that go on differently before it. */
+export interface ListedEntry {
+	agentId?: string;
+	alternatives?: string[];
+	channel: "history" | "context";
+	clientId?: string;
+	content: unknown[];
+	contentType: string;
+	conversationId: string;
+	copiedFromConversationId?: string;
+	copiedFromEntryId?: string;
+	createdAt: string;
+	epoch?: number;
+	erased?: boolean;
+	id: string;
+	key?: string;
+	mergedFromConversationId?: string;
+	mergedUpToEntryId?: string;
+	usage?: Record<string, unknown>;
+	userId: string;
+}
+
+/** What a user may do in a fork tree. */
+export interface Membership {
+	accessLevel: "owner" | "manager" | "writer" | "reader";
+	conversationId: string;
+	createdAt: string;
+	userId: string;
+}
+
+/** The members of a fork tree, oldest first. */
+export interface MembershipPage {
+	afterCursor: string | null;
+	data: Membership[];
+}
+
+/**
+ * Which entries of another branch to copy; without `afterEntryId` those after the last one that
+ * both branches show.
+ */
+export interface MergeConversation {
+	afterEntryId?: string | null | undefined;
+	fromConversationId: string;
+	upToEntryId?: string | null | undefined;
+}
+
+/** Sums over the appends, on top of what a fork started with. */
+export interface Metrics {
+	cachedInputTokens: number;
+	costUsd: number;
+	entries: number;
+	inputTokens: number;
+	outputTokens: number;
+}
+
+/** Which conversations of a tree are listed. */
+export type Mode = "latest-fork" | "current" | "roots" | "all";
+
+/**
+ * A name of yours that points to the new fork from now on.
+ *
+ * `expectRevision`: the revision that you know; 0: the name must be new.
+ */
+export interface MoveName {
+	expectRevision?: number | null | undefined;
+	name: string;
+}
+
+/**
+ * A name and where it points.
+ *
+ * `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+ */
+export interface Name {
+	conversationId: string;
+	createdAt: string;
+	data: Record<string, unknown>;
+	deleted?: boolean;
+	name: string;
+	revision: number;
+	updatedAt: string;
+}
+
+/** Names in the order of their UTF-8 bytes. */
+export interface NamePage {
+	afterCursor: string | null;
+	data: Name[];
+}
+
+/** Nothing at all. */
+export type NoFields = Record<string, never>;
+
+/** An agent's whole present context. */
+export interface PresentContext {
+	agentId?: string | null | undefined;
+	basedOnEntryId?: string | null | undefined;
+	content: readonly unknown[];
+	contentType: string;
+}
+
+/** Whose fork tree to offer, named by any of its conversations, and to whom. */
+export interface RequestTransfer {
+	conversationId: string;
+	newOwnerUserId: string;
+	userId?: string | null | undefined;
+}
+
+/** Which side of a transfer the caller is on. */
+export type TransferRole = "sender" | "recipient" | "all";
+
+/** What a deletion deletes: the fork tree of a conversation, or the conversation alone. */
+export type Scope = "tree" | "branch";
+
+/** What to search for: all words of the `query` must occur in an entry. */
+export interface SearchConversations {
+	afterCursor?: string | null | undefined;
+	includeEntry?: boolean | null | undefined;
+	limit?: number | null | undefined;
+	query: string;
+	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
+}
+
+/** Hits: the newest tree first, and in each tree the newest entry first. */
+export interface SearchPage {
+	afterCursor: string | null;
+	data: Hit[];
+}
+
+/**
+ * A name, and where it points from now on.
+ *
+ * `expectRevision`: the revision that you know; 0: the name must be new. `data` stay without new
+ * ones.
+ */
+export interface SetName {
+	conversationId: string;
+	data?: Record<string, unknown> | null | undefined;
+	expectRevision?: number | null | undefined;
+	name: string;
+}
+
+/** A user, and what they may do. */
+export interface ShareConversation {
+	accessLevel: "manager" | "writer" | "reader";
+	userId: string;
+}
+
+/** The agent's whole present context, as one entry. */
+export interface SyncContext {
+	agentId?: string | null | undefined;
+	basedOnEntryId?: string | null | undefined;
+	channel?: string | null | undefined;
+	content: readonly unknown[];
+	contentType: string;
+	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** What a sync did. `epoch` is null when there is no context, `entry` when nothing was written. */
+export interface Synced {
+	entry: Entry | null;
+	epoch: number | null;
+	epochIncremented: boolean;
+	noOp: boolean;
+}
+
+/** An ownership that is offered. */
+export interface Transfer {
+	conversationId: string;
+	createdAt: string;
+	fromUserId: string;
+	id: string;
+	toUserId: string;
+}
+
+/** Pending transfers, oldest first. */
+export interface TransferPage {
+	afterCursor: string | null;
+	data: Transfer[];
+}
+
+/** What to replace; `title: null` clears it. */
+export interface UpdateConversation {
+	metadata?: Record<string, unknown> | null | undefined;
+	tags?: Record<string, string> | null | undefined;
+	title?: string | null | undefined;
+	userId?: string | null | undefined;
+}
+
+/** What the member may do from now on. */
+export interface UpdateMembership {
+	accessLevel: "manager" | "writer" | "reader";
+}
+
+
+/** What `createConversation` takes. */
+export type CreateConversationArguments = CreateConversation;
+
+/** What `listConversations` takes. */
+export type ListConversationsArguments = {
+	mode?: Mode | undefined;
+	ancestry?: Ancestry | undefined;
+	query?: string | undefined;
+	agentId?: string | undefined;
+	tag?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `getConversation` takes. */
+export type GetConversationArguments = {
+	conversationId: string;
+};
+
+/** What `updateConversation` takes. */
+export type UpdateConversationArguments = {
+	conversationId: string;
+} & UpdateConversation;
+
+/** What `deleteConversation` takes. */
+export type DeleteConversationArguments = {
+	conversationId: string;
+	scope?: Scope | undefined;
+};
+
+/** What `forkConversation` takes. */
+export type ForkConversationArguments = {
+	conversationId: string;
+} & ForkConversation;
+
+/** What `promoteConversation` takes. */
+export type PromoteConversationArguments = {
+	conversationId: string;
+};
+
+/** What `listForks` takes. */
+export type ListForksArguments = {
+	conversationId: string;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `listChildren` takes. */
+export type ListChildrenArguments = {
+	conversationId: string;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	startedByEntryId?: string | undefined;
+};
+
+/** What `appendEntry` takes. */
+export type AppendEntryArguments = {
+	conversationId: string;
+} & Append;
+
+/** What `syncContext` takes. */
+export type SyncContextArguments = {
+	conversationId: string;
+} & SyncContext;
+
+/** What `lookUpEntry` takes. */
+export type LookUpEntryArguments = {
+	conversationId: string;
+	key: string;
+};
+
+/** What `listEntries` takes. */
+export type ListEntriesArguments = {
+	conversationId: string;
+	channel?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	beforeCursor?: string | undefined;
+	tail?: boolean | undefined;
+	upToEntryId?: string | undefined;
+	allForks?: boolean | undefined;
+	forks?: "all" | undefined;
+	own?: boolean | undefined;
+	alternatives?: boolean | undefined;
+	epoch?: "latest" | "all" | number | undefined;
+};
+
+/** What `getEntry` takes. */
+export type GetEntryArguments = {
+	conversationId: string;
+	entryId: string;
+};
+
+/** What `compareConversations` takes. */
+export type CompareConversationsArguments = {
+	conversationId: string;
+	with: string;
+	limit?: number | undefined;
+};
+
+/** What `listAncestors` takes. */
+export type ListAncestorsArguments = {
+	conversationId: string;
+};
+
+/** What `mergeConversation` takes. */
+export type MergeConversationArguments = {
+	conversationId: string;
+} & MergeConversation;
+
+/** What `copyConversation` takes. */
+export type CopyConversationArguments = {
+	conversationId: string;
+} & CopyConversation;
+
+/** What `searchConversations` takes. */
+export type SearchConversationsArguments = SearchConversations;
+
+/** What `listMemberships` takes. */
+export type ListMembershipsArguments = {
+	conversationId: string;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `shareConversation` takes. */
+export type ShareConversationArguments = {
+	conversationId: string;
+} & ShareConversation;
+
+/** What `updateMembership` takes. */
+export type UpdateMembershipArguments = {
+	conversationId: string;
+	userId: string;
+} & UpdateMembership;
+
+/** What `removeMembership` takes. */
+export type RemoveMembershipArguments = {
+	conversationId: string;
+	userId: string;
+};
+
+/** What `requestTransfer` takes. */
+export type RequestTransferArguments = RequestTransfer;
+
+/** What `listTransfers` takes. */
+export type ListTransfersArguments = {
+	role?: TransferRole | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `getTransfer` takes. */
+export type GetTransferArguments = {
+	transferId: string;
+};
+
+/** What `deleteTransfer` takes. */
+export type DeleteTransferArguments = {
+	transferId: string;
+};
+
+/** What `acceptTransfer` takes. */
+export type AcceptTransferArguments = {
+	transferId: string;
+} & NoFields;
+
+/** What `setName` takes. */
+export type SetNameArguments = SetName;
+
+/** What `listNames` takes. */
+export type ListNamesArguments = {
+	prefix?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `lookUpName` takes. */
+export type LookUpNameArguments = {
+	name: string;
+};
+
+/** What `deleteName` takes. */
+export type DeleteNameArguments = {
+	name: string;
+	expectRevision?: number | undefined;
+};
+
+/** What `appendEntryByName` takes. */
+export type AppendEntryByNameArguments = AppendByName;
+
+/** What `listEntriesByName` takes. */
+export type ListEntriesByNameArguments = {
+	name: string;
+	channel?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	beforeCursor?: string | undefined;
+	tail?: boolean | undefined;
+	upToEntryId?: string | undefined;
+	allForks?: boolean | undefined;
+	forks?: "all" | undefined;
+	own?: boolean | undefined;
+	alternatives?: boolean | undefined;
+	epoch?: "latest" | "all" | number | undefined;
+};
+
+/** What `adminListConversations` takes. */
+export type AdminListConversationsArguments = {
+	justification?: string | undefined;
+	userId?: string | undefined;
+	mode?: Mode | undefined;
+	ancestry?: Ancestry | undefined;
+	agentId?: string | undefined;
+	tag?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `adminSearchConversations` takes. */
+export type AdminSearchConversationsArguments = {
+	justification?: string | undefined;
+} & AdminSearchConversations;
+
+/** What `adminGetConversation` takes. */
+export type AdminGetConversationArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+};
+
+/** What `adminListEntries` takes. */
+export type AdminListEntriesArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	channel?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	beforeCursor?: string | undefined;
+	tail?: boolean | undefined;
+	upToEntryId?: string | undefined;
+	allForks?: boolean | undefined;
+	forks?: "all" | undefined;
+	own?: boolean | undefined;
+	alternatives?: boolean | undefined;
+};
+
+/** What `adminLookUpEntry` takes. */
+export type AdminLookUpEntryArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	key: string;
+};
+
+/** What `adminGetEntry` takes. */
+export type AdminGetEntryArguments = {
+	conversationId: string;
+	entryId: string;
+	justification?: string | undefined;
+};
+
+/** What `adminCompareConversations` takes. */
+export type AdminCompareConversationsArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	with: string;
+	limit?: number | undefined;
+};
+
+/** What `adminListAncestors` takes. */
+export type AdminListAncestorsArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+};
+
+/** What `adminListMemberships` takes. */
+export type AdminListMembershipsArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `adminListForks` takes. */
+export type AdminListForksArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `adminListChildren` takes. */
+export type AdminListChildrenArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	startedByEntryId?: string | undefined;
+};
+
+/** What `adminListNames` takes. */
+export type AdminListNamesArguments = {
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	userId: string;
+};
+
+/** What `adminLookUpName` takes. */
+export type AdminLookUpNameArguments = {
+	justification?: string | undefined;
+	name: string;
+	userId: string;
+	clientId?: string | undefined;
+};
+
+/** What `adminDeleteConversation` takes. */
+export type AdminDeleteConversationArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	scope?: Scope | undefined;
+};
+
+/** What `adminDeleteName` takes. */
+export type AdminDeleteNameArguments = {
+	justification?: string | undefined;
+	name: string;
+	userId: string;
+	clientId?: string | undefined;
+	expectRevision?: number | undefined;
+};
+
+/** What `adminEraseUser` takes. */
+export type AdminEraseUserArguments = {
+	justification?: string | undefined;
+} & EraseUser;
+
+/** What `adminGetErasure` takes. */
+export type AdminGetErasureArguments = {
+	erasureId: string;
+	justification?: string | undefined;
+};
+
+/** Every operation of the service, under its name. */
+export interface Operations {
+	/**
+	 * Tell that the service answers. It asks nothing of the table.
+	 *
+	 * Needs no credentials.
+	 */
+	checkHealth(given?: Record<string, never>, options?: Sent): Promise<Health>;
+	/**
+	 * Create a conversation without entries.
+	 *
+	 * You become its owner. Without an `id` the service chooses one. Appending to an id that does not
+	 * exist creates the conversation, too.
+	 */
+	createConversation(given?: CreateConversationArguments, options?: Keyed): Promise<ConversationDetails>;
+	/**
+	 * List the caller's conversations, tree by tree, the newest root first.
+	 *
+	 * `mode` chooses which conversations of a fork tree are shown, `query` those with a text in their
+	 * title, `agentId` and `tag` (`name` or `name:value`) those that have them. A page may be short,
+	 * even empty: only an `afterCursor` of null ends the list.
+	 */
+	listConversations(given?: ListConversationsArguments, options?: Sent): Promise<ConversationPage>;
+	/**
+	 * Show a conversation.
+	 *
+	 * For every member of its fork tree.
+	 */
+	getConversation(given: GetConversationArguments, options?: Sent): Promise<ConversationDetails>;
+	/**
+	 * Replace a conversation's title, tags or metadata.
+	 *
+	 * For writers. What the body names is replaced as a whole, the rest stays. `title: null` clears
+	 * the title. With `If-Match` only if `updatedAt` has not changed.
+	 */
+	updateConversation(given: UpdateConversationArguments, options?: Matched): Promise<ConversationDetails>;
+	/**
+	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
+	 *
+	 * Every tree started from what is deleted goes with it. The tree is for the owner. A branch is for
+	 * managers: other branches keep what they inherited from it. Deleting the last branch is deleting
+	 * the tree. 202 says that closing a very wide tree goes on in the background. The ids cannot be
+	 * used again for 30 days.
+	 */
+	deleteConversation(given: DeleteConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Fork a conversation before or after an entry, or at its head. Nothing is copied.
+	 *
+	 * For writers. The fork shows what its source showed up to `atEntryId`, excluded or included as
+	 * `position` says, or everything without it. Later entries of either are not shown in the other.
+	 * With `count` that many equal forks are made, and the answer is `{"data": […]}`. With `promote`
+	 * the fork becomes the tree's current branch.
+	 */
+	forkConversation(given: ForkConversationArguments, options?: Keyed & Matched): Promise<Forked>;
+	/**
+	 * Make a conversation the current branch of its fork tree.
+	 *
+	 * For writers. The last promotion wins. Until one is made, the root is the current branch.
+	 */
+	promoteConversation(given: PromoteConversationArguments, options?: Keyed): Promise<void>;
+	/**
+	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
+	 *
+	 * For every member. Each says where it was forked.
+	 */
+	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
+	/**
+	 * List the conversations that this one has started, oldest first, as far as you may see them.
+	 *
+	 * A child is a conversation for a delegated task: see `startedByConversationId` at appendEntry.
+	 * With `startedByEntryId` only those that the entry has started.
+	 */
+	listChildren(given: ListChildrenArguments, options?: Sent): Promise<ConversationPage>;
+	/**
+	 * Append one entry, or several at once; a conversation that does not exist is created.
+	 *
+	 * For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork, with
+	 * `startedByConversationId` as a child. `If-Match` appends only behind the entry that it names.
+	 * Only agents may write to the `context` channel, and give `context`: their whole present context,
+	 * which is synced in the same step.
+	 */
+	appendEntry(given: AppendEntryArguments, options?: Keyed & Matched): Promise<Appended>;
+	/**
+	 * Bring an agent's stored context to its present one: nothing, the rest, or a new epoch is
+	 * written.
+	 *
+	 * For agents: authorize with an API key as well (`client`). `content` is the whole present
+	 * context; the service compares it with the stored one and writes the difference.
+	 */
+	syncContext(given: SyncContextArguments, options?: Keyed): Promise<Synced>;
+	/**
+	 * Show the entry that a conversation shows under a key.
+	 *
+	 * For every member. Of several entries the nearest is shown: one of the conversation itself before
+	 * an inherited one.
+	 */
+	lookUpEntry(given: LookUpEntryArguments, options?: Sent): Promise<Entry>;
+	/**
+	 * List what a conversation shows, oldest first; with `allForks` every entry of its fork tree.
+	 *
+	 * For every member. The cursors are ids of entries. `tail` gives the page at the end, still the
+	 * oldest first. Users see the history; agents their own context as well. With `alternatives`, each
+	 * history entry names the conversations that go on differently before it.
+	 */
+	listEntries(given: ListEntriesArguments, options?: Sent): Promise<EntryPage>;
+	/**
+	 * Show one entry that a conversation shows.
+	 *
+	 * For every member. Context is shown only to the agent that it belongs to.
+	 */
+	getEntry(given: GetEntryArguments, options?: Sent): Promise<Entry>;
+	/**
+	 * Compare two conversations of a fork tree: where they part, and how each goes on.
+	 *
+	 * For every member. `base` is the last history entry that both show. `data` begins after it;
+	 * `listEntries` with `channel=history` goes on from an `afterCursor`.
+	 */
+	compareConversations(given: CompareConversationsArguments, options?: Sent): Promise<Comparison>;
+	/**
+	 * List the conversations whose entries a conversation shows, the oldest first, and itself.
+	 *
+	 * For every member.
+	 */
+	listAncestors(given: ListAncestorsArguments, options?: Sent): Promise<Ancestors>;
+	/**
+	 * Append copies of what another branch of the fork tree shows, all or none, in order.
+	 *
+	 * For writers. At most 50 history entries of the other branch: those after the last one that both
+	 * branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
+	 * original and has no `usage`. 200 says that there was nothing to copy.
+	 */
+	mergeConversation(given: MergeConversationArguments, options?: Keyed & Matched): Promise<Entries>;
+	/**
+	 * Copy a conversation to a new fork tree that belongs to you alone.
+	 *
+	 * For every member. At most 1,000 history entries, all that the conversation shows or those up to
+	 * `upToEntryId`. A copy names its original and has no `usage`. Without an `id` the service chooses
+	 * one; with an `id`, the same request sent again goes on with a copy that did not end.
+	 */
+	copyConversation(given: CopyConversationArguments, options?: Keyed): Promise<ConversationDetails>;
+	/**
+	 * Find the entries that have all words of a query, the newest conversations first.
+	 *
+	 * A grep over the history of every conversation that you may see, not a search engine: a word is
+	 * found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
+	 * short, even empty: only an `afterCursor` of null ends the search.
+	 */
+	searchConversations(given: SearchConversationsArguments, options?: Sent): Promise<SearchPage>;
+	/**
+	 * List who may use the conversation's fork tree, oldest first.
+	 *
+	 * For every member.
+	 */
+	listMemberships(given: ListMembershipsArguments, options?: Sent): Promise<MembershipPage>;
+	/**
+	 * Make a user a member of the conversation's fork tree.
+	 *
+	 * Owners let managers, writers and readers in, managers writers and readers. It holds for every
+	 * fork.
+	 */
+	shareConversation(given: ShareConversationArguments, options?: Keyed): Promise<Membership>;
+	/**
+	 * Change a member's access level.
+	 *
+	 * By the rules of sharing, for the level that the member has now and the new one.
+	 */
+	updateMembership(given: UpdateMembershipArguments, options?: Sent): Promise<Membership>;
+	/**
+	 * End a membership: that of a member you have a say in, or your own.
+	 *
+	 * By the rules of sharing; everybody but the owner may leave. A transfer to the member goes, too.
+	 */
+	removeMembership(given: RemoveMembershipArguments, options?: Sent): Promise<void>;
+	/**
+	 * Offer the ownership of a conversation's fork tree to a member.
+	 *
+	 * For the owner. The member has to accept it; one can be pending at a time.
+	 */
+	requestTransfer(given: RequestTransferArguments, options?: Keyed): Promise<Transfer>;
+	/**
+	 * List the pending transfers that you have sent or that wait for you, oldest first.
+	 *
+	 * `role` chooses those that you have sent or that wait for you.
+	 */
+	listTransfers(given?: ListTransfersArguments, options?: Sent): Promise<TransferPage>;
+	/**
+	 * Show a pending transfer to its sender or recipient.
+	 *
+	 * Its `id` comes from requestTransfer or listTransfers. To everybody else it is 404.
+	 */
+	getTransfer(given: GetTransferArguments, options?: Sent): Promise<Transfer>;
+	/**
+	 * Cancel a transfer as its sender, or decline it as its recipient.
+	 *
+	 * Its `id` comes from requestTransfer or listTransfers. Nobody's level changes.
+	 */
+	deleteTransfer(given: DeleteTransferArguments, options?: Sent): Promise<void>;
+	/**
+	 * Become the owner; the sender becomes a manager.
+	 *
+	 * For the recipient. Its `id` comes from listTransfers.
+	 */
+	acceptTransfer(given: AcceptTransferArguments, options?: Keyed): Promise<void>;
+	/**
+	 * Make a name, or point it to another conversation.
+	 *
+	 * For every member of the conversation. A name is yours: names of other users and of other clients
+	 * never meet. `expectRevision` moves it only if nobody has moved it meanwhile.
+	 */
+	setName(given: SetNameArguments, options?: Keyed): Promise<Name>;
+	/**
+	 * List your names that begin with `prefix`, in the order of their UTF-8 bytes.
+	 *
+	 * An agent lists the names of its own client. A name whose conversation you cannot see any more is
+	 * `deleted`.
+	 */
+	listNames(given?: ListNamesArguments, options?: Sent): Promise<NamePage>;
+	/**
+	 * Show a name and where it points.
+	 *
+	 * `deleted` says that you cannot see its conversation any more.
+	 */
+	lookUpName(given: LookUpNameArguments, options?: Sent): Promise<Name>;
+	/**
+	 * Delete a name; its conversation stays as it is.
+	 *
+	 * The name can be used again at once. `expectRevision` deletes it only if nobody has moved it
+	 * meanwhile.
+	 */
+	deleteName(given: DeleteNameArguments, options?: Sent): Promise<void>;
+	/**
+	 * Append to the conversation that a name points to; a name that does not exist is made.
+	 *
+	 * The first append by a name makes the conversation and the name at once. Later ones follow the
+	 * name, even if it moves at the same moment; one that finds the conversation deleted makes a new
+	 * one, which takes the name. The rest of the body is that of appendEntry. `data` replaces the
+	 * name's.
+	 */
+	appendEntryByName(given: AppendEntryByNameArguments, options?: Keyed & Matched): Promise<Appended>;
+	/**
+	 * List what the conversation shows that a name points to, oldest first.
+	 *
+	 * For every member. The parameters and the answer are those of `listEntries`.
+	 */
+	listEntriesByName(given: ListEntriesByNameArguments, options?: Sent): Promise<EntryPage>;
+	/**
+	 * List everybody's conversations, or those of one user, tree by tree, the newest root first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListConversations(given?: AdminListConversationsArguments, options?: Sent): Promise<AdminConversationPage>;
+	/**
+	 * Find the entries that have all words of a query, in everybody's history or in one user's.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminSearchConversations(given: AdminSearchConversationsArguments, options?: Sent): Promise<SearchPage>;
+	/**
+	 * Show any conversation, with the client that its context is bound to.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminGetConversation(given: AdminGetConversationArguments, options?: Sent): Promise<AdminConversation>;
+	/**
+	 * List what any conversation shows, oldest first, with the context of all clients and epochs.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListEntries(given: AdminListEntriesArguments, options?: Sent): Promise<EntryPage>;
+	/**
+	 * Show the entry that any conversation shows under a key.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminLookUpEntry(given: AdminLookUpEntryArguments, options?: Sent): Promise<Entry>;
+	/**
+	 * Show one entry that any conversation shows, of any client.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminGetEntry(given: AdminGetEntryArguments, options?: Sent): Promise<Entry>;
+	/**
+	 * Compare two conversations of a fork tree: where they part, and how each goes on.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminCompareConversations(given: AdminCompareConversationsArguments, options?: Sent): Promise<Comparison>;
+	/**
+	 * List the conversations whose entries a conversation shows, the oldest first, and itself.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListAncestors(given: AdminListAncestorsArguments, options?: Sent): Promise<Ancestors>;
+	/**
+	 * List who may use the conversation's fork tree, oldest first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListMemberships(given: AdminListMembershipsArguments, options?: Sent): Promise<MembershipPage>;
+	/**
+	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListForks(given: AdminListForksArguments, options?: Sent): Promise<ForkPage>;
+	/**
+	 * List the conversations that any conversation has started, oldest first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListChildren(given: AdminListChildrenArguments, options?: Sent): Promise<AdminConversationPage>;
+	/**
+	 * List all names of a user: those without a client, then client by client.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListNames(given: AdminListNamesArguments, options?: Sent): Promise<AdminNamePage>;
+	/**
+	 * Show a name of any user and where it points.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminLookUpName(given: AdminLookUpNameArguments, options?: Sent): Promise<AdminName>;
+	/**
+	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminDeleteConversation(given: AdminDeleteConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Delete a name of any user; its conversation stays as it is.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminDeleteName(given: AdminDeleteNameArguments, options?: Sent): Promise<void>;
+	/**
+	 * Erase a user: delete their trees, end their memberships, and erase what they wrote elsewhere.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminEraseUser(given: AdminEraseUserArguments, options?: Keyed): Promise<Erasure>;
+	/**
+	 * Show how far an erasure has come. It does not name the user.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminGetErasure(given: AdminGetErasureArguments, options?: Sent): Promise<Erasure>;
+}
+
+/** How each operation is called, by its name. */
+export const SHAPES: Record<keyof Operations, Shape> = {
+	checkHealth: {"method": "GET", "path": "/v1/health", "isRead": true, "answers": ["status"]},
+	createConversation: {"method": "POST", "path": "/v1/conversations", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	listConversations: {"method": "GET", "path": "/v1/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "query": 500}, "answers": ["afterCursor", "data"]},
+	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	deleteConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}"},
+	forkConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/fork", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "atEntryId": 1000, "atKey": 128, "title": 500}, "answers": []},
+	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
+	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
+	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
+	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "noOp"]},
+	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
+	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	compareConversations: {"method": "GET", "path": "/v1/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"with": 1000}, "answers": ["base", "branches"]},
+	listAncestors: {"method": "GET", "path": "/v1/conversations/{conversationId}/ancestors", "isRead": true, "answers": ["data"]},
+	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
+	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
+	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
+	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
+	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
+	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}},
+	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
+	listTransfers: {"method": "GET", "path": "/v1/ownership-transfers", "isRead": true, "answers": ["afterCursor", "data"]},
+	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
+	deleteTransfer: {"method": "DELETE", "path": "/v1/ownership-transfers/{transferId}"},
+	acceptTransfer: {"method": "POST", "path": "/v1/ownership-transfers/{transferId}/accept", "hasBody": true, "takesKey": true},
+	setName: {"method": "POST", "path": "/v1/names", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
+	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
+	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
+	deleteName: {"method": "DELETE", "path": "/v1/names", "lengthsMax": {"name": 255}},
+	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	adminListEntries: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
+	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
+	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
+	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
+	adminDeleteConversation: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}", "lengthsMax": {"justification": 1000}},
+	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
+	adminEraseUser: {"method": "POST", "path": "/v1/admin/erasures", "hasBody": true, "takesKey": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},
+	adminGetErasure: {"method": "GET", "path": "/v1/admin/erasures/{erasureId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},
+};

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		dir: "tests",
+		globalSetup: "tests/support/server.ts",
+		reporters: "dot",
+		// for a machine on which much else runs
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
+	},
+});
