@@ -183,29 +183,6 @@ def test_the_alternatives_of_each_place_are_those_of_the_plain_definition(
         assert found == {place: plain(tree, removed, of, *place) for place in found}
 
 
-@examples(500)
-@given(st.integers(0, 1 << 32))
-def test_in_history_alone_they_are_the_owners_of_the_entries_that_come_next_elsewhere(seed: int) -> None:
-    """There is no context, nothing is removed, and each fork has an entry of its own."""
-    random, tree = Random(seed), Tree()
-    for moment in range(random.choice([5, 15, 40])):
-        here = random.choice(tree.conversations)
-        fork = here
-        if random.random() < 0.5 and tree.sees[here]:
-            anchor = random.choice([None, *tree.sees[here]])
-            position = random.choice([BEFORE, AFTER]) if anchor else random.choice([AFTER, BLANK])
-            fork = tree.fork(here, position, anchor)
-        tree.append(fork, now_ms=1_000 * moment)
-    owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
-    histories = history_of(tree)
-    of = random.choice(tree.conversations)
-    found = listed(MemoryTable(tree, frozenset()), tree, of, Window(), limit=1_000, backward=False)
-
-    for (after, before), alternatives in found.items():
-        elsewhere = {next_in(history, after) for history in histories.values()} - {None, before}
-        assert alternatives == sorted({owners[entry] for entry in elsewhere if entry})
-
-
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize(("position", "anchor"), [(BEFORE, 3), (AFTER, 2)])
 def test_a_place_with_many_forks_is_jumped_over(backward: bool, position: ForkPosition, anchor: int) -> None:
