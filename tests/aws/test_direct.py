@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from forklore.api import operations
-from forklore.api.operation import Operation
 from forklore.aws.direct import AgainError
 from forklore.aws.wiring import open_table
 from forklore.limits import DEPTH_MAX
@@ -123,19 +121,11 @@ NOBODY: dict[str, Any] = {
     "no user": {"clientId": "planner"},
     "null user": {"userId": None},
     "empty user": {"userId": ""},
-    "blank user": {"userId": " \t"},
     "a number": {"userId": 5},
-    "a list of users": {"userId": ["ann"]},
     "a control character": {"userId": "ann\u0000"},
-    "a line feed": {"userId": "ann\n"},
-    "a late control character": {"userId": "ann\u0085"},
     "a lone surrogate": {"userId": "\ud800"},
     "a long user": {"userId": "a" * 256},
-    "a long user in bytes": {"userId": "é" * 128},
     "an empty client": {"userId": "ann", "clientId": ""},
-    "a blank client": {"userId": "ann", "clientId": " "},
-    "a client with a control character": {"userId": "ann", "clientId": "a\u0007"},
-    "a client with a lone surrogate": {"userId": "ann", "clientId": "\udfff"},
     "a client of a number": {"userId": "ann", "clientId": 5},
     "an unknown member": {"userId": "ann", "user_id": "bob"},
     "an attempt to bypass membership": {"userId": "ann", "seesAll": True},
@@ -380,27 +370,6 @@ def test_the_request_id_is_lambdas_own(direct: Direct) -> None:
     refused = [direct.send(request(input={}))["body"]["requestId"] for _ in range(2)]
 
     assert len(set(refused)) == 2
-
-
-JUNK = [None, True, 5, 1.5, "x", "\u0000", [], [5], {}, {"x": [None]}]
-"""Values that each field gets in turn. None of them may cause a 500."""
-
-
-@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
-def test_junk_in_any_field_never_causes_a_500(open_direct: Direct, operation: Operation) -> None:
-    models = [operation.query, *([operation.body] if operation.body else [])]
-    schemas = [schema for model in models for schema in _objects(model.model_json_schema())]
-    names = {name for schema in schemas for name in schema.get("properties", {})}
-    every = {*operation.path_names, *names, "content", "contentJson", "entries", "usage", "metadata"}
-    path = dict.fromkeys(operation.path_names, conversation_id(8))
-    for name in sorted(every):
-        for junk in JUNK:
-            answer = open_direct.ask(operation.name, {**path, "contentType": "x", "content": [], name: junk})
-            assert answer["status"] != 500, (name, junk)
-
-
-def _objects(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    return [schema, *schema.get("$defs", {}).values()]
 
 
 # Asynchronous requests

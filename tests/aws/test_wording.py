@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from forklore.api import operations
+from forklore.api.conversation_requests import ListConversations
 from forklore.api.operation import Operation
+from tests.api.samples import names_of
 from tests.aws.direct import Direct
-from tests.aws.test_direct import JUNK
 from tests.aws.world import (
     CONVERSATIONS,
     FOREIGN,
@@ -38,6 +39,8 @@ PYTHON = re.compile(
 )
 """Words of Python. Callers of a JSON API should not see them."""
 MESSAGE = '"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hi"}]'
+JUNK = [None, True, 5, 1.5, "x", "\u0000", [], [5], {}, {"x": [None]}]
+"""Values that each field gets in turn."""
 HI = {"role": "user", "content": "hi"}
 ASKED = 60
 """Requests to each operation in `make test`. `make test-reliability` sends all."""
@@ -85,6 +88,7 @@ def test_an_error_about_junk_in_any_field_uses_the_words_of_json(
         if operation.name in DELETING and given.get("conversationId") == ROOT:
             given["conversationId"] = FRESH
         answer = direct.ask(operation.name, given, agent="planner")
+        assert answer["status"] != 500, given
         if answer["status"] == 400:
             found.append(answer["body"]["details"]["message"])
     measure.count(requests=len(asks))
@@ -106,7 +110,7 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> Non
     assert told(world, by_name)[0].endswith(", entries"), "the list is cut off"
     message, field = told(world, Ask("GET", CONVERSATIONS, query="canary=1"))
     assert (message, field) == (
-        '"canary" is unknown; known here: mode, ancestry, query, agentId, tag, limit, afterCursor',
+        f'"canary" is unknown; known here: {", ".join(names_of(ListConversations))}',
         "canary",
     )
     message, field = told(world, Ask("GET", path_of(ROOT), query="canary=1"))

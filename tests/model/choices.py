@@ -37,6 +37,8 @@ NAMES = ("trip", "thread-17", "Zürich #1", "🫖", "a/b?c&d", "trip 2", "tri")
 OF_DRAFTS = {"channel", "contentType", "content", "userId", "agentId", "epoch", "key", "usage"}
 OF_DRAFTS |= {"indexedContent", "mergedFromConversationId", "mergedUpToEntryId", "basedOnEntryId"}
 """The fields of entries and of present contexts that are chosen one by one."""
+TEXT_FILTERS = {"query", "agentId", "tag", "userId"}
+"""The filters of lists that are chosen one by one."""
 FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
 
 T = TypeVar("T")
@@ -135,9 +137,12 @@ class Choices:
         )
 
     def filters(self, operation: str) -> dict[str, Json]:
-        """Return some filters of a list, each with one of its values. None of them is free text."""
-        words = {name: self.one_of(*some) for name, some in filters_of(OPERATIONS[operation]).items() if some}
-        return {name: value for name, value in words.items() if self.chance(2 / 3)}
+        """Return some filters of a list, each with one of its values, but none of TEXT_FILTERS."""
+        query, filters = OPERATIONS[operation].query, filters_of(OPERATIONS[operation])
+        words = {name: self.one_of(*some) for name, some in filters.items() if some}
+        others = {name for name, some in filters.items() if not some} - TEXT_FILTERS
+        chosen = {name: value for name, value in words.items() if self.chance(2 / 3)}
+        return chosen | self.others(query, {*names_of(query)} - others)
 
     def description_filters(self) -> dict[str, Json]:
         """Return some filters of lists of conversations by what their callers said of them."""

@@ -16,6 +16,7 @@ from tests.reliability.figures import Measure
 from tests.support.tables import Store
 from tools.harness.functions import functions_on
 from tools.harness.gateway import AGENTS, Answer, Gateway
+from tools.harness.service import OF_A_CONVERSATION
 
 CLIENTS = {"ann": "planner", "bob": "coder"}
 """The two tenants. Each has its own client."""
@@ -46,7 +47,6 @@ def entry(status: int, *names: str) -> dict[str, int]:
 
 
 REQUESTS = [
-    Valid("getConversation", of("root")),
     Valid("getConversation", of("fork")),
     Valid("getConversation", of("child")),
     Valid("listConversations", {"afterCursor": "<conversations>", "limit": 1}, {"afterCursor": 400}),
@@ -145,13 +145,7 @@ REQUESTS = [
     Valid("deleteName", {"name": "another"}, {}),
     Valid("adminListConversations", {"userId": "<user>"}, {"userId": 403}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, {"userId": 403}, by="aude"),
-    *(
-        Valid(operation, of("root"), by="aude")
-        for operation in (
-            *("adminGetConversation", "adminListEntries", "adminListMemberships"),
-            *("adminListForks", "adminListChildren", "adminListAncestors"),
-        )
-    ),
+    *(Valid(one.name, of("root"), by="aude" if one.role else None) for one in OF_A_CONVERSATION),
     Valid("adminGetEntry", of("root", entryId="<first>"), entry(403, "entryId"), by="aude"),
     Valid("adminCompareConversations", of("root", **{"with": "<fork>"}), entry(403, "with"), by="aude"),
     Valid("adminDeleteConversation", of("child"), by="adam"),

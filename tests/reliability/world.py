@@ -25,7 +25,7 @@ from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
-from tools.harness.service import Answer
+from tools.harness.service import OF_A_CONVERSATION, Answer
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree; a writer, a manager and a reader of some trees; and a stranger."""
@@ -919,8 +919,6 @@ OPERATIONS: dict[str, Operation] = {
     "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
     "show an entry": read("getEntry", RITA, conversationId=FORK, entryId="<first>"),
     "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
-    "list ancestors": read("listAncestors", RITA, conversationId=FORK),
-    "show": read("getConversation", RITA, conversationId=FORK),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
@@ -933,24 +931,20 @@ OPERATIONS: dict[str, Operation] = {
     "list the latest": read("listConversations", ANN, of=peaceful),
     "search": read("searchConversations", BOB, of=peaceful, query="R", limit=2),
     "search a large body": read("searchConversations", ANN, of=passed, query="nowhere"),
-    "list forks": read("listForks", RITA, conversationId=FORK),
-    "list children": read("listChildren", BOB, conversationId=ROOT),
     "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
-    "list members": read("listMemberships", RITA, conversationId=ROOT),
     "list offers": read("listTransfers", BOB, of=offered, role="all"),
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),
     "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
     "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
-    "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=ROOT),
-    "read as an admin": read("adminListEntries", ROOT_CALLER, conversationId=FORK),
     "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),
     "compare as an admin": read(
         "adminCompareConversations", ROOT_CALLER, conversationId=ROOT, **{"with": FORK}
     ),
-    "list ancestors as an admin": read("adminListAncestors", ROOT_CALLER, conversationId=FORK),
-    "list members as an admin": read("adminListMemberships", ROOT_CALLER, conversationId=ROOT),
-    "list forks as an admin": read("adminListForks", ROOT_CALLER, conversationId=ROOT),
     "show an erasure": read("adminGetErasure", ROOT_CALLER, of=erasing, erasureId="<erasure>"),
-    "list children as an admin": read("adminListChildren", ROOT_CALLER, conversationId=ROOT),
+    **{
+        f"{one.name} of the {of}": read(one.name, ROOT_CALLER if one.role else RITA, conversationId=id_)
+        for one in OF_A_CONVERSATION
+        for of, id_ in (("root", ROOT), ("fork", FORK))
+    },
 }

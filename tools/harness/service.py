@@ -21,6 +21,14 @@ from forklore.storage.table import Table
 from tools.harness.tables import Store
 
 OPERATIONS = {operation.name: operation for operation in operations.ALL}
+OF_A_CONVERSATION = [
+    one
+    for one in operations.ALL
+    if one.method == "GET"
+    and one.path_names == ["conversationId"]
+    and not any(field.is_required() for field in one.query.model_fields.values())
+]
+"""The operations that read something of a conversation, and need nothing but its id."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
-from forklore.domain.listing import Ancestry, Filter, Mode, Place, Tag
+from forklore.domain.listing import Ancestry, Filter, Mode, Place
 from forklore.domain.model import Caller, Conversation, Description, Head, StartedBy
 from forklore.domain.tree import Member
 from forklore.limits import PAGE_BYTES_MAX
@@ -195,14 +195,14 @@ def test_a_query_is_part_of_the_title_in_any_case(
         ({"agent_id": "planner"}, Mode.ALL, [22, 2]),
         ({"agent_id": "planner"}, Mode.CURRENT, []),
         ({"agent_id": "plan"}, Mode.ALL, []),
-        ({"tag": Tag("a")}, Mode.ALL, [21]),
-        ({"tag": Tag("a")}, Mode.LATEST_FORK, [21]),
-        ({"tag": Tag("a")}, Mode.ROOTS, []),
-        ({"tag": Tag("a", "b")}, Mode.ALL, [21]),
-        ({"tag": Tag("a", "c")}, Mode.ALL, []),
-        ({"tag": Tag("a"), "query": "fork 21"}, Mode.ALL, [21]),
-        ({"tag": Tag("a"), "query": "fork 22"}, Mode.ALL, []),
-        ({"tag": Tag("a"), "agent_id": "planner"}, Mode.ALL, []),
+        ({"tag": "a"}, Mode.ALL, [21]),
+        ({"tag": "a"}, Mode.LATEST_FORK, [21]),
+        ({"tag": "a"}, Mode.ROOTS, []),
+        ({"tag": "a:b"}, Mode.ALL, [21]),
+        ({"tag": "a:c"}, Mode.ALL, []),
+        ({"tag": "a", "query": "fork 21"}, Mode.ALL, [21]),
+        ({"tag": "a", "query": "fork 22"}, Mode.ALL, []),
+        ({"tag": "a", "agent_id": "planner"}, Mode.ALL, []),
     ],
     ids=str,
 )

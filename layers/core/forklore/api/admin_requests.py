@@ -1,16 +1,14 @@
 """The models of query parameters and bodies of administration."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from forklore.api import fields
-from forklore.api.conversation_requests import DeleteConversation, ListChildren, SearchConversations
-from forklore.api.entry_requests import Compare, EntriesPage, EntryOfKey
+from forklore.api.conversation_requests import ListConversations, SearchConversations
+from forklore.api.entry_requests import EntriesPage
 from forklore.api.naming import OneName
 from forklore.api.requests import ListPage, Request
-from forklore.api.sharing_requests import ListMembers
-from forklore.domain.listing import Ancestry, Mode
 from forklore.domain.model import Caller
 from forklore.domain.names import NameOwner, NameRef
 
@@ -21,46 +19,22 @@ class Justified(Request):
     justification: Annotated[str, Field(max_length=1000)] | None = None
 
 
-class AdminListConversations(Justified):
-    """Which conversations to list; without `userId` those of every tree."""
+class OfAnyUser(Justified):
+    """Whose trees to look at; without `userId` everybody's."""
 
     user_id: fields.UserId | None = None
-    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
-    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
-    agent_id: fields.AgentId | None = None
-    tag: fields.TagFilter | None = None
-    limit: fields.Limit200 = 20
-    after_cursor: fields.Cursor | None = None
+
+
+class AdminListConversations(ListConversations, OfAnyUser):
+    """Which conversations to list; without `userId` those of every tree."""
+
+    query: ClassVar[None] = None  # type: ignore[misc]  # an auditor finds conversations by their users
 
 
 class AdminSearchConversations(SearchConversations):
     """What to search for; without `userId` in every tree."""
 
     user_id: fields.UserId | None = None
-
-
-class AdminDeleteConversation(DeleteConversation, Justified):
-    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
-
-
-class AdminListPage(ListPage, Justified):
-    """A page of a list, oldest first."""
-
-
-class AdminEntryOfKey(EntryOfKey, Justified):
-    """The key of an entry."""
-
-
-class AdminListChildren(ListChildren, Justified):
-    """Which of the started conversations to list, oldest first."""
-
-
-class AdminListMembers(ListMembers, Justified):
-    """A page of the members, oldest first."""
-
-
-class AdminCompare(Compare, Justified):
-    """With which conversation of the tree to compare; `limit` is for each of the two."""
 
 
 class AdminListEntries(EntriesPage, Justified):
@@ -97,7 +71,7 @@ class AdminDeleteName(AdminOneName):
     expect_revision: fields.RevisionInQuery | None = None
 
 
-class AdminListNames(AdminListPage):
+class AdminListNames(ListPage, Justified):
     """Whose names to list: those of all clients."""
 
     user_id: fields.UserId

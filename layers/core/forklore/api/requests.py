@@ -18,6 +18,9 @@ from forklore.domain.names import NameMove, NameRef
 KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
 """Body fields that are kept as the text that was sent, because answers repeat them exactly."""
 
+NOT_FILTERS = frozenset({"limit", "after_cursor", "justification", "user_id"})
+"""Parameters of lists that leave nothing out of them, and the user whose list it is."""
+
 
 class Request(BaseModel):
     """The base of all models: camelCase names, strict types, no unknown fields."""
@@ -35,6 +38,11 @@ class Request(BaseModel):
     others: ClassVar[tuple[str, ...]] = ()
     """Names that are known, but choose another model."""
     nothing: ClassVar[str] = "this operation takes no fields in its body"
+
+    @property
+    def filters(self) -> list[Any]:
+        """The values of the parameters that choose what a list holds, and not a page of it."""
+        return [getattr(self, name) for name in type(self).model_fields if name not in NOT_FILTERS]
 
     @model_validator(mode="before")
     @classmethod

@@ -52,16 +52,17 @@ class Filter(NamedTuple):
     """What a conversation must be like to be listed. None: anything.
 
     query: a part of a title; upper and lower case are equal. agent_id: its logical agent.
+    tag: `name` or `name:value`. Each field has the name of a parameter of the list.
     """
 
     query: str | None = None
     agent_id: str | None = None
-    tag: Tag | None = None
+    tag: str | None = None
 
     @property
     def is_open(self) -> bool:
         """Return whether every conversation passes."""
-        return not self.query and self.agent_id is None and self.tag is None
+        return not any(self)
 
     def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
         """Return whether a conversation passes. root: of its tree, if its title counts as well."""
@@ -70,7 +71,7 @@ class Filter(NamedTuple):
         return (
             any(query in (one.title or "").casefold() for one in titled)
             and self.agent_id in (None, conversation.agent_id)
-            and (self.tag is None or self.tag.is_of(conversation))
+            and (self.tag is None or Tag.of(self.tag).is_of(conversation))
         )
 
 

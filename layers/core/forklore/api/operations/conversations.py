@@ -5,7 +5,7 @@ import json
 from forklore.api import answers, conversation_requests, cursors, requests
 from forklore.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore.domain.ids import EntryId
-from forklore.domain.listing import Filter, Tag
+from forklore.domain.listing import Filter
 from forklore.domain.model import Description, ForkPosition
 from forklore.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
 from forklore.usecases.branches import children, forks, promotion
@@ -101,23 +101,31 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
     short, even empty: only an `afterCursor` of null ends the list.
     """
     query: conversation_requests.ListConversations = request.query
-    filters = [query.mode, query.ancestry, query.query, query.agent_id, query.tag]
-    resource = json.dumps(["conversations", request.caller.user_id, *filters])
-    page = conversation_lists.list_conversations(
+    resource = json.dumps(["conversations", request.caller.user_id, *query.filters])
+    page = page_of_list(request, resource)
+    return {
+        "data": [answers.conversation(details) for details in page.conversations],
+        "afterCursor": cursors.of_place(resource, page.resume),
+    }
+
+
+def page_of_list(
+    request: CheckedRequest, resource: str, *, of_user: str | None = None
+) -> conversation_lists.ConversationPage:
+    """Return a page of the list that a query asks for. resource: what its cursors belong to."""
+    query: conversation_requests.ListConversations = request.query
+    return conversation_lists.list_conversations(
         request.table,
         caller=request.caller,
         request=conversation_lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
-            wanted=Filter(query.query, query.agent_id, Tag.of(query.tag) if query.tag else None),
+            wanted=Filter(*(getattr(query, name) for name in Filter._fields)),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,
+            of_user=of_user,
         ),
     )
-    return {
-        "data": [answers.conversation(details) for details in page.conversations],
-        "afterCursor": cursors.of_place(resource, page.resume),
-    }
 
 
 def fork_conversation(request: CheckedRequest) -> answers.Forked:
@@ -201,15 +209,15 @@ def list_children(request: CheckedRequest) -> answers.ConversationPage:
     appendEntry. With `startedByEntryId` only those that the entry has started.
     """
     query: conversation_requests.ListChildren = request.query
-    conversation_id, started_by = request.conversation_id, query.started_by_entry_id
-    resource = json.dumps(["children", conversation_id, started_by])
+    conversation_id = request.conversation_id
+    resource = json.dumps(["children", conversation_id, *query.filters])
     page = children.list_children(
         request.table,
         caller=request.caller,
         conversation_id=conversation_id,
         after=cursors.to_list_key_or_id(resource, query.after_cursor),
         limit=query.limit,
-        started_by=started_by,
+        started_by=query.started_by_entry_id,
     )
     return {
         "data": [answers.conversation_for(request.caller, child) for child in page.children],

@@ -825,36 +825,6 @@ class AsyncOperations(AsyncCalling):
             results.AdminConversationPage.of,
         )
 
-    async def admin_search_conversations(
-        self,
-        *,
-        query: str,
-        justification: str | None = None,
-        limit: int | None = None,
-        after_cursor: str | None = None,
-        search_type: Literal["auto", "fulltext", "semantic"]
-        | Sequence[Literal["fulltext", "semantic"]]
-        | None = None,
-        include_entry: bool | None = None,
-        user_id: str | None = None,
-    ) -> results.SearchPage:
-        """Find the entries that have all words of a query, in everybody's history or in one
-        user's.
-        """
-        return await self._call(
-            SHAPES["adminSearchConversations"],
-            {
-                "justification": justification,
-                "query": query,
-                "limit": limit,
-                "afterCursor": after_cursor,
-                "searchType": search_type,
-                "includeEntry": include_entry,
-                "userId": user_id,
-            },
-            results.SearchPage.of,
-        )
-
     async def admin_get_conversation(
         self, conversation_id: str, *, justification: str | None = None
     ) -> results.AdminConversation:
@@ -866,132 +836,6 @@ class AsyncOperations(AsyncCalling):
             SHAPES["adminGetConversation"],
             {"conversationId": conversation_id, "justification": justification},
             results.AdminConversation.of,
-        )
-
-    async def admin_list_entries(
-        self,
-        conversation_id: str,
-        *,
-        justification: str | None = None,
-        channel: str | None = None,
-        limit: int | None = None,
-        after_cursor: str | None = None,
-        before_cursor: str | None = None,
-        tail: bool | None = None,
-        up_to_entry_id: str | None = None,
-        all_forks: bool | None = None,
-        forks: Literal["all"] | None = None,
-        own: bool | None = None,
-        alternatives: bool | None = None,
-    ) -> results.EntryPage:
-        """List what any conversation shows, oldest first, with the context of all clients and
-        epochs.
-
-        For every member. The cursors are ids of entries. `tail` gives the page at the end,
-        still the oldest first. Users see the history; agents their own context as well. With
-        `alternatives`, each history entry names the conversations that go on differently
-        before it.
-        """
-        return await self._call(
-            SHAPES["adminListEntries"],
-            {
-                "conversationId": conversation_id,
-                "justification": justification,
-                "channel": channel,
-                "limit": limit,
-                "afterCursor": after_cursor,
-                "beforeCursor": before_cursor,
-                "tail": tail,
-                "upToEntryId": up_to_entry_id,
-                "allForks": all_forks,
-                "forks": forks,
-                "own": own,
-                "alternatives": alternatives,
-            },
-            results.EntryPage.of,
-        )
-
-    async def admin_look_up_entry(
-        self, conversation_id: str, *, key: str, justification: str | None = None
-    ) -> results.Entry:
-        """Show the entry that any conversation shows under a key.
-
-        For every member. Of several entries the nearest is shown: one of the conversation
-        itself before an inherited one.
-        """
-        return await self._call(
-            SHAPES["adminLookUpEntry"],
-            {"conversationId": conversation_id, "justification": justification, "key": key},
-            results.Entry.of,
-        )
-
-    async def admin_get_entry(
-        self, conversation_id: str, entry_id: str, *, justification: str | None = None
-    ) -> results.Entry:
-        """Show one entry that any conversation shows, of any client.
-
-        For every member. Context is shown only to the agent that it belongs to.
-        """
-        return await self._call(
-            SHAPES["adminGetEntry"],
-            {"conversationId": conversation_id, "entryId": entry_id, "justification": justification},
-            results.Entry.of,
-        )
-
-    async def admin_compare_conversations(
-        self, conversation_id: str, *, with_: str, justification: str | None = None, limit: int | None = None
-    ) -> results.Comparison:
-        """Compare two conversations of a fork tree: where they part, and how each goes on.
-
-        For every member. `base` is the last history entry that both show. `data` begins after
-        it; `list_entries` with `channel=history` goes on from an `afterCursor`.
-        """
-        return await self._call(
-            SHAPES["adminCompareConversations"],
-            {
-                "conversationId": conversation_id,
-                "justification": justification,
-                "with": with_,
-                "limit": limit,
-            },
-            results.Comparison.of,
-        )
-
-    async def admin_list_ancestors(
-        self, conversation_id: str, *, justification: str | None = None
-    ) -> results.Ancestors:
-        """List the conversations whose entries a conversation shows, the oldest first, and
-        itself.
-
-        For every member.
-        """
-        return await self._call(
-            SHAPES["adminListAncestors"],
-            {"conversationId": conversation_id, "justification": justification},
-            results.Ancestors.of,
-        )
-
-    async def admin_list_memberships(
-        self,
-        conversation_id: str,
-        *,
-        justification: str | None = None,
-        limit: int | None = None,
-        after_cursor: str | None = None,
-    ) -> results.MembershipPage:
-        """List who may use the conversation's fork tree, oldest first.
-
-        For every member.
-        """
-        return await self._call(
-            SHAPES["adminListMemberships"],
-            {
-                "conversationId": conversation_id,
-                "justification": justification,
-                "limit": limit,
-                "afterCursor": after_cursor,
-            },
-            results.MembershipPage.of,
         )
 
     async def admin_list_forks(
@@ -1042,6 +886,162 @@ class AsyncOperations(AsyncCalling):
                 "startedByEntryId": started_by_entry_id,
             },
             results.AdminConversationPage.of,
+        )
+
+    async def admin_look_up_entry(
+        self, conversation_id: str, *, key: str, justification: str | None = None
+    ) -> results.Entry:
+        """Show the entry that any conversation shows under a key.
+
+        For every member. Of several entries the nearest is shown: one of the conversation
+        itself before an inherited one.
+        """
+        return await self._call(
+            SHAPES["adminLookUpEntry"],
+            {"conversationId": conversation_id, "justification": justification, "key": key},
+            results.Entry.of,
+        )
+
+    async def admin_list_entries(
+        self,
+        conversation_id: str,
+        *,
+        justification: str | None = None,
+        channel: str | None = None,
+        limit: int | None = None,
+        after_cursor: str | None = None,
+        before_cursor: str | None = None,
+        tail: bool | None = None,
+        up_to_entry_id: str | None = None,
+        all_forks: bool | None = None,
+        forks: Literal["all"] | None = None,
+        own: bool | None = None,
+        alternatives: bool | None = None,
+    ) -> results.EntryPage:
+        """List what any conversation shows, oldest first, with the context of all clients and
+        epochs.
+
+        For every member. The cursors are ids of entries. `tail` gives the page at the end,
+        still the oldest first. Users see the history; agents their own context as well. With
+        `alternatives`, each history entry names the conversations that go on differently
+        before it.
+        """
+        return await self._call(
+            SHAPES["adminListEntries"],
+            {
+                "conversationId": conversation_id,
+                "justification": justification,
+                "channel": channel,
+                "limit": limit,
+                "afterCursor": after_cursor,
+                "beforeCursor": before_cursor,
+                "tail": tail,
+                "upToEntryId": up_to_entry_id,
+                "allForks": all_forks,
+                "forks": forks,
+                "own": own,
+                "alternatives": alternatives,
+            },
+            results.EntryPage.of,
+        )
+
+    async def admin_get_entry(
+        self, conversation_id: str, entry_id: str, *, justification: str | None = None
+    ) -> results.Entry:
+        """Show one entry that any conversation shows, of any client.
+
+        For every member. Context is shown only to the agent that it belongs to.
+        """
+        return await self._call(
+            SHAPES["adminGetEntry"],
+            {"conversationId": conversation_id, "entryId": entry_id, "justification": justification},
+            results.Entry.of,
+        )
+
+    async def admin_compare_conversations(
+        self, conversation_id: str, *, with_: str, justification: str | None = None, limit: int | None = None
+    ) -> results.Comparison:
+        """Compare two conversations of a fork tree: where they part, and how each goes on.
+
+        For every member. `base` is the last history entry that both show. `data` begins after
+        it; `list_entries` with `channel=history` goes on from an `afterCursor`.
+        """
+        return await self._call(
+            SHAPES["adminCompareConversations"],
+            {
+                "conversationId": conversation_id,
+                "justification": justification,
+                "with": with_,
+                "limit": limit,
+            },
+            results.Comparison.of,
+        )
+
+    async def admin_list_ancestors(
+        self, conversation_id: str, *, justification: str | None = None
+    ) -> results.Ancestors:
+        """List the conversations whose entries a conversation shows, the oldest first, and
+        itself.
+
+        For every member.
+        """
+        return await self._call(
+            SHAPES["adminListAncestors"],
+            {"conversationId": conversation_id, "justification": justification},
+            results.Ancestors.of,
+        )
+
+    async def admin_search_conversations(
+        self,
+        *,
+        query: str,
+        justification: str | None = None,
+        limit: int | None = None,
+        after_cursor: str | None = None,
+        search_type: Literal["auto", "fulltext", "semantic"]
+        | Sequence[Literal["fulltext", "semantic"]]
+        | None = None,
+        include_entry: bool | None = None,
+        user_id: str | None = None,
+    ) -> results.SearchPage:
+        """Find the entries that have all words of a query, in everybody's history or in one
+        user's.
+        """
+        return await self._call(
+            SHAPES["adminSearchConversations"],
+            {
+                "justification": justification,
+                "query": query,
+                "limit": limit,
+                "afterCursor": after_cursor,
+                "searchType": search_type,
+                "includeEntry": include_entry,
+                "userId": user_id,
+            },
+            results.SearchPage.of,
+        )
+
+    async def admin_list_memberships(
+        self,
+        conversation_id: str,
+        *,
+        justification: str | None = None,
+        limit: int | None = None,
+        after_cursor: str | None = None,
+    ) -> results.MembershipPage:
+        """List who may use the conversation's fork tree, oldest first.
+
+        For every member.
+        """
+        return await self._call(
+            SHAPES["adminListMemberships"],
+            {
+                "conversationId": conversation_id,
+                "justification": justification,
+                "limit": limit,
+                "afterCursor": after_cursor,
+            },
+            results.MembershipPage.of,
         )
 
     async def admin_list_names(
