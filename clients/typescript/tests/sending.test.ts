@@ -44,6 +44,7 @@ interface Sending {
 	method: string;
 	headers: Headers;
 	body: string | undefined;
+	redirect: RequestRedirect | undefined;
 }
 
 /** Return a client whose sendings have these outcomes, the last one for all that follow; and what it sends. */
@@ -55,7 +56,8 @@ function told(
 	const fetch = vi.fn<typeof globalThis.fetch>(async (url, init = {}) => {
 		const body = init.body as string | undefined;
 		const headers = new Headers(init.headers);
-		sent.push({ at: Date.now(), url: url as string, method: init.method ?? "GET", headers, body });
+		const { method = "GET", redirect } = init;
+		sent.push({ at: Date.now(), url: url as string, method, headers, body, redirect });
 		const outcome = outcomes[Math.min(sent.length, outcomes.length) - 1] ?? LOST;
 		if (outcome instanceof Error) throw outcome;
 		return Promise.resolve(outcome());
@@ -326,6 +328,22 @@ describe("what ends a sending", () => {
 		},
 	);
 
+	test("a signal ends a call whose sending has failed in the same moment", async () => {
+		const controller = new AbortController();
+		const fetch = vi.fn<typeof globalThis.fetch>(
+			() =>
+				new Promise((_answer, reject) => {
+					setTimeout(() => {
+						reject(LOST);
+						controller.abort();
+					}, 500);
+				}),
+		);
+		const chat = new Forklore("http://x", { fetch }).conversation(ID);
+		const error = await outcome(chat.update({ title: "x" }, { signal: controller.signal }));
+		expect(error).toMatchObject({ name: "AbortError" });
+	});
+
 	test("a signal ends a pause, and leaves no listener and no timer behind", async () => {
 		const { fl, sent } = told([status(503, { "Retry-After": "20" })]);
 		const { signal, ...controller } = listened(new AbortController());
@@ -444,7 +462,7 @@ describe("credentials", () => {
 			() => new Response(null, { status: 302, headers: { Location: "https://other" } }),
 		]);
 		expect(await outcome(READ(fl))).toMatchObject({ status: 302 });
-		expect(sent).toHaveLength(1);
+		expect(sent.map(({ redirect }) => redirect)).toEqual(["manual"]);
 	});
 
 	test("a browser hides the status of a redirect", async () => {
@@ -543,6 +561,18 @@ describe("answers", () => {
 			attempts: 2,
 		});
 		expect(await outcome(fl.call("toString"))).toBeInstanceOf(InputError);
+	});
+
+	test("a list asks for no more pages than it needs", async () => {
+		let at = 0;
+		const page = () => Response.json({ data: [at, at], afterCursor: `${at++}` });
+		const { fl, sent } = told([page]);
+		expect(await outcome(fl.names().list({ limit: 3 }))).toEqual([0, 0, 1]);
+		expect(await outcome(fl.names().list({ limit: 0 }))).toEqual([]);
+		expect(await outcome(fl.names().first())).toBe(2);
+		const walk = fl.names()[Symbol.asyncIterator]();
+		await walk.next();
+		expect(sent).toHaveLength(4);
 	});
 
 	test("a list that is none, or goes in a circle, is not forklore's", async () => {
