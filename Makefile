@@ -129,7 +129,7 @@ endif
 	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=2 --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
-test-typescript: $(VENV)/ready $(runtimes)/node_modules/ready build-typescript ## check the client for TypeScript; run its tests on Node, Bun, Deno, workerd and Chromium, against the local server
+test-typescript: $(VENV)/ready $(runtimes)/node_modules/ready build-typescript chromium ## check the client for TypeScript; run its tests on Node, Bun, Deno, workerd and Chromium, against the local server
 	cd $(typescript) && npm run --silent check
 	cd $(typescript) && FORKLORE_PYTHON="$(abspath $(VENV))/bin/python" npm run --silent test
 	$(python) -m pytest tests/typescript

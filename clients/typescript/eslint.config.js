@@ -3,7 +3,7 @@ import globals from "globals";
 import typescript from "typescript-eslint";
 
 export default typescript.config(
-	{ ignores: ["dist", "**/node_modules", "src/operations.ts"] },
+	{ ignores: ["build", "dist", "**/node_modules", "src/operations.ts"] },
 	js.configs.recommended,
 	typescript.configs.strictTypeChecked,
 	typescript.configs.stylisticTypeChecked,

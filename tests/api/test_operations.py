@@ -1,9 +1,10 @@
-"""Every operation is in the table of those that are run with faults."""
+"""Every operation is in the tables of those that are run with faults, and read page by page."""
 
 from types import SimpleNamespace
 from typing import Any
 
 from forklore.api import operations
+from tests.reliability.test_between_pages import LISTS
 from tests.reliability.world import OPERATIONS
 
 UNSTORED = {"checkHealth"}
@@ -23,3 +24,13 @@ def test_every_operation_is_run_with_faults_and_crashes() -> None:
             operation.run(process, world, None)
 
     assert {one.name for one in operations.ALL} - asked == UNSTORED, "see tests/reliability/world.py"
+
+
+def test_every_list_of_a_conversation_is_read_while_its_tree_is_deleted() -> None:
+    lists = {
+        one.name
+        for one in operations.ALL
+        if "afterCursor" in one.query_names and "conversationId" in one.path_names and one.role is None
+    }
+
+    assert {name for name, _, _ in LISTS.values()} == lists, "see tests/reliability/test_between_pages.py"

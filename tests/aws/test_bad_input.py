@@ -66,6 +66,15 @@ AGES_AGO = '"2020-01-01T00:00:00.000Z"'
 """An If-Match with a time before every conversation."""
 
 
+@pytest.mark.failure("claimed-identity")
+def test_identities_in_other_headers_are_ignored(open_world: World) -> None:
+    forged = [("X-User-Id", "bob"), ("X-Client-Id", "planner"), ("Cookie", "userId=bob")]
+    made = open_world.send(append(PLAIN, headers=forged)).json
+
+    assert (made["userId"], made.get("clientId")) == ("ann", None)
+    assert_refused(open_world.send(show(FOREIGN, headers=forged)), FORBIDDEN)
+
+
 @pytest.mark.failure("unusual-user-id")
 @pytest.mark.parametrize("user", ["a#b/c%2Fd", "ü, Bearer x", "a" * 255, "\N{GRINNING FACE}" * 63, "a", "a#"])
 def test_any_other_text_is_a_valid_user_id_and_comes_back_unchanged(open_world: World, user: str) -> None:

@@ -131,7 +131,16 @@ def test_nothing_that_is_sent_reaches_a_log(open_world: World, logged: Logged) -
         forks(of=made),
     ):
         assert open_world.send(as_canary(ask)).status in (200, 201), ask
-    for ask in (create(f'{{"title":"{CANARY}"'), append(CONTENT), show(CANARY), Ask("GET", f"/{CANARY}")):
+    for ask in (
+        create(f'{{"title":"{CANARY}"'),
+        create(f'{{"title":"{CANARY}","title":"{CANARY}"}}'),
+        create(f'{{"title":"{CANARY}\\ud800"}}'),
+        create(DESCRIBED, headers=[("Content-Type", f"text/{CANARY}")]),
+        append(CONTENT),
+        show(CANARY),
+        Ask("GET", f"/{CANARY}"),
+        Ask("BREW", f"/v1/conversations?{CANARY}"),
+    ):
         assert 400 <= open_world.send(as_canary(ask)).status < 500, ask
     for headers in (
         [("Authorization", f"Basic {CANARY}")],

@@ -242,6 +242,24 @@ def test_a_repeated_delete_has_succeeded_only_if_the_first_may_have_arrived(
     assert api.send(call).status == status
 
 
+@pytest.mark.parametrize("text", ['{"message":"Not Found"}', "<html>"])
+def test_a_404_of_others_does_not_say_that_there_is_nothing(text: str) -> None:
+    """An agent that believed it would go on with an empty memory."""
+    told = Told(*[RawAnswer(404, text)] * 3)
+    chat = Conversation(Operations(told, Options()), None, name="trip")
+    for ask in (chat.exists, chat.last, chat.context.latest):
+        with pytest.raises(NotFoundError):
+            ask()
+
+    assert told.left == []
+
+
+def test_an_empty_idempotency_key_is_refused_by_a_name_as_by_an_id(ann: Forklore) -> None:
+    for chat in (ann.named("trip"), ann.conversation()):
+        with pytest.raises(InputError):
+            chat.say("user", "Hello", idempotency_key="")
+
+
 def test_numbers_in_metadata_and_names_keep_their_digits(ann: Forklore) -> None:
     exact = {"x": Decimal("0.1234567890123456789"), "y": Decimal("1E+400")}
     chat = ann.create(metadata=exact)

@@ -75,3 +75,23 @@ def test_context_is_for_agents_and_only_for_the_client_that_the_conversation_is_
     else:
         with pytest.raises(ForbiddenError):
             access.require_context(caller, bound_to=bound_to)
+
+
+def test_an_owner_gives_each_lower_level_a_manager_those_below_and_others_none() -> None:
+    assert {level: access.grants(level) for level in AccessLevel} == {
+        OWNER: (MANAGER, WRITER, READER),
+        MANAGER: (WRITER, READER),
+        WRITER: (),
+        READER: (),
+    }
+    access.require_grant(MANAGER, WRITER, READER)
+    for level, wanted in ((MANAGER, (READER, MANAGER)), (WRITER, (READER,)), (OWNER, (OWNER,))):
+        with pytest.raises(ForbiddenError, match="has no say in level"):
+            access.require_grant(level, *wanted)
+
+
+def test_a_user_without_an_agent_is_told_what_a_context_needs() -> None:
+    with pytest.raises(ForbiddenError, match="only an agent"):
+        access.require_context(Caller("ann"), bound_to=None)
+    with pytest.raises(ForbiddenError, match="belongs to another client"):
+        access.require_context(Caller("ann", "coder"), bound_to="planner")

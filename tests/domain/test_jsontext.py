@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forklore import limits
 from forklore.domain import jsontext
-from forklore.domain.jsontext import CONTAINERS_MAX, JsonText
+from forklore.domain.jsontext import CONTAINERS_MAX, JsonText, check_value, elements_of, to_json
 from forklore.errors import ValidationError
 from forklore.limits import DEPTH_MAX
 from tests.domain.builders import examples
@@ -611,3 +611,20 @@ def test_text_that_is_not_a_single_value_is_refused(text: str) -> None:
 def test_the_escaped_size_of_text_is_its_size_in_an_ascii_answer(text: str, size: int) -> None:
     assert limits.escaped_size(text) == size
     assert re.fullmatch(rf'"[\x20-\x7e]{{{size}}}"', json.dumps(text))
+
+
+def test_elements_are_cut_off_and_the_others_keep_their_text() -> None:
+    array = check_value('[ 1.0 ,{"a": [2,"]"]}, "x,[y" ,-0]')
+
+    assert elements_of(array, 0) == array
+    assert elements_of(array, 1) == JsonText('[{"a": [2,"]"]},"x,[y",-0]', array.value[1:])
+    assert elements_of(array, 3) == JsonText("[-0]", [0])
+    assert elements_of(array, 4) == JsonText("[]", [])
+
+
+def test_a_value_is_written_with_the_text_of_what_came_as_text() -> None:
+    kept = check_value('{"n": 1.0}')
+
+    assert to_json({"a": kept, "b": [kept, "é\n"], "c": (None, True, 5)}) == (
+        '{"a":{"n": 1.0},"b":[{"n": 1.0},"é\\n"],"c":[null,true,5]}'
+    )

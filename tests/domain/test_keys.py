@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forklore.domain import ids, keys
 from forklore.domain.ids import FIRST, LAST, EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Channel
+from forklore.domain.model import Channel, Transfer
 from forklore.domain.names import NameOwner, NameRef
 from forklore.fsck.shapes import Kind, kind_of
 from tests.domain.builders import FORK, ROOT, C, H, at, conversation, examples
@@ -240,7 +240,12 @@ def test_each_kind_of_item_is_only_in_its_own_range(
 
     positions = SortRange(ROOT, keys.position(FIRST), keys.position(LAST))
     assert len(set(everything.values())) == len(everything)
-    assert found(EVERY_ENTRY) == {"ENTRY"}
+    assert found(EVERY_ENTRY) == found(keys.entries_range(ROOT)) == {"ENTRY"}
+    assert found(keys.others_range(ROOT)) == everything.keys() - {"ENTRY"}
+    assert {kind for kind, key in everything.items() if keys.is_entry(key)} == {"ENTRY"}
+    assert {kind for kind, key in everything.items() if keys.is_member(key.sort)} == {"MEM"}
+    assert {kind for kind, key in everything.items() if keys.is_head(key.sort)} == {"HEAD"}
+    assert keys.in_child(everything["CHILD"].sort) == conversation_id
     assert found(positions) == {"ENTRY"}
     assert found(keys.heads_range(ROOT)) == {"HEAD"}
     assert found(keys.tree_range(ROOT)) == {"TREE"}
@@ -491,3 +496,69 @@ def test_all_trees_are_spread_over_eight_shards_and_in_each_ordered_by_time() ->
     assert min(map(shards.count, set(shards))) > 50
     assert [sort for _, sort in places] == [f"{at_}#{conversation(n)}" for n, at_ in enumerate(created)]
     assert keys.all_trees(ROOT, created[0])[0] == keys.all_trees(ROOT, created[1])[0]
+
+
+def test_a_fork_s_record_names_what_it_leaves_and_where() -> None:
+    place = ListKey("2026-03-01T09:15:00.000Z", FORK)
+    record = keys.fork_record(ROOT, at(3), place)
+
+    assert keys.in_fork_record(record) == (ROOT, at(3), place)
+    for first, last, is_in in ((3, 3, True), (1, 3, True), (3, 5, True), (4, 5, False), (1, 2, False)):
+        of = keys.fork_records_range(ROOT, ROOT, first=at(first), last=at(last))
+        assert (of.first <= record <= of.last) == is_in, (first, last)
+
+
+def test_children_are_listed_strictly_after_a_place() -> None:
+    places = [ListKey(ids.timestamp(ms), conversation(number)) for ms, number in ((1, 9), (1, 10), (2, 8))]
+    children = [keys.child(ROOT, FORK, place) for place in places]
+
+    every, later = keys.children_range(ROOT, FORK), keys.children_range(ROOT, FORK, after=places[0])
+
+    assert [key for key in children if within(key, every)] == children
+    assert [key for key in children if within(key, later)] == children[1:]
+
+
+def test_all_that_is_a_user_s_own_lies_in_one_range() -> None:
+    place = ListKey(ids.timestamp(1), ROOT)
+    rows = [keys.user_tree("ann", place.created_at, ROOT, is_child=is_child) for is_child in (True, False)]
+    name, transfer = keys.name(NameRef(NameOwner("ann", None), "~")), keys.transfer_of_user("ann", place)
+
+    assert all(within(key, keys.user_range("ann")) for key in (*rows, name, transfer))
+    assert not any(within(key, keys.user_range("bob")) for key in (*rows, name, transfer))
+    assert [keys.is_user_tree(key.sort) for key in (*rows, name, transfer)] == [True, True, False, False]
+    assert within(transfer, keys.transfers_range("ann"))
+    assert not within(transfer, keys.transfers_range("ann", after=place))
+
+
+def test_a_transfer_has_a_key_for_its_tree_for_itself_and_for_each_party() -> None:
+    transfer = Transfer("t", ROOT, FORK, "ann", "bob", ids.timestamp(1))
+    place = ListKey(ids.timestamp(1), "t")
+
+    assert keys.transfer_keys(transfer) == [
+        keys.transfer_of_group(ROOT),
+        keys.transfer_by_id("t"),
+        keys.transfer_of_user("ann", place),
+        keys.transfer_of_user("bob", place),
+    ]
+
+
+def test_the_records_of_one_erasure_lie_apart_from_those_of_others() -> None:
+    of = keys.erased_trees_range(ROOT)
+
+    assert within(keys.erased_tree(ROOT, FORK), of)
+    assert not within(keys.erased_tree(FORK, ROOT), of)
+    assert not within(keys.erasure(ROOT), of)
+    assert keys.in_erased_tree(keys.erased_tree(ROOT, FORK)) == FORK
+
+
+def test_every_shard_of_the_list_of_all_trees_is_read_before_a_place_or_through_it() -> None:
+    group, created = conversation(7), ids.timestamp(5)
+    partition, sort = keys.all_trees(group, created)
+
+    def is_in(**where: ListKey) -> bool:
+        ranges = keys.all_trees_ranges(**where)
+        assert len({of.partition for of in ranges}) == 8
+        return any(within(Key(partition, sort), of) for of in ranges)
+
+    place = ListKey(created, group)
+    assert (is_in(), is_in(before=place), is_in(through=place)) == (True, False, True)

@@ -1,6 +1,6 @@
 import pytest
 
-from forklore.domain.listing import EVERYTHING, Filter, Tag
+from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Tag
 from forklore.domain.model import Conversation, Description
 
 AT = "2026-03-01T09:15:00.000Z"
@@ -52,3 +52,9 @@ def test_a_conversation_passes_if_it_has_all_that_is_named(
 )
 def test_the_first_colon_ends_the_name_of_a_tag(text: str, tag: Tag) -> None:
     assert Tag.of(text) == tag
+
+
+def test_roots_children_or_both_are_listed() -> None:
+    listed = {one: [child for child in (True, False) if one.includes(child)] for one in Ancestry}
+
+    assert listed == {Ancestry.ROOTS: [False], Ancestry.CHILDREN: [True], Ancestry.ALL: [True, False]}

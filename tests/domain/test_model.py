@@ -1,5 +1,5 @@
 from forklore.domain import ids
-from forklore.domain.model import Conversation, Head, TokenUsage
+from forklore.domain.model import Channel, Conversation, Head, LastEntries, TokenUsage
 from tests.domain.builders import FORK, NOW_MS, ROOT, at
 
 
@@ -29,3 +29,13 @@ def test_updated_at_is_the_later_of_the_last_change_and_the_last_append() -> Non
     assert updated(early, 9, history=1) == late
     assert updated(late, 1, history=1) == late
     assert updated(early, 9, history=0) == early  # `last` is only the floor here.
+
+
+def test_the_last_entry_is_the_later_one_of_both_channels() -> None:
+    both = LastEntries(at(1), at(2))
+
+    assert (both.last, LastEntries(at(3), at(2)).last, LastEntries().last) == (at(2), at(3), None)
+    assert (LastEntries(at(1), None).last, LastEntries(None, at(1)).last) == (at(1), at(1))
+    assert (both.of(Channel.HISTORY), both.of(Channel.CONTEXT)) == (at(1), at(2))
+    assert both.moved(Channel.HISTORY, at(4)) == LastEntries(at(4), at(2))
+    assert both.moved(Channel.CONTEXT, at(4)) == LastEntries(at(1), at(4))

@@ -43,6 +43,16 @@ def test_after_the_root_and_after_a_blank_fork_nothing_is_looked_at() -> None:
     assert next_to_prune(Remnant(ROOT, TWIG, OLD, "n", record(ROOT, FIRST, TWIG))) is None
 
 
+def test_a_removed_branch_leaves_its_record_and_a_removed_root_none() -> None:
+    path = (ancestry.Segment(ROOT, at(3)),)
+    twig = Remnant.of(Conversation(TWIG, ROOT, OLD), path, removed_at=OLD, nonce="n")
+    root = Remnant.of(Conversation(ROOT, ROOT, OLD), (), removed_at=OLD, nonce="n")
+
+    assert twig == Remnant(ROOT, TWIG, OLD, "n", record(ROOT, at(3), TWIG)._replace(is_removed=True))
+    assert root == Remnant(ROOT, ROOT, OLD, "n")
+    assert (twig.is_root, root.is_root) == (False, True)
+
+
 @dataclass
 class Kept:
     """What is stored of a tree while its branches are removed and pruned in any order."""

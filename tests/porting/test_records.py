@@ -1,5 +1,7 @@
 """Each record comes back from its line as it was, with all its fields."""
 
+import json
+import re
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
@@ -41,6 +43,7 @@ from forklore.porting.records import (
 )
 from forklore.porting.to_line import line_of
 from tests.domain.builders import filled
+from tools.harness.gateway import PROJECT
 
 ONE, TWO, THREE, FOUR = (fresh_id(1_772_356_500_000, number) for number in range(4))
 TREE, FORK, OTHER = (f"0000000{number}-0000-4000-8000-000000000000" for number in range(3))
@@ -99,6 +102,19 @@ def test_a_record_with_all_its_fields_comes_back_from_its_line(record: Record) -
     assert record_of(read(line), TREE) == record
     assert line.count(b"\n") == 1
     assert list(_defaults(record)) == []
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_the_page_names_every_member_of_a_line(record: Record) -> None:
+    """A name may be cut, as in `forkedAt…`. What a caller owns may be there as text."""
+    page = (PROJECT / "docs" / "formats.md").read_text(encoding="utf-8").partition("table's export\n")[2]
+    line = json.loads(line_of(record))
+    [row] = re.findall(rf"^\| `{line.pop('type')}` \|(.*)$", page, flags=re.MULTILINE)
+    named = re.findall(r"`(\w+…?)`", row)
+    cut = tuple(name[:-1] for name in named if name.endswith("…"))
+    members = {name.removesuffix("Text") for name in line}
+
+    assert {name for name in members if not name.startswith(cut)} <= {*named}, "see docs/formats.md"
 
 
 def _defaults(value: Any) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from forklore.api.fields import FORKS_AT_ONCE
 from forklore.domain.model import Caller
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
-from tools.harness.service import OF_A_CONVERSATION, OPERATIONS
+from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
 NAME = "trip"
@@ -386,12 +386,3 @@ CASES: dict[str, Case] = {
     ),
 }
 """The cases, in the order in which the tables show them."""
-_MEASURED = {case.operation for case in CASES.values()}
-CASES |= {
-    one.name: Case(
-        one.name, _rows() if "limit" in one.query_names else subject, caller=ADMIN if one.role else ANN
-    )
-    for one in OF_A_CONVERSATION
-    if one.name not in _MEASURED
-}
-"""A read of a conversation that has no case here is measured as it is."""

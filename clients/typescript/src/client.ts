@@ -54,9 +54,10 @@ export class Forklore {
 
 	/** url: the address of the API. Throws InputError for what is no address. */
 	constructor(url: string, options: Options = {}) {
-		const { token, clientKey, fetch: given, ...limits } = options;
+		const { token, clientKey, fetch: given } = options;
+		const { timeoutMs = USUAL.timeoutMs, deadlineMs = USUAL.deadlineMs, retries = USUAL.retries } = options;
 		const connection = connectionOf(url, { token, clientKey, fetch: given ?? ((...sent) => fetch(...sent)) });
-		const within = checked({ ...USUAL, ...limits });
+		const within = checked({ timeoutMs, deadlineMs, retries });
 		this.#url = url;
 		this.#options = options;
 		this.#send = async (name, input, sent, made) => {

@@ -137,7 +137,7 @@ export class Conversation {
 			await this.details(options);
 			return true;
 		} catch (error) {
-			if (error instanceof NotFoundError || error instanceof ForbiddenError) return false;
+			if (saysNothing(error) || error instanceof ForbiddenError) return false;
 			throw error;
 		}
 	}
@@ -147,7 +147,7 @@ export class Conversation {
 		try {
 			return await this.resolve(options);
 		} catch (error) {
-			if (error instanceof NotFoundError) return undefined;
+			if (saysNothing(error)) return undefined;
 			throw error;
 		}
 	}
@@ -315,7 +315,7 @@ export class Conversation {
 
 	/** Return the conversations of the fork tree, the oldest first. */
 	forks(options: Sent = {}): Pages<Fork> {
-		return this.#listed(options, (given, sent) => this.#api.listForks({ ...given, limit: PAGE_ROWS }, sent));
+		return this.#listed(options, (given, sent) => this.#api.listForks(given, sent));
 	}
 
 	/** Return the conversations whose entries this one shows, the oldest first, and itself. */
@@ -511,15 +511,18 @@ export class Conversation {
 	#listed<T>(
 		{ signal }: Sent,
 		ask: (
-			given: { conversationId: string; afterCursor: string | undefined },
+			given: { conversationId: string; afterCursor: string | undefined; limit: number },
 			sent: Sent,
 		) => Promise<{ data: T[]; afterCursor: string | null }>,
 	): Pages<T> {
 		return pagesOf(async (afterCursor) =>
-			ask({ ...(await this.#here({ signal })), afterCursor }, { signal }),
+			ask({ ...(await this.#here({ signal })), afterCursor, limit: PAGE_ROWS }, { signal }),
 		);
 	}
 }
+
+/** Whether the service itself says that there is nothing. Others on the way have a 404 of their own. */
+const saysNothing = (error: unknown): boolean => error instanceof NotFoundError && error.code === "not_found";
 
 function anchorOf(entry: EntryOrId | undefined): string {
 	if (entry) return idOf(entry);

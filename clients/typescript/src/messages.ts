@@ -25,12 +25,12 @@ export function message(role: Role, text: string): [{ role: "USER" | "AI" | "SYS
 	return [{ role: known, text }];
 }
 
-/** Return the author of a message: `user`, `ai` or `system`; undefined for another entry. */
-export const roleOf = (entry: Entry): "user" | "ai" | "system" | undefined =>
+/** Return the author of a message: `user`, `ai` or `system`; undefined for another entry, or none. */
+export const roleOf = (entry: Entry | undefined): "user" | "ai" | "system" | undefined =>
 	knownRole(member(entry, "role"))?.toLowerCase() as "user" | "ai" | "system" | undefined;
 
-/** Return the text of a message; undefined for an entry without one. */
-export function textOf(entry: Entry): string | undefined {
+/** Return the text of a message; undefined for an entry without one, or none. */
+export function textOf(entry: Entry | undefined): string | undefined {
 	const text = member(entry, "text");
 	return typeof text === "string" ? text : undefined;
 }
@@ -48,7 +48,7 @@ function knownRole(role: unknown): "USER" | "AI" | "SYSTEM" | undefined {
 	return Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
 }
 
-function member(entry: Entry, name: "role" | "text"): unknown {
-	const first = entry.channel === "history" ? entry.content[0] : undefined;
+function member(entry: Entry | undefined, name: "role" | "text"): unknown {
+	const first = entry?.channel === "history" ? entry.content[0] : undefined;
 	return typeof first === "object" && first !== null ? (first as Record<string, unknown>)[name] : undefined;
 }

@@ -798,15 +798,34 @@ export type AdminListConversationsArguments = {
 	afterCursor?: string | undefined;
 };
 
-/** What `adminSearchConversations` takes. */
-export type AdminSearchConversationsArguments = {
-	justification?: string | undefined;
-} & AdminSearchConversations;
-
 /** What `adminGetConversation` takes. */
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+};
+
+/** What `adminListForks` takes. */
+export type AdminListForksArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `adminListChildren` takes. */
+export type AdminListChildrenArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	startedByEntryId?: string | undefined;
+};
+
+/** What `adminLookUpEntry` takes. */
+export type AdminLookUpEntryArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	key: string;
 };
 
 /** What `adminListEntries` takes. */
@@ -823,13 +842,6 @@ export type AdminListEntriesArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
-};
-
-/** What `adminLookUpEntry` takes. */
-export type AdminLookUpEntryArguments = {
-	conversationId: string;
-	justification?: string | undefined;
-	key: string;
 };
 
 /** What `adminGetEntry` takes. */
@@ -853,29 +865,17 @@ export type AdminListAncestorsArguments = {
 	justification?: string | undefined;
 };
 
+/** What `adminSearchConversations` takes. */
+export type AdminSearchConversationsArguments = {
+	justification?: string | undefined;
+} & AdminSearchConversations;
+
 /** What `adminListMemberships` takes. */
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
-};
-
-/** What `adminListForks` takes. */
-export type AdminListForksArguments = {
-	conversationId: string;
-	justification?: string | undefined;
-	limit?: number | undefined;
-	afterCursor?: string | undefined;
-};
-
-/** What `adminListChildren` takes. */
-export type AdminListChildrenArguments = {
-	conversationId: string;
-	justification?: string | undefined;
-	limit?: number | undefined;
-	afterCursor?: string | undefined;
-	startedByEntryId?: string | undefined;
 };
 
 /** What `adminListNames` takes. */
@@ -1173,29 +1173,35 @@ export interface Operations {
 	 */
 	adminListConversations(given?: AdminListConversationsArguments, options?: Sent): Promise<AdminConversationPage>;
 	/**
-	 * Find the entries that have all words of a query, in everybody's history or in one user's.
-	 *
-	 * For callers with the role `auditor`; `admin` implies `auditor`.
-	 */
-	adminSearchConversations(given: AdminSearchConversationsArguments, options?: Sent): Promise<SearchPage>;
-	/**
 	 * Show any conversation, with the client that its context is bound to.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
 	 */
 	adminGetConversation(given: AdminGetConversationArguments, options?: Sent): Promise<AdminConversation>;
 	/**
-	 * List what any conversation shows, oldest first, with the context of all clients and epochs.
+	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
 	 */
-	adminListEntries(given: AdminListEntriesArguments, options?: Sent): Promise<EntryPage>;
+	adminListForks(given: AdminListForksArguments, options?: Sent): Promise<ForkPage>;
+	/**
+	 * List the conversations that any conversation has started, oldest first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListChildren(given: AdminListChildrenArguments, options?: Sent): Promise<AdminConversationPage>;
 	/**
 	 * Show the entry that any conversation shows under a key.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
 	 */
 	adminLookUpEntry(given: AdminLookUpEntryArguments, options?: Sent): Promise<Entry>;
+	/**
+	 * List what any conversation shows, oldest first, with the context of all clients and epochs.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListEntries(given: AdminListEntriesArguments, options?: Sent): Promise<EntryPage>;
 	/**
 	 * Show one entry that any conversation shows, of any client.
 	 *
@@ -1215,23 +1221,17 @@ export interface Operations {
 	 */
 	adminListAncestors(given: AdminListAncestorsArguments, options?: Sent): Promise<Ancestors>;
 	/**
+	 * Find the entries that have all words of a query, in everybody's history or in one user's.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminSearchConversations(given: AdminSearchConversationsArguments, options?: Sent): Promise<SearchPage>;
+	/**
 	 * List who may use the conversation's fork tree, oldest first.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
 	 */
 	adminListMemberships(given: AdminListMembershipsArguments, options?: Sent): Promise<MembershipPage>;
-	/**
-	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
-	 *
-	 * For callers with the role `auditor`; `admin` implies `auditor`.
-	 */
-	adminListForks(given: AdminListForksArguments, options?: Sent): Promise<ForkPage>;
-	/**
-	 * List the conversations that any conversation has started, oldest first.
-	 *
-	 * For callers with the role `auditor`; `admin` implies `auditor`.
-	 */
-	adminListChildren(given: AdminListChildrenArguments, options?: Sent): Promise<AdminConversationPage>;
 	/**
 	 * List all names of a user: those without a client, then client by client.
 	 *
@@ -1308,16 +1308,16 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
-	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
-	adminListEntries: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminListEntries: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
+	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
-	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
-	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
 	adminDeleteConversation: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}", "lengthsMax": {"justification": 1000}},

@@ -44,8 +44,8 @@ interface Lost {
 /** Return where and how to send. Throws InputError for what is no address. */
 export function connectionOf(url: string, rest: Omit<Connection, "url">): Connection {
 	// What stands beside an address may be a secret, so it is not shown.
-	if (/[@?#]/.test(url))
-		throw new InputError("an address holds no password, query or fragment: give `token`", "url");
+	if (/[@?#\s]/.test(url))
+		throw new InputError("an address holds no password, query, fragment or space: give `token`", "url");
 	if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) {
 		throw new InputError(`${JSON.stringify(url)} is no http:// or https:// address`, "url");
 	}
@@ -88,7 +88,11 @@ export async function send(
 		const leftMs = giveUpAt - performance.now();
 		if (leftMs > 0) {
 			attempts++;
-			outcome = await once(call, connection, Math.min(limits.timeoutMs, leftMs), signal);
+			try {
+				outcome = await once(call, connection, Math.min(limits.timeoutMs, leftMs), signal);
+			} catch (error) {
+				throw signal?.aborted ? error : withKey(error, { attempts, idempotencyKey });
+			}
 			if (mayHaveArrived && shape.method === "DELETE" && "status" in outcome && findsNothing(outcome)) {
 				return { ...outcome, status: 204, text: "", attempts };
 			}
@@ -107,6 +111,17 @@ export async function send(
 		attempts,
 		idempotencyKey,
 		cause: outcome.cause,
+	});
+}
+
+/** Return an error of a sending; if the call may have taken effect, with what it takes to repeat it. */
+function withKey(error: unknown, facts: { attempts: number; idempotencyKey: string | undefined }): unknown {
+	if (error instanceof UnexpectedAnswerError) return new UnexpectedAnswerError(error.message, facts);
+	if (facts.attempts === 1) return error; // nothing was sent
+	return new NoAnswerError("there was no answer, and no credential to ask again with", {
+		...facts,
+		attempts: facts.attempts - 1,
+		cause: error,
 	});
 }
 
@@ -132,7 +147,7 @@ async function once(
 		} catch (cause) {
 			if (cause instanceof UnexpectedAnswerError) throw cause;
 			stop.throwIfAborted();
-			return { why: cause instanceof Error ? cause.message : String(cause), cause };
+			return { why: "the connection failed", cause }; // its own words may quote the address, with the query
 		}
 	});
 	return answer ?? { why: `no whole answer within ${timeoutMs.toFixed()} ms`, cause: TIME_IS_UP };

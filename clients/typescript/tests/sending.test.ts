@@ -44,6 +44,7 @@ interface Sending {
 	method: string;
 	headers: Headers;
 	body: string | undefined;
+	redirect: RequestRedirect | undefined;
 }
 
 /** Return a client whose sendings have these outcomes, the last one for all that follow; and what it sends. */
@@ -55,7 +56,8 @@ function told(
 	const fetch = vi.fn<typeof globalThis.fetch>(async (url, init = {}) => {
 		const body = init.body as string | undefined;
 		const headers = new Headers(init.headers);
-		sent.push({ at: Date.now(), url: url as string, method: init.method ?? "GET", headers, body });
+		const { method = "GET", redirect } = init;
+		sent.push({ at: Date.now(), url: url as string, method, headers, body, redirect });
 		const outcome = outcomes[Math.min(sent.length, outcomes.length) - 1] ?? LOST;
 		if (outcome instanceof Error) throw outcome;
 		return Promise.resolve(outcome());
@@ -219,12 +221,31 @@ describe("pauses and limits", () => {
 		const error = await outcome(fl.conversation(ID).say("user", "x", { idempotencyKey: "mine" }));
 		expect(error).toBeInstanceOf(NoAnswerError);
 		expect(error).toMatchObject({
-			message: "appendEntry was sent 3 times and has no answer: fetch failed",
+			message: "appendEntry was sent 3 times and has no answer: the connection failed",
 			attempts: 3,
 			idempotencyKey: "mine",
 			status: undefined,
 			cause: LOST,
 		});
+	});
+
+	test("what a credential's function throws after a lost answer comes with the key", async () => {
+		const cause = new Error("no new token");
+		const token = vi.fn().mockReturnValueOnce("ann").mockRejectedValue(cause);
+		const { fl, sent } = told([LOST], { token });
+		const error = await outcome(fl.conversation(ID).say("user", "x", { idempotencyKey: "mine" }));
+		expect(error).toBeInstanceOf(NoAnswerError);
+		expect(error).toMatchObject({ attempts: 1, idempotencyKey: "mine", cause });
+		expect(sent).toHaveLength(1);
+		expect(await outcome(fl.conversation(ID).say("user", "x"))).toBe(cause);
+	});
+
+	test.each(['{"message":"Not Found"}', "<html>"])("a 404 of others, %s, is not nothing", async (text) => {
+		const { fl } = told([() => new Response(text, { status: 404 })]);
+		const chat = fl.named("trip");
+		for (const ask of [() => chat.exists(), () => chat.last(), () => chat.context.latest()]) {
+			expect(await outcome(ask())).toBeInstanceOf(NotFoundError);
+		}
 	});
 
 	test("an answer is told rather than an earlier loss", async () => {
@@ -306,6 +327,22 @@ describe("what ends a sending", () => {
 			expect(fetch).toHaveBeenCalledTimes(1);
 		},
 	);
+
+	test("a signal ends a call whose sending has failed in the same moment", async () => {
+		const controller = new AbortController();
+		const fetch = vi.fn<typeof globalThis.fetch>(
+			() =>
+				new Promise((_answer, reject) => {
+					setTimeout(() => {
+						reject(LOST);
+						controller.abort();
+					}, 500);
+				}),
+		);
+		const chat = new Forklore("http://x", { fetch }).conversation(ID);
+		const error = await outcome(chat.update({ title: "x" }, { signal: controller.signal }));
+		expect(error).toMatchObject({ name: "AbortError" });
+	});
 
 	test("a signal ends a pause, and leaves no listener and no timer behind", async () => {
 		const { fl, sent } = told([status(503, { "Retry-After": "20" })]);
@@ -425,12 +462,17 @@ describe("credentials", () => {
 			() => new Response(null, { status: 302, headers: { Location: "https://other" } }),
 		]);
 		expect(await outcome(READ(fl))).toMatchObject({ status: 302 });
-		expect(sent).toHaveLength(1);
+		expect(sent.map(({ redirect }) => redirect)).toEqual(["manual"]);
 	});
 
 	test("a browser hides the status of a redirect", async () => {
 		const hidden = Object.defineProperty(new Response(""), "type", { value: "opaqueredirect" });
-		expect(await outcome(READ(told([() => hidden]).fl))).toBeInstanceOf(UnexpectedAnswerError);
+		const write = told([LOST, () => hidden])
+			.fl.conversation(ID)
+			.say("user", "x", { idempotencyKey: "mine" });
+		const error = await outcome(write);
+		expect(error).toBeInstanceOf(UnexpectedAnswerError);
+		expect(error).toMatchObject({ attempts: 2, idempotencyKey: "mine" });
 	});
 
 	test.each([
@@ -441,6 +483,7 @@ describe("credentials", () => {
 		"https://u:secret@x",
 		"http://x?secret",
 		"http://x#secret",
+		"http://x/secret\n",
 	])("%j is no address, and no error shows a secret", (url) => {
 		expect(() => new Forklore(url)).toThrow(InputError);
 		expect(() => new Forklore(url)).not.toThrow(/secret/);
@@ -518,6 +561,18 @@ describe("answers", () => {
 			attempts: 2,
 		});
 		expect(await outcome(fl.call("toString"))).toBeInstanceOf(InputError);
+	});
+
+	test("a list asks for no more pages than it needs", async () => {
+		let at = 0;
+		const page = () => Response.json({ data: [at, at], afterCursor: `${at++}` });
+		const { fl, sent } = told([page]);
+		expect(await outcome(fl.names().list({ limit: 3 }))).toEqual([0, 0, 1]);
+		expect(await outcome(fl.names().list({ limit: 0 }))).toEqual([]);
+		expect(await outcome(fl.names().first())).toBe(2);
+		const walk = fl.names()[Symbol.asyncIterator]();
+		await walk.next();
+		expect(sent).toHaveLength(4);
 	});
 
 	test("a list that is none, or goes in a circle, is not forklore's", async () => {

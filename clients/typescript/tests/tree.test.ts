@@ -98,6 +98,30 @@ test("branches of deleted branches, and at contexts, are in their place", async 
 	]);
 });
 
+test("what is added between the two lists is there, in its place", async () => {
+	const chat = fl.conversation();
+	await chat.say("user", "one");
+	const slow = new Forklore(inject("url"), {
+		token: "trees",
+		fetch: async (...sent) => {
+			if ((sent[0] as string).includes("/forks")) {
+				const two = await chat.say("ai", "two");
+				const [a, b] = (await chat.fork({ after: two, count: 2 })) as [Conversation, Conversation];
+				for (const [one, said] of [
+					[a, "three"],
+					[b, "four"],
+					[a, "five"],
+				] as const)
+					await one.say("user", said);
+			}
+			return fetch(...sent);
+		},
+	});
+	const tree = await slow.conversation(chat.id).tree();
+	expect(tree.entries.map(textOf)).toEqual(["one", "two", "three", "four", "five"]);
+	expect(tree.branches.map(({ lastEntryId }) => path(tree, lastEntryId).length)).toEqual([1, 4, 3]);
+});
+
 test("an empty tree has a branch, and a name without a conversation has no tree", async () => {
 	expect(await (await fl.create()).tree()).toMatchObject({ entries: [], branches: [{ lastEntryId: null }] });
 	await expect(fl.named("no tree").tree()).rejects.toMatchObject({ name: "NotFoundError" });

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from itertools import groupby
@@ -14,10 +15,13 @@ from forklore.cli.importing.fork_trees import ForkTree
 from forklore.cli.importing.plan import Place, PlannedFork
 from forklore.cli.importing.plan_forks import plan_fork_tree
 from forklore.cli.importing.values import MalformedFileError, Report
-from forklore.cli.jsonlines import header_line, tree_lines
+from forklore.cli.jsonlines import MEMBERS, header_line, tree_lines
 from tests.cli.importing.service import Service
+from tools.harness.gateway import PROJECT
 
 Raw = dict[str, Any]
+NEVER_THERE = {"indexedContent"}
+"""What callers say of an entry, and no answer shows."""
 ROOT, FORK, THIRD = (f"0000000{number}-0000-4000-8000-000000000000" for number in (1, 2, 3))
 
 
@@ -154,6 +158,17 @@ def sync(service: Service, conversation_id: str, *content: str) -> None:
     service.ask(
         "syncContext", conversationId=conversation_id, contentType="application/json", content=[*content]
     )
+
+
+@pytest.mark.parametrize(("kind", "members"), MEMBERS.items())
+def test_the_page_names_every_member_of_a_line(kind: str, members: tuple[str, ...]) -> None:
+    """A name may be cut, as in `forkedAt…`."""
+    page = (PROJECT / "docs" / "formats.md").read_text(encoding="utf-8").partition("own lines\n")[2]
+    row, *_ = re.findall(rf"^\| `{kind}` \|(.*)$", page, flags=re.MULTILINE)
+    named = re.findall(r"`(\w+…?)`", row)
+    cut = tuple(name[:-1] for name in named if name.endswith("…"))
+
+    assert {name for name in members if not name.startswith(cut)} <= {*named, *NEVER_THERE}
 
 
 @pytest.mark.parametrize("said", [True, False])

@@ -1,9 +1,12 @@
 """How branches are compared, and what of one comes into another."""
 
 from tests.model.asking import Json, Outcome, Request, is_history, require
-from tests.model.oracle.making import Making
+from tests.model.oracle.making import KEPT, Making
 from tests.model.oracle.refusals import INVALID
 from tests.model.oracle.trees import Conversation, Entry, oldest_first
+
+OF_THE_ORIGINAL = {"usage", "key", "mergedFromConversationId", "mergedUpToEntryId"}
+"""What a copy does not have of its original."""
 
 
 class Branches(Making):
@@ -59,8 +62,7 @@ class Branches(Making):
                 entry |= {"id": row["id"], "createdAt": row["createdAt"]}
 
     def _copy(self, r: Request, into: Conversation, of: Entry, answer: Json) -> Entry:
-        names = ("channel", "contentType", "content", "agentId")
-        draft = {name: of[name] for name in names if name in of}
+        draft = {name: of[name] for name in ("channel", *KEPT) if name in of and name not in OF_THE_ORIGINAL}
         made = self._take_in(r, into, draft, None, answer)
         made |= {"copiedFromConversationId": of["conversationId"], "copiedFromEntryId": of["id"]}
         made |= {"userId": of["userId"]} | ({"clientId": of["clientId"]} if "clientId" in of else {})

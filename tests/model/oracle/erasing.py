@@ -1,10 +1,13 @@
 """The erasure of a user, which is done at once here: trees, members, names, entries, titles."""
 
 from tests.model.asking import Json, Outcome, Request, require, text_of
+from tests.model.oracle.making import KEPT
 from tests.model.oracle.pointers import Pointers
 from tests.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
 from tests.model.oracle.trees import Entry, Tree
 
+STAYS = {"agentId", "contentType", "usage", "mergedFromConversationId", "mergedUpToEntryId"}
+"""What an entry keeps of what its author has said of it."""
 CHOSEN = ("id", "pseudonym", "createdAt")
 TOLD = ("id", "state", "pseudonym", "createdAt", "finishedAt", "trees", "memberships", "entries", "passes")
 
@@ -48,6 +51,7 @@ def empty(tree: Tree, entries: list[Entry], pseudonym: str) -> None:
         if c.said.get("lastMessagePreview") in [text[:100] for text in texts]:
             del c.said["lastMessagePreview"]
     for entry in entries:
-        entry.pop("key", None)
+        for name in {*KEPT} - STAYS:
+            entry.pop(name, None)
         entry |= {"userId": pseudonym, "content": [], "erased": True}
         entry.indexed = ""

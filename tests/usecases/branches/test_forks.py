@@ -241,13 +241,13 @@ def test_a_fork_has_the_requested_fields_and_starts_empty(table: Table) -> None:
         table, title="t", tags={"c": "d"}, metadata='{"x": 1.0}', agent_id="second", by=CODER
     ).conversation
 
-    assert plain.conversation.described == (
+    assert plain.conversation.described == Description(
         "root",
         {},
         "{}",
     )
     assert (plain.conversation.agent_id, plain.conversation.client_id) == ("first", None)
-    assert asked.described == ("t", {"c": "d"}, '{"x": 1.0}')
+    assert asked.described == Description("t", {"c": "d"}, '{"x": 1.0}')
     assert (asked.agent_id, asked.client_id) == ("second", "coder")
     assert ids.is_uuid(plain.conversation.conversation_id)
 

@@ -63,7 +63,6 @@ WORDS = "the secret of bob"
 """Is in everything that Bob writes here."""
 DRAINS_MAX = 40
 INSTANTS_MIN = 10
-LARGE = WORDS + Random(1).randbytes(50_000).hex()
 """So much text that it is kept in chunks."""
 OWN, CHILD, COPY = conversation(21), conversation(22), conversation(23)
 

@@ -1,20 +1,12 @@
 """Alternatives of a page of entries: what other conversations go on with at each place."""
 
-from itertools import pairwise
-from random import Random
 from typing import Any
-
-import pytest
 
 from forklore.domain.ids import EntryId
 from forklore.storage.table import Table
-from tests.domain.builders import Tree
-from tests.domain.builders import conversation as numbered
 from tests.support.tables import Store
 from tests.usecases.builders import (
     AFTER,
-    ANN,
-    BEFORE,
     BLANK,
     FORK,
     OTHER,
@@ -25,7 +17,6 @@ from tests.usecases.builders import (
     H,
     append,
     conversation,
-    create,
     fork,
     page,
     say,
@@ -33,7 +24,6 @@ from tests.usecases.builders import (
     thought,
 )
 from tests.usecases.deletion.test_branch_removal import prune, remove
-from tests.usecases.reading.test_alternatives_of_trees import history_of, places_of, plain
 from tools.harness.wire import Wire
 
 AT_END = "at the end"
@@ -202,44 +192,3 @@ def test_alternatives_take_no_more_rounds_than_the_entries(store: Store, table: 
                 page(process, of, limit=10, alternatives=asked, **start)
                 rounds.append(wire.rounds)
             assert rounds[0] == rounds[1], (of, start)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(6))
-def test_random_trees_in_the_table_agree_with_the_plain_definition(
-    store: Store, table: Table, seed: int
-) -> None:
-    """The definition knows only what each fork shows; branches are removed at random."""
-    random, tree = Random(seed), Tree()
-    create(table, numbered(0), by=PLANNER)
-    real: dict[EntryId, EntryId] = {}
-    for moment in range(30):
-        here = random.choice(tree.conversations)
-        if random.random() < 0.5 and tree.sees[here]:
-            anchor = random.choice([None, *[e for e in tree.sees[here] if e.entry.channel is H]])
-            position = random.choice([BEFORE, AFTER]) if anchor else AFTER
-            new = tree.fork(here, position, anchor)
-            at = real[anchor.entry_id] if anchor else None
-            fork(table, here, new, at, position, by=PLANNER)
-            here = new
-        if random.random() < 0.8:
-            channel = random.choice([H, H, C])
-            mine = tree.append(here, now_ms=1_000 * moment, channel=channel, client_id="planner")
-            [entry] = append(table, here, "said" if channel is H else thought("p"), by=PLANNER)
-            real[mine] = entry.entry_id
-    everyone = [*tree.paths]
-    removed = frozenset(one for one in everyone[:-1] if random.random() < 0.3)
-    for one in removed:
-        remove(table, one, by=PLANNER)
-    if seed % 2:
-        prune(store)
-    for of in [one for one in tree.paths if one not in removed]:
-        history = history_of(tree)[of]
-        found = page(table, of, alternatives=True, by=ANN, limit=random.choice([2, 100]), tail=True)
-        shown = [entry.entry_id for entry in found.entries]
-        places = [place for place in places_of(history) if place[1] and real[place[1]] in shown]
-        expected = {real[e]: plain(tree, removed, of, p, e) for p, e in places if e}
-
-        assert found.alternatives == {entry: held for entry, held in expected.items() if held}
-        assert found.alternatives_at_end == plain(tree, removed, of, *places_of(history)[-1])
-        assert all(one < other for one, other in pairwise(shown))

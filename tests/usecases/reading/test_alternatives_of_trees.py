@@ -3,7 +3,7 @@
 The tree and the table are in memory, so that thousands of trees can be asked.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from random import Random
@@ -25,6 +25,7 @@ from forklore.storage.found import Found
 from forklore.usecases.reading.alternatives import AlternativesReader
 from forklore.usecases.steps.views import Filter, read_view
 from tests.domain.builders import Growth, Shelf, Tree, conversation, examples, growths
+from tests.domain.test_alternatives import history_of, places_of, plain, records_of
 
 H = Channel.HISTORY
 BEFORE, AFTER, BLANK = ForkPosition
@@ -37,13 +38,7 @@ class MemoryTable(Shelf):
     def __init__(self, tree: Tree, removed: frozenset[str]) -> None:
         super().__init__(tree.entries)
         self._removed = removed
-        self._records: dict[str, list[ForkRecord]] = {}
-        for fork in [*tree.paths][1:]:
-            made = Conversation(fork, ROOT, fork[:8])
-            record = ForkRecord.of(made, tree.paths[fork], is_removed=fork in removed)
-            self._records.setdefault(record.owner, []).append(record)
-        for records in self._records.values():
-            records.sort(key=lambda one: (one.stop, one.created_at))
+        self._records = records_of(tree, removed)
         self.records_read = 0
         self.read = SimpleNamespace(fork_records=self._fork_records)
 
@@ -70,61 +65,6 @@ class MemoryTable(Shelf):
 
     def side_by_side(self, call: Any, arguments: Any) -> Any:
         return map(call, arguments)
-
-
-Shown = Mapping[str, list[EntryId]]
-
-
-def history_of(tree: Tree) -> Shown:
-    """Return the history that each conversation shows."""
-    return {one: [e.entry_id for e in tree.sees[one] if e.entry.channel is H] for one in tree.paths}
-
-
-def plain(
-    tree: Tree, removed: frozenset[str], of: str, after: EntryId | None, before: EntryId | None
-) -> list[str]:
-    """Return the alternatives of a place between two history entries that `of` shows.
-
-    An alternative is a fork that `of` shows nothing of, that was made of something that `of`
-    shows, and that inherits the history up to the place and no more; or a conversation that `of`
-    shows something of, and that goes on there with another history entry of its own.
-    """
-    owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
-    histories = history_of(tree)
-    line = {ROOT, of, *(e.entry.conversation_id for e in tree.sees[of])}
-    found: set[str | None] = set()
-    for fork in [*tree.paths][1:]:
-        inherited = tree.sees[fork][: len(tree.sees[fork]) - len(tree.own[fork])]
-        history = [e.entry_id for e in inherited if e.entry.channel is H]
-        made_of = inherited[-1].entry.conversation_id if inherited else ROOT
-        if fork not in line and made_of in line and (history[-1] if history else None) == after:
-            found.add(standing_for(tree, removed, fork, tree.own[fork][0] if tree.own[fork] else None))
-    for one in line:
-        goes_on = next_in(histories[one], after)
-        if goes_on is not None and goes_on != before and owners[goes_on] == one:
-            found.add(standing_for(tree, removed, one, goes_on))
-    return sorted(one for one in found if one is not None)
-
-
-def next_in(history: Sequence[EntryId], after: EntryId | None) -> EntryId | None:
-    """Return the entry after `after`; None if it is the last one, or if it is not shown."""
-    if after is not None and after not in history:
-        return None
-    rest = history[history.index(after) + 1 :] if after else history
-    return rest[0] if rest else None
-
-
-def standing_for(tree: Tree, removed: frozenset[str], one: str, entry: EntryId | None) -> str | None:
-    """Return the conversation, or if it was removed the oldest live one that shows the entry."""
-    if one not in removed:
-        return one
-    live = (other for other in tree.paths if other not in removed)
-    return next((other for other in live if entry in {e.entry_id for e in tree.sees[other]}), None)
-
-
-def places_of(history: Sequence[EntryId]) -> list[tuple[EntryId | None, EntryId | None]]:
-    """Return each place of a history: the entries around it."""
-    return list(zip([None, *history], [*history, None], strict=True))
 
 
 def listed(
@@ -161,7 +101,7 @@ def listed(
     return dict(zip(around, reader.of(places), strict=True))
 
 
-@examples(1_500)
+@examples(900)
 @given(growths(10, 25, 60), st.sampled_from([0.0, 0.3, 0.7]), st.integers(0, 1 << 32))
 def test_the_alternatives_of_each_place_are_those_of_the_plain_definition(
     growth: Growth, removals: float, seed: int
@@ -181,29 +121,6 @@ def test_the_alternatives_of_each_place_are_those_of_the_plain_definition(
         found = listed(table, tree, of, window, limit=limit, backward=backward)
 
         assert found == {place: plain(tree, removed, of, *place) for place in found}
-
-
-@examples(500)
-@given(st.integers(0, 1 << 32))
-def test_in_history_alone_they_are_the_owners_of_the_entries_that_come_next_elsewhere(seed: int) -> None:
-    """There is no context, nothing is removed, and each fork has an entry of its own."""
-    random, tree = Random(seed), Tree()
-    for moment in range(random.choice([5, 15, 40])):
-        here = random.choice(tree.conversations)
-        fork = here
-        if random.random() < 0.5 and tree.sees[here]:
-            anchor = random.choice([None, *tree.sees[here]])
-            position = random.choice([BEFORE, AFTER]) if anchor else random.choice([AFTER, BLANK])
-            fork = tree.fork(here, position, anchor)
-        tree.append(fork, now_ms=1_000 * moment)
-    owners = {e.entry_id: e.entry.conversation_id for e in tree.entries}
-    histories = history_of(tree)
-    of = random.choice(tree.conversations)
-    found = listed(MemoryTable(tree, frozenset()), tree, of, Window(), limit=1_000, backward=False)
-
-    for (after, before), alternatives in found.items():
-        elsewhere = {next_in(history, after) for history in histories.values()} - {None, before}
-        assert alternatives == sorted({owners[entry] for entry in elsewhere if entry})
 
 
 @pytest.mark.parametrize("backward", [False, True])

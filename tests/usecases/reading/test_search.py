@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from forklore.domain import content, ids, jsontext, keys, matching
+from forklore.domain import jsontext, keys, matching
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
 from forklore.domain.model import Caller, Channel
 from forklore.errors import InvalidCursorError, PayloadTooLargeError
-from forklore.storage import items
 from forklore.storage.bodies import CHUNK_BYTES
 from forklore.storage.connection import BUDGET_MAX_S
 from forklore.storage.table import QUERY_BYTES_MAX, Table
@@ -48,7 +47,6 @@ from tests.usecases.builders import (
 from tools.harness.wire import Wire
 
 AUDITOR = Caller("aude", bypasses_membership=True)
-WORDS = ("lisbon", "porto", "two", "nights", "straße", "HOTEL")
 
 
 def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> SearchPage:
@@ -344,82 +342,6 @@ def test_a_branch_that_is_removed_during_the_search_is_passed_over(store: Store,
     store.delete(keys.conversation(ROOT, OTHER))  # its TREE does not say so yet
 
     assert found(walk(table, "hello")) == [(TWIG, one)]
-
-
-# Random trees
-
-
-def plain_search(store: Store, query: str, user: str) -> set[tuple[str, EntryId]]:
-    """Return what a scan finds, each entry at each conversation that may stand beside it."""
-    everything = store.contents()
-    groups = {
-        key.partition
-        for key in everything
-        if key.sort == "GROUP" and keys.member(key.partition, user) in everything
-    }
-    table = store.process()
-    hits = set()
-    for group_id in groups:
-        rows = [item for key, item in everything.items() if key.partition == group_id]
-        live = [row["SK"]["S"].removeprefix("CONV#") for row in rows if row["SK"]["S"].startswith("CONV#")]
-        for row in rows:
-            if not row["SK"]["S"][0].isdigit():
-                continue
-            [entry] = table.with_bodies(group_id, [items.stored_entry(row)])
-            text = "\n".join(
-                [*content.texts_of(json.loads(entry.content)), entry.indexed_content or ""]
-            ).casefold()
-            if entry.channel is not Channel.HISTORY or not all(
-                word in text for word in query.casefold().split()
-            ):
-                continue
-            owner = entry.conversation_id
-            for shower in [owner] if owner in live else live:
-                path = items.path(everything.get(keys.path(group_id, shower)))
-                stops = {segment.conversation_id: segment.stop for segment in path}
-                if shower == owner or entry.entry_id < stops.get(owner, ids.FIRST):
-                    hits.add((shower, entry.entry_id))
-    return hits
-
-
-def grow(table: Table, random_: random.Random) -> None:
-    """Make a few trees with forks, some of them removed."""
-    made: dict[str, list[str]] = {}
-    entries: dict[str, list[EntryId]] = {}
-    for number in range(1, 25):
-        text = " ".join(random_.sample(WORDS, random_.randint(1, 3)))
-        new = conversation(number)
-        draft = random_.choice([said(text), said("opaque", indexed_content=text), thought(text)])
-        if made and random_.random() < 0.7:
-            tree = random_.choice(list(made))
-            source = random_.choice(made[tree])
-            anchor = random_.choice([None, *entries[source][-3:]])
-            fork(table, source, new, anchor)
-            made[tree].append(new)
-            inherited = entries[source] if anchor is None else [e for e in entries[source] if e < anchor]
-            entries[new] = list(inherited)
-        else:
-            made[new], entries[new] = [new], []
-        for _ in range(random_.randint(1, 3)):
-            [entry] = append(table, new, draft, by=PLANNER)
-            entries[new] += [entry.entry_id] if entry.channel is Channel.HISTORY else []
-    for conversations in made.values():
-        for one in random_.sample(conversations, len(conversations) // 2):
-            remove(table, one)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
-def test_it_finds_what_a_plain_scan_finds(store: Store, table: Table, seed: int) -> None:
-    grow(table, random.Random(seed))
-
-    for query in ("lisbon", "two nights", "STRASSE", "hotel porto", "nowhere"):
-        wanted = plain_search(store, query, "ann")
-        for limit in (1, 3, 200):
-            hits = found(walk(table, query, limit=limit))
-            assert set(hits) <= wanted, query
-            assert [entry for _, entry in hits] == list(dict.fromkeys(entry for _, entry in hits))
-            assert {entry for _, entry in hits} == {entry for _, entry in wanted}, query
 
 
 # Pages and bounds

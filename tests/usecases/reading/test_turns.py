@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
@@ -18,9 +16,8 @@ from forklore.usecases.steps.append_answer import Appended
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_turn
-from tests.domain.builders import examples
 from tests.support.samples import drawn
-from tests.support.tables import Store, fresh_store
+from tests.support.tables import Store
 from tests.usecases.builders import (
     AFTER,
     ANN,
@@ -125,59 +122,6 @@ def test_each_fork_of_a_chat_has_the_context_that_its_history_says(
             assert heard(mine, fork_id) == known(mine, fork_id) == again
         assert heard(table, ROOT, up_to=anchor) == known(table, up_to=anchor) == told_so_far[: at + 1]
     assert heard(table, ROOT) == known(table) == told_so_far
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["say", "say", "forget", "edit", "second", "fork"]),
-        st.sampled_from(sorted(SAVES)),
-        st.integers(0, 9),
-        st.integers(0, 9),
-    ),
-    min_size=3,
-    max_size=14,
-)
-
-
-@pytest.mark.long
-@pytest.mark.failure("split-turn")
-def test_history_and_context_agree_in_every_fork_of_random_chats() -> None:
-    """A chat is said, edited, answered again, forked anywhere, and its memory is made anew."""
-
-    @given(STEPS)
-    @examples(20)
-    def run(steps: list[tuple[str, str, int, int]]) -> None:
-        with fresh_store("turns") as store:
-            _chat(store.process(), steps)
-
-    run()
-
-
-def _chat(table: Table, steps: list[tuple[str, str, int, int]]) -> None:
-    views: list[list[tuple[str, EntryId]]] = [[]]
-    create(table, conversation(100), by=PLANNER)
-    for number, (kind, saves, which, where) in enumerate(steps):
-        at, text = which % len(views), f"{number}"
-        view = views[at]
-        if kind in ("edit", "second", "fork") and view:
-            place = where % len(view)
-            position = AFTER if kind == "fork" else BEFORE
-            shown = view[: place + (position is AFTER)]
-            new = conversation(100 + len(views))
-            fork(table, conversation(100 + at), new, view[place][1], position, by=PLANNER)
-            views.append([*shown])
-            at, view = len(views) - 1, views[-1]
-        contents = [one for one, _ in view] + [text]
-        if kind == "forget":
-            contents = ["all: ", *contents]  # the memory begins with a new epoch
-        is_whole = kind == "forget" or known(table, conversation(100 + at)) != contents[:-1]
-        save = by_context if is_whole else SAVES[saves]
-        view.append((text, save(table, conversation(100 + at), text, contents)))
-        assert known(table, conversation(100 + at)) == contents
-    for at, view in enumerate(views):
-        assert heard(table, conversation(100 + at)) == [text for text, _ in view]
-        held = known(table, conversation(100 + at))
-        assert [one for one in held if one != "all: "] == [text for text, _ in view]
 
 
 # What an append with context writes
@@ -373,7 +317,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
         append_turn(table, caller=ANN, request=request)
 
     made = show(table, OTHER)
-    assert made.conversation.described == ("Lisbon", {"kind": "travel"}, '{"n": 1}')
+    assert made.conversation.described == Description("Lisbon", {"kind": "travel"}, '{"n": 1}')
     assert (made.head.untitled, made.head.preview) == (False, "more")
 
 

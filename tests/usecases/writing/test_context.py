@@ -2,13 +2,11 @@
 
 import json
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
-from hypothesis import given
-from hypothesis import strategies as st
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
@@ -23,7 +21,6 @@ from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.steps.syncing import Synced
 from forklore.usecases.writing.append import sync_context
-from tests.domain.builders import examples
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     AFTER,
@@ -161,125 +158,6 @@ def test_two_clients_have_epochs_of_their_own(table: Table) -> None:
     assert (known(table), known(table, by=CODER)) == (["p7"], ["c1"])
     assert known(table, FORK) == ["p7", "p7 too"]
     assert known(table, FORK, by=CODER) == ["c2"]
-
-
-# Comparison with a plain definition
-
-Step = tuple[str, int, int, int]
-
-
-def by_definition(
-    parents: dict[int, tuple[int, int] | None], log: list[tuple[int, Caller | None, int, str]], of: int
-) -> list[tuple[Caller | None, int, str]]:
-    """Return what a conversation shows: its source's entries up to the fork, then its own."""
-    parent = parents[of]
-    own = [(by, epoch, text) for at, by, epoch, text in log if at == of]
-    if parent is None:
-        return own
-    source, shown = parent
-    return by_definition(parents, log, source)[:shown] + own
-
-
-def latest_by_definition(view: list[tuple[Caller | None, int, str]], client: Caller) -> list[str]:
-    """Return the texts of the client's highest epoch. A higher epoch drops all before it."""
-    kept: list[str] = []
-    highest = 0
-    for by, epoch, text in view:
-        if by != client or epoch < highest:
-            continue
-        if epoch > highest:
-            highest, kept = epoch, []
-        kept.append(text)
-    return kept
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["say", "note", "note", "raise", "raise", "sync", "fork", "fork"]),
-        st.integers(0, 9),
-        st.integers(0, 9),
-        st.integers(1, 3),
-    ),
-    min_size=3,
-    max_size=16,
-)
-
-
-@pytest.mark.long
-def test_the_latest_epoch_is_what_the_definition_says_on_random_trees() -> None:
-    @given(STEPS, st.booleans())
-    @examples(30)
-    def run(steps: list[Step], cold: bool) -> None:
-        with fresh_store("epochs") as store:
-            _compare(store, steps, cold)
-
-    run()
-
-
-def _compare(store: Store, steps: list[Step], cold: bool) -> None:
-    table = store.process()
-    create(table, conversation(100))
-    parents: dict[int, tuple[int, int] | None] = {0: None}
-    log: list[tuple[int, Caller | None, int, str]] = []
-    entry_ids: dict[str, EntryId] = {}
-
-    def latest(of: int, client: Caller) -> tuple[int, list[str]]:
-        view = by_definition(parents, log, of)
-        return max([e for by, e, _ in view if by == client], default=0), latest_by_definition(view, client)
-
-    for number, (kind, which, where, up) in enumerate(steps):
-        if cold:
-            forget(table, parents)
-        at, client, text = which % len(parents), (PLANNER, CODER)[where % 2], f"{number}"
-        epoch, held = latest(at, client)
-        match kind:
-            case "say":
-                [entry_ids[text]] = say(table, conversation(100 + at), text)
-                log.append((at, None, 0, text))
-            case "note" | "raise":
-                wanted = max(epoch, 1) if kind == "note" else epoch + up
-                given_epoch = None if kind == "note" else wanted
-                entry_ids[text] = note(table, conversation(100 + at), text, given_epoch, by=client)
-                log.append((at, client, wanted, text))
-            case "sync":
-                sent = [text] if up == 1 else [*held, text]
-                done = sync(table, *sent, to=conversation(100 + at), by=client)
-                assert done.entry is not None
-                assert done.epoch_incremented == (up == 1 and epoch > 0)
-                assert done.epoch == (epoch + 1 if done.epoch_incremented else max(epoch, 1))
-                written = json.loads(done.entry.content)
-                assert written == [text]
-                entry_ids[text] = done.entry.entry_id
-                log.append((at, client, done.epoch or 0, text))
-            case _:
-                view = by_definition(parents, log, at)
-                anchors = [place for place, (by, _, _) in enumerate(view) if by is None]
-                new = len(parents)
-                if anchors:
-                    place = anchors[where % len(anchors)]
-                    anchor = entry_ids[view[place][2]]
-                    fork(
-                        table,
-                        conversation(100 + at),
-                        conversation(100 + new),
-                        anchor,
-                        AFTER if up == 1 else None,
-                    )
-                    parents[new] = (at, place + (up == 1))
-                else:
-                    fork(table, conversation(100 + at), conversation(100 + new))
-                    parents[new] = (at, len(view))
-    forget(table, parents)
-    for at in parents:
-        for client in (PLANNER, CODER):
-            assert known(table, conversation(100 + at), by=client) == latest(at, client)[1]
-            assert walked(table, conversation(100 + at), client) == latest(at, client)[1]
-
-
-def forget(table: Table, numbers: Iterable[int]) -> None:
-    """Remove the conversations from the process's cache."""
-    for number in numbers:
-        table.cache.forget(conversation(100 + number))
 
 
 def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:

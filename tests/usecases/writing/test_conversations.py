@@ -88,7 +88,7 @@ def test_a_new_conversation_has_the_requested_fields(table: Table) -> None:
 def test_a_new_conversation_starts_empty(table: Table) -> None:
     made = create(table)
 
-    assert made.conversation.described == (None, {}, "{}")
+    assert made.conversation.described == Description(None, {}, "{}")
     assert made.head.untitled
     assert read(table) == []
 
@@ -264,7 +264,7 @@ def test_only_the_named_fields_are_replaced(table: Table) -> None:
     shown = change(table, metadata='{"n": 1.0}')
 
     assert shown == show(table)
-    assert shown.conversation.described == ("new", {"c": "3"}, '{"n": 1.0}')
+    assert shown.conversation.described == Description("new", {"c": "3"}, '{"n": 1.0}')
 
 
 def test_fields_can_be_cleared(store: Store, table: Table) -> None:
@@ -273,7 +273,7 @@ def test_fields_can_be_cleared(store: Store, table: Table) -> None:
     shown = change(table, title=None, tags={}, metadata="{}")
 
     assert shown == show(table)
-    assert shown.conversation.described == (None, {}, "{}")
+    assert shown.conversation.described == Description(None, {}, "{}")
     assert not shown.head.untitled
 
 
@@ -412,11 +412,8 @@ def test_a_concurrent_append_and_change_both_hold(store: Store, table: Table) ->
     change(table, tags={"a": "b"})
 
     shown = show(table)
-    assert (shown.conversation.described.tags, shown.conversation.described.title, shown.head.history) == (
-        {"a": "b"},
-        "a",
-        1,
-    )
+    assert shown.conversation.described == Description("a", {"a": "b"})
+    assert shown.head.history == 1
 
 
 def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, table: Table) -> None:
@@ -425,7 +422,7 @@ def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, tabl
 
     shown = change(table, tags={"a": "b"})
 
-    assert shown.conversation.described == (
+    assert shown.conversation.described == Description(
         "t",
         {"a": "b"},
         '{"rival":1}',

@@ -14,7 +14,7 @@ declare module "vitest" {
 export const ROOT = resolve(import.meta.dirname, "../../../..");
 export const PYTHON = resolve(ROOT, process.env["FORKLORE_PYTHON"] ?? join(".venv", "bin", "python"));
 /** The API key of each client that the server knows. */
-export const KEYS = { planner: "key of planner", coder: "key=of=coder" };
+export const KEYS = { planner: "planner-key", coder: "key=of=coder" };
 
 /** Start the server on a free port. It ends with this process, and by what this returns. */
 export async function serve(): Promise<{ url: string; stop: () => Promise<void> }> {

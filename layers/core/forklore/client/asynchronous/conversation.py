@@ -31,9 +31,10 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.client.retrying import NOT_FOUND
 from forklore.limits import APPEND_ENTRIES_MAX
 
-PAGE_ENTRIES = 100
+PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -101,7 +102,11 @@ class AsyncConversation:
         """Tell whether there is such a conversation that the caller may see."""
         try:
             await self.details()
-        except (NotFoundError, ForbiddenError):
+        except ForbiddenError:
+            return False
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
             return False
         return True
 
@@ -109,7 +114,9 @@ class AsyncConversation:
         """Return the id; None for a name that does not exist. It shows nothing."""
         try:
             return await self.resolve()
-        except NotFoundError:
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:  # others on the way have a 404 of their own
+                raise
             return None
 
     async def _resolve_made(self) -> str:
@@ -218,7 +225,7 @@ class AsyncConversation:
         key = fields.get("idempotency_key")
         if self._id is None or key in self._keys_by_name:
             assert self._name is not None
-            key = key or new_key()
+            key = new_key() if key is None else key
             await self._require_name()
             self._keys_by_name.add(key)
             fields = {**fields, "idempotency_key": key}
@@ -345,7 +352,7 @@ class AsyncConversation:
 
         async def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
             page = await self._api.list_children(
-                await self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
+                await self.resolve(), started_by_entry_id=started_by, limit=PAGE_ROWS, after_cursor=cursor
             )
             return Page(page.data, page.after_cursor)
 
@@ -355,7 +362,7 @@ class AsyncConversation:
         """Return the conversations of the fork tree, the oldest first."""
 
         async def fetch(cursor: str | None) -> Page[results.Fork]:
-            page = await self._api.list_forks(await self.resolve(), limit=200, after_cursor=cursor)
+            page = await self._api.list_forks(await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
@@ -538,7 +545,9 @@ class AsyncConversation:
         """Return who may see the fork tree, the oldest member first."""
 
         async def fetch(cursor: str | None) -> Page[results.Membership]:
-            page = await self._api.list_memberships(await self.resolve(), after_cursor=cursor)
+            page = await self._api.list_memberships(
+                await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor
+            )
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)

@@ -30,11 +30,12 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.synchronous import Operations
+from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.limits import APPEND_ENTRIES_MAX
 
-PAGE_ENTRIES = 100
+PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -102,7 +103,11 @@ class Conversation:
         """Tell whether there is such a conversation that the caller may see."""
         try:
             self.details()
-        except (NotFoundError, ForbiddenError):
+        except ForbiddenError:
+            return False
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
             return False
         return True
 
@@ -110,7 +115,9 @@ class Conversation:
         """Return the id; None for a name that does not exist. It shows nothing."""
         try:
             return self.resolve()
-        except NotFoundError:
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:  # others on the way have a 404 of their own
+                raise
             return None
 
     def _resolve_made(self) -> str:
@@ -219,7 +226,7 @@ class Conversation:
         key = fields.get("idempotency_key")
         if self._id is None or key in self._keys_by_name:
             assert self._name is not None
-            key = key or new_key()
+            key = new_key() if key is None else key
             self._require_name()
             self._keys_by_name.add(key)
             fields = {**fields, "idempotency_key": key}
@@ -346,7 +353,7 @@ class Conversation:
 
         def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
             page = self._api.list_children(
-                self.resolve(), started_by_entry_id=started_by, after_cursor=cursor
+                self.resolve(), started_by_entry_id=started_by, limit=PAGE_ROWS, after_cursor=cursor
             )
             return Page(page.data, page.after_cursor)
 
@@ -356,7 +363,7 @@ class Conversation:
         """Return the conversations of the fork tree, the oldest first."""
 
         def fetch(cursor: str | None) -> Page[results.Fork]:
-            page = self._api.list_forks(self.resolve(), limit=200, after_cursor=cursor)
+            page = self._api.list_forks(self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
@@ -525,7 +532,7 @@ class Conversation:
         """Return who may see the fork tree, the oldest member first."""
 
         def fetch(cursor: str | None) -> Page[results.Membership]:
-            page = self._api.list_memberships(self.resolve(), after_cursor=cursor)
+            page = self._api.list_memberships(self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
