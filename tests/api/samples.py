@@ -31,7 +31,8 @@ TEXTS: Mapping[str, str] = {
     "tag": "kind:trip",
     "startedByEntryId": "<first>",
 }
-"""A value for each filter of a list that is free text, in the world of test_parameters.py."""
+"""A value of a filter, in the world of test_parameters.py: of each free text, and of any other
+filter whose last value leaves nothing beside the rest of these."""
 
 
 def names_of(model: type[BaseModel]) -> list[str]:
@@ -126,7 +127,7 @@ def filters_of(operation: Operation) -> dict[str, list[Json]]:
 def value_of(name: str, words: list[Json]) -> Json:
     """Return a value of a filter. words: those of its schema. Raises AssertionError without any."""
     assert words or name in TEXTS, f"write a value for {name!r} into TEXTS in tests/api/samples.py"
-    return words[-1] if words else TEXTS[name]
+    return TEXTS[name] if name in TEXTS else words[-1]
 
 
 LISTS = [one for one in operations.ALL if "afterCursor" in one.query_names]

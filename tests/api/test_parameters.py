@@ -107,7 +107,9 @@ def ask_page(world: World, operation: Operation, query: Mapping[str, Any], *, of
     needed = operation.query.model_json_schema().get("required", [])
     usual = {**NEEDED, "name": NAMED[of]}
     given = {**{name: usual[name] for name in needed}, **query}
-    spelled = {name: str(value).lower() if value is True else value for name, value in given.items()}
+    spelled = {
+        name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()
+    }
     path = operation.path.replace("{conversationId}", of)
     user = "aude" if operation.role else "ann"
     agent = None if operation.role else "planner"

@@ -366,9 +366,15 @@ class History:
     # Replays
 
     def replay(self) -> None:
-        """Send an earlier request with an Idempotency-Key again."""
-        if self._replayable:
-            self.both.ask(self._choose.one_of(*self._replayable))
+        """Send an earlier request with an Idempotency-Key again.
+
+        None is sent that forks at an entry of which the oracle cannot know whether it is gone.
+        """
+        fading = {entry for tree in self._oracle.trees for entry in tree.fading()}
+        named = ("atEntryId", "forkedAtEntryId")
+        sure = [one for one in self._replayable if not fading & {one.given.get(name) for name in named}]
+        if sure:
+            self.both.ask(self._choose.one_of(*sure))
 
     def _post(self, name: str, caller: Caller, given: Json, if_match: str | None = None) -> None:
         key = f"{self._name} {self.random.randrange(KEYS)}" if self._choose.chance(0.3) else None

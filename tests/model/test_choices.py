@@ -11,7 +11,7 @@ from tests.model.asking import Caller
 from tests.model.history import History
 from tests.model.imagined import Imagined
 
-HISTORIES, STEPS = 100, 60
+HISTORIES, STEPS = 250, 60
 USERS = ("ann", "bob", "cat", "dan", "eve")
 ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})),)
 

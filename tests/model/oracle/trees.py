@@ -41,6 +41,14 @@ class Tree:
         shown = {entry["id"]: entry for c in self.live() for entry in c.view()}
         return sorted(shown.values(), key=lambda entry: (entry["createdAt"], entry["id"]))
 
+    def fading(self) -> set[str]:
+        """Return the entries of removed conversations that nobody shows.
+
+        They are removed in the background, and the answer about one changes when it is gone.
+        """
+        shown = {entry["id"] for entry in self.entries()}
+        return {entry["id"] for c in self.all if c.is_removed for entry in c.own} - shown
+
     def remove(self, removed: "Conversation") -> None:
         """Remove a conversation. After the current one comes the root, or else the oldest."""
         removed.is_removed = True

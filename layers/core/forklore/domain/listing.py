@@ -62,7 +62,7 @@ class Filter(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Return whether every conversation passes."""
-        return not any(self)
+        return all(wanted in (None, "") for wanted in self)
 
     def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
         """Return whether a conversation passes. root: of its tree, if its title counts as well."""
