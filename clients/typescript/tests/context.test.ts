@@ -1,4 +1,4 @@
-// An agent's memory, where the stories of the contract cannot say it: a list that is changed in its place.
+// An agent's memory, where the stories that both clients tell cannot say it: a list that is changed in its place.
 
 import { expect, inject, test } from "vitest";
 
