@@ -211,10 +211,10 @@ def test_a_new_subgraph_reads_as_little_in_a_long_thread(service: Service, user:
         for number in range(10):
             wire = Wire()
             again = with_subgraph(ForkloreSaver(wire.wrapped(client)))
-            assert again.invoke({"n": number}, thread("t"))["n"] == number + 2
+            # "sync": a step waits for the put of its checkpoint. A late one is read about again.
+            assert again.invoke({"n": number}, thread("t"), durability="sync")["n"] == number + 2
             reads.append(sum(name.startswith("list") for name in wire.sent))
-        # Two for each of the graph and its subgraph. All, if the put of a checkpoint comes late.
-        assert sorted(reads)[-3] <= 4
+        assert max(reads) <= 4  # two for each of the graph and its subgraph
 
 
 def test_a_subgraph_waits_and_goes_on_elsewhere(service: Service, user: str) -> None:
