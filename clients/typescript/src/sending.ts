@@ -146,7 +146,6 @@ async function once(
 			);
 		} catch (cause) {
 			if (cause instanceof UnexpectedAnswerError) throw cause;
-			stop.throwIfAborted();
 			return { why: "the connection failed", cause }; // its own words may quote the address, with the query
 		}
 	});

@@ -146,7 +146,7 @@ test("Chromium", async (context) => {
 			if (url === "/found") {
 				json(request).then(resolve, reject);
 				response.end();
-			} else if (url === "/work") response.end(input);
+			} else if (url === "/stories") response.end(input);
 			else {
 				const file = join(PACKAGE, url === "/" ? "tests/runtimes/page.html" : url);
 				response.setHeader("Content-Type", TYPES[extname(file)] ?? "text/plain");

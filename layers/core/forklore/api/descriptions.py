@@ -5,7 +5,7 @@ from typing import Any
 from forklore.api import fields
 from forklore.api.requests import Request
 from forklore.domain.jsontext import JsonText
-from forklore.domain.model import PLAIN, Description
+from forklore.domain.model import NO_DESCRIPTION, Description
 
 
 class Described(Request):
@@ -23,4 +23,8 @@ class Described(Request):
         """
         sent = {name: getattr(self, name) for name in Description._fields if name in self.model_fields_set}
         held = {name: one.text if isinstance(one, JsonText) else one for name, one in sent.items()}
-        return {name: one for name, one in held.items() if one is not None or getattr(PLAIN, name) is None}
+        return {
+            name: one
+            for name, one in held.items()
+            if one is not None or getattr(NO_DESCRIPTION, name) is None
+        }

@@ -73,7 +73,7 @@ def usage_of(text: JsonText | None) -> TokenUsage:
     )
 
 
-class Said(Request):
+class ContentFields(Request):
     """What an entry and a present context both have."""
 
     content_type: fields.ContentType
@@ -81,7 +81,7 @@ class Said(Request):
     agent_id: fields.AgentId | None = None
 
 
-class EntryFields(Said):
+class EntryFields(ContentFields):
     """One entry. Without a `channel` it goes to history and its content is opaque."""
 
     hints = wording.MESSAGE_HINTS
@@ -102,7 +102,7 @@ class EntryFields(Said):
         return self
 
 
-class PresentContext(Said):
+class PresentContext(ContentFields):
     """An agent's whole present context."""
 
     hints = wording.CONTEXT_HINTS

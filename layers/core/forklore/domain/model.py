@@ -235,7 +235,7 @@ class Description(NamedTuple):
         return self if self.title is not None else self._replace(title=title)
 
 
-PLAIN = Description()
+NO_DESCRIPTION = Description()
 """The description of a conversation of which nothing is said."""
 
 
@@ -245,7 +245,7 @@ class Conversation(NamedTuple):
     conversation_id: str
     group_id: str
     created_at: str
-    described: Description = PLAIN
+    described: Description = NO_DESCRIPTION
     agent_id: str | None = None
     client_id: str | None = None
     fork_point: ForkPoint | None = None

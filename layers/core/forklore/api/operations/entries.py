@@ -79,7 +79,7 @@ _SHARED = frozenset(Entry._fields) - {"channel", "content", "user_id"}
 """The fields of an entry that a body has under the same name and with the same meaning."""
 
 
-def _said(fields: entry_requests.Said, channel: Channel, **more: Any) -> Draft:
+def _said(fields: entry_requests.ContentFields, channel: Channel, **more: Any) -> Draft:
     """Return what is said in the fields. more: what an entry or a draft has by another name."""
     shared = {name: getattr(fields, name) for name in type(fields).model_fields if name in _SHARED}
     used = entry_requests.usage_of(shared.get("usage"))

@@ -16,7 +16,7 @@ from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ClientContext, Group, Member, State
 from forklore.storage import items
 from forklore.storage.actions import action, group
-from forklore.storage.actions import conversation as conversation_parts
+from forklore.storage.actions import conversation as conversation_actions
 from forklore.storage.actions.action import IS_NEW, Action, ActionKind
 from forklore.storage.items import number, text
 
@@ -42,7 +42,7 @@ def begin(
         tree, owner=owner, child_key=child_key, state=State.CREATING, nonce=attempt, is_import=True
     )
     return [
-        conversation_parts.claim_id(tree, nonce=nonce, now_s=now_s),
+        conversation_actions.claim_id(tree, nonce=nonce, now_s=now_s),
         action.put_new(ActionKind.CREATING_GROUP, item),
         hold(tree.group_id, at=at, until=until),
     ]
@@ -84,7 +84,7 @@ def put_entry(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) ->
 def put_branch(conversation: Conversation, head: Head, path: Path, *, nonce: str, now_s: int) -> list[Action]:
     """Put a branch, and claim its id unless it is the root. This import may have claimed it."""
     claims = [] if conversation.is_root else [_claim(conversation, nonce=nonce, now_s=now_s)]
-    return [*claims, *map(_marked, conversation_parts.put(conversation, head, path))]
+    return [*claims, *map(_marked, conversation_actions.put(conversation, head, path))]
 
 
 def _claim(conversation: Conversation, *, nonce: str, now_s: int) -> Action:
@@ -127,7 +127,7 @@ def put_context(group_id: str, conversation_id: str, client_id: str, held: Clien
 
 def block_id(conversation_id: str, *, now_s: int) -> Action:
     """Block the id of a conversation that was removed, unless it is in use or blocked."""
-    ttl_s = now_s + conversation_parts.RETIRED_SECONDS
+    ttl_s = now_s + conversation_actions.RETIRED_SECONDS
     item = items.retired_item(conversation_id, ttl_s=ttl_s)
     return action.put_unless_current(ActionKind.POINTER, item, now_s=now_s, of=conversation_id)
 
@@ -159,7 +159,7 @@ def open_tree(
     group_id = tree.group_id
     opened = [_open_group(tree, attempt), action.delete(ActionKind.JOB, keys.job(JobKind.CREATION, group_id))]
     if not has_root:
-        opened.append(conversation_parts.rest_id(group_id, group_id))
+        opened.append(conversation_actions.rest_id(group_id, group_id))
     if removed_root is not None:
         opened.append(_marked(action.put(ActionKind.REMNANT, items.remnant_item(removed_root), of=group_id)))
     if transfer is not None:

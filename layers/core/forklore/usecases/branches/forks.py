@@ -9,8 +9,8 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ancestry import Path
 from forklore.domain.ids import EntryId
 from forklore.domain.model import (
+    NO_DESCRIPTION,
     NOTHING,
-    PLAIN,
     Caller,
     Channel,
     Conversation,
@@ -77,7 +77,7 @@ class ForkRequest(NamedTuple):
 
     fork: Fork
     fork_id: str | None = None
-    described: Description = PLAIN
+    described: Description = NO_DESCRIPTION
     name: NameMove | None = None
     agent_id: str | None = None
     reset_metrics: bool = True

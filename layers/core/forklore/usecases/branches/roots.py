@@ -6,7 +6,16 @@ from typing import NamedTuple
 from forklore.domain import ids
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import EntryId
-from forklore.domain.model import NOTHING, PLAIN, Caller, Conversation, Description, Head, StartedBy, Tip
+from forklore.domain.model import (
+    NO_DESCRIPTION,
+    NOTHING,
+    Caller,
+    Conversation,
+    Description,
+    Head,
+    StartedBy,
+    Tip,
+)
 from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.cache import CachedConversation
@@ -47,7 +56,7 @@ def plan_root(
     conversation_id: str,
     drafts: Sequence[Draft],
     nonce: str,
-    described: Description = PLAIN,
+    described: Description = NO_DESCRIPTION,
     owner: str | None = None,
     started_by: StartedBy | None = None,
     created_at: str | None = None,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from forklore.domain.ids import EntryId
-from forklore.domain.model import PLAIN, Conversation, Description, ForkPosition, StartedBy
+from forklore.domain.model import NO_DESCRIPTION, Conversation, Description, ForkPosition, StartedBy
 from forklore.domain.names import NameMove
 from forklore.errors import ConflictError
 from forklore.usecases.steps.drafts import Draft
@@ -89,7 +89,7 @@ class Append(NamedTuple):
     context: Draft | None = None
     fork: Fork | None = None
     start: Start | None = None
-    described: Description = PLAIN
+    described: Description = NO_DESCRIPTION
     name: NameMove | None = None
     held: NameMove | None = None
     if_match: EntryId | None = None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH
-from forklore.domain.model import PLAIN, Caller, Conversation, Description, Head
+from forklore.domain.model import NO_DESCRIPTION, Caller, Conversation, Description, Head
 from forklore.errors import ConflictError, UnavailableError
 from forklore.storage import actions
 from forklore.storage.table import Table
@@ -21,7 +21,7 @@ class NewConversation(NamedTuple):
     """A root without entries. conversation_id None: an id is made."""
 
     conversation_id: str | None = None
-    described: Description = PLAIN
+    described: Description = NO_DESCRIPTION
     agent_id: str | None = None
 
 
