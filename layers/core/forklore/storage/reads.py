@@ -41,7 +41,7 @@ class Malformed(NamedTuple):
 class Reads:
     """The ranges of a table.
 
-    limit: how many to yield at most. page: how many to read per request.
+    limit: how many to yield at most. page: how many the first request reads, as `Table.query` says.
     """
 
     def __init__(self, source: Source) -> None:

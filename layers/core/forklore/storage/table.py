@@ -313,7 +313,8 @@ class Table:
         """Yield the items of a range in key order, or backward.
 
         limit: how many items to yield at most.
-        page: how many items to read per request, if the caller may need fewer than all.
+        page: how many items the first request reads, if the caller may need fewer than all. Each
+            further one reads twice as many as the one before it.
         only: the attributes to read beside the keys of the item and of its index. None: all.
         """
         start: Item | None = None
@@ -346,6 +347,7 @@ class Table:
             start = answer.get("LastEvaluatedKey")
             if start is None or limit == 0:
                 return
+            page = None if page is None else 2 * page
 
     def newest_trees(
         self, ranges: Sequence[SortRange], *, page: int, oldest_first: bool = False

@@ -28,7 +28,7 @@ def of_user(
     """Yield the rows of a user's trees.
 
     before: only the trees before this place. through: this place too, and those before it.
-    page: how many rows to read of each kind per request. kinds: whether a conversation started
+    page: how many rows of each kind the first request reads. kinds: whether a conversation started
     them.
     """
     lists = [
@@ -41,5 +41,5 @@ def of_user(
 
 
 def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[TreeRow]:
-    """Yield the places of all trees. page: how many rows to read of each shard per request."""
+    """Yield the places of all trees. page: how many of each shard a request reads."""
     return map(TreeRow, table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page))
