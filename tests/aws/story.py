@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.aws.world import NOTED, PLAIN, SAID, conversation_id
-from tools.harness.service import OF_A_CONVERSATION
+from tools.harness.service import OF_A_CONVERSATION, WITHOUT_FIELDS
 
 ROOT, FORK, CHILD, COPY, FRESH, CUT = (conversation_id(number) for number in (1, 2, 3, 4, 9, 5))
 NOTHING = "00000000-0000-7000-8000-000000000001"
@@ -146,11 +146,13 @@ STORY = [
     Step("listAncestors", at(FORK)),
     Step("forkConversation", at(ROOT, count=2, atEntryId="<second>")),
     Step("forkConversation", at(ROOT, count=2, promote=True)),
-    Step("promoteConversation", at(FORK)),
+    *(
+        Step(one.name, at(conversation), user=user)
+        for one in WITHOUT_FIELDS
+        for conversation, user in ((FORK, "ann"), (FRESH, "ann"), (FORK, "eve"))
+    ),
     Step("promoteConversation", at(FORK, idempotencyKey="once")),
     Step("promoteConversation", at(FORK, idempotencyKey="once")),
-    Step("promoteConversation", at(FRESH)),
-    Step("promoteConversation", at(FORK), user="eve"),
     Step("listForks", at(ROOT, limit=1)),
     Step("listForks", at(FORK)),
     Step("listForks", at(FORK, afterCursor="x")),

@@ -27,6 +27,7 @@ from tests.events.buses import Heard
 from tests.events.recording import record_of
 from tools.harness.gateway import Gateway, table_in_memory
 from tools.harness.sample_events import sample_event
+from tools.harness.service import WITHOUT_FIELDS
 
 VERBS = {
     "Put": "PutItem",
@@ -221,7 +222,8 @@ def use_everything(service: Service) -> None:
         parents.append(group)
         said = ask("POST", f"conversations/{group}/entries", SAID)["id"]
         ask("POST", f"conversations/{group}/fork", {"atEntryId": said, "position": "before"})
-        ask("POST", f"conversations/{group}/promote")
+        for one in WITHOUT_FIELDS:
+            ask(one.method, one.path.removeprefix("/v1/").replace("{conversationId}", group))
         ask("POST", f"conversations/{group}/entries/sync", NOTES)
         for at in range(55 if number == 1 else 3):  # more members than one transaction can copy to a child
             body = {"userId": f"user {at}", "accessLevel": "reader"}

@@ -6,12 +6,13 @@ from tests.model.asking import Caller, Json, Request
 from tests.model.choices import Choices
 from tests.model.comparing import Comparison
 from tests.model.oracle import Conversation
+from tools.harness.service import WITHOUT_FIELDS
 
 Post = Callable[[str, Caller, Json, str | None], None]
 
 
 class Branching:
-    """Requests that promote, merge, copy, compare and describe branches."""
+    """Requests that promote, archive, merge, copy, compare and describe branches."""
 
     def __init__(self, both: Comparison, choose: Choices, admins: Sequence[Caller], post: Post) -> None:
         self._admins = admins
@@ -19,10 +20,12 @@ class Branching:
         self._choose = choose
         self._post = post
 
-    def promote_conversation(self) -> None:
+    def write_without_fields(self) -> None:
+        """Promote a conversation, archive it, or whatever else takes nothing but its id."""
         conversation_id, found = self._choose.target()
+        name = self._choose.one_of(*WITHOUT_FIELDS).name
         given = {"conversationId": conversation_id}
-        self._post("promoteConversation", self._choose.caller(found, "writer"), given, None)
+        self._post(name, self._choose.caller(found, "writer"), given, None)
 
     def merge_conversation(self) -> None:
         into_id, into = self._choose.target()

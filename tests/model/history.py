@@ -11,6 +11,7 @@ from tests.model.comparing import Comparison
 from tests.model.naming import Naming
 from tests.model.oracle import LEVELS, Conversation
 from tests.model.reading import Reading
+from tools.harness.service import OPERATIONS
 
 KEYS = 2
 """How many Idempotency-Keys a history has: few, so that different requests share a key."""
@@ -26,7 +27,7 @@ MOVES = {
     "update_conversation": 3,
     "delete_conversation": 1,
     "remove_branch": 4,
-    "promote_conversation": 3,
+    "write_without_fields": 6,
     "merge_conversation": 4,
     "copy_conversation": 2,
     "share_conversation": 3,
@@ -377,7 +378,8 @@ class History:
             self.both.ask(self._choose.one_of(*sure))
 
     def _post(self, name: str, caller: Caller, given: Json, if_match: str | None = None) -> None:
-        key = f"{self._name} {self.random.randrange(KEYS)}" if self._choose.chance(0.3) else None
+        takes_key = OPERATIONS[name].takes_idempotency_key and self._choose.chance(0.3)
+        key = f"{self._name} {self.random.randrange(KEYS)}" if takes_key else None
         request = Request(name, caller, given, key, if_match)
         self.both.ask(request)
         if key:

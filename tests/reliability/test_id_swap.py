@@ -16,7 +16,7 @@ from tests.reliability.figures import Measure
 from tests.support.tables import Store
 from tools.harness.functions import functions_on
 from tools.harness.gateway import AGENTS, Answer, Gateway
-from tools.harness.service import OF_A_CONVERSATION
+from tools.harness.service import OF_A_CONVERSATION, WITHOUT_FIELDS
 
 CLIENTS = {"ann": "planner", "bob": "coder"}
 """The two tenants. Each has its own client."""
@@ -116,7 +116,7 @@ REQUESTS = [
         {"conversationId": 403, "id": 409, "upToEntryId": 400},
     ),
     Valid("forkConversation", of("root", count=2, atEntryId="<second>"), entry(404, "atEntryId")),
-    Valid("promoteConversation", of("fork")),
+    *(Valid(one.name, of("fork")) for one in WITHOUT_FIELDS),
     Valid("listChildren", of("root", startedByEntryId="<first>"), entry(200, "startedByEntryId")),
     Valid("shareConversation", of("root", userId="somebody", accessLevel="reader")),
     Valid("updateMembership", of("root", userId="<member>", accessLevel="manager"), entry(404, "userId")),

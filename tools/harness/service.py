@@ -29,6 +29,12 @@ OF_A_CONVERSATION = [
     and not any(field.is_required() for field in one.query.model_fields.values())
 ]
 """The operations that read something of a conversation, and need nothing but its id."""
+WITHOUT_FIELDS = [
+    one
+    for one in operations.ALL
+    if not one.is_read and one.path_names == ["conversationId"] and one.body is None and not one.query_names
+]
+"""The operations that write, and take nothing but the id of a conversation."""
 
 
 @dataclass(frozen=True)
