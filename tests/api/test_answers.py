@@ -131,7 +131,8 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         )
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
-    text = to_json(answers.conversation(shown(conversation, preview="hello", metrics=metrics)))
+    details = shown(conversation, preview="hello", metrics=metrics)._replace(is_archived=True)
+    text = to_json(answers.conversation(details))
 
     results.Conversation.model_validate_json(text, strict=True)
     assert set(json.loads(text)) == set(samples.names_of(results.Conversation))
@@ -145,6 +146,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
             "title": "é",
             "ownerUserId": "ann",
             "accessLevel": "writer",
+            "archived": True,
             "isCurrent": True,
             "agentId": "helper",
             "tags": {"a": "b"},

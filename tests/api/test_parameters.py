@@ -25,6 +25,7 @@ from tests.aws.world import (
     Ask,
     World,
     append,
+    archive,
     conversation_id,
     create,
     offer,
@@ -55,6 +56,7 @@ WITHOUT_AUDITOR = {
 """What a user may ask for and an auditor may not, and why."""
 NOT_OF_AUDITORS = {
     ("listConversations", "query"): "an auditor finds conversations by their users",
+    ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
 }
@@ -90,6 +92,7 @@ def world() -> Iterator[World]:
             world.send(create({"id": other}, user="bob"))
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))
+                world.send(archive(of=of, user="ann"))
                 offered = offer({"conversationId": of, "newOwnerUserId": heir}, user=user)
                 assert world.send(offered).status == 201
         for to, name in [*NAMED.items(), (ROOT, "work")]:

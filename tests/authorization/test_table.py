@@ -53,6 +53,8 @@ ONLY_ADD = {
     "syncContext",
     "mergeConversation",
     "copyConversation",
+    "archiveConversation",
+    "unarchiveConversation",
     "setName",
     "appendEntryByName",
 }

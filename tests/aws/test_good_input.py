@@ -188,6 +188,9 @@ ENOUGH = {
     "children: of an entry": children("startedByEntryId=<first>"),
     "children: of an unknown entry": children("startedByEntryId=x"),
     "children: of an empty entry": children("startedByEntryId="),
+    "archived: exclude": conversations("archived=exclude"),
+    "archived: include": conversations("archived=include&mode=all&ancestry=all"),
+    "archived: only": conversations("archived=only&query=x&limit=7"),
     "mode: current": conversations("mode=current&ancestry=all"),
     "mode: roots": conversations("mode=roots&ancestry=children&query=x&limit=7"),
     "tail": entries("tail=true"),
@@ -425,6 +428,15 @@ def test_a_promotion_is_204_without_a_body(open_world: World) -> None:
         answer = open_world.send(ask)
         assert (answer.status, answer.text) == (204, ""), answer.text
     assert open_world.send(show(ROOT)).json["isCurrent"]
+
+
+def test_archiving_takes_no_body_or_an_empty_one_and_may_be_repeated(open_world: World) -> None:
+    path = f"{path_of(FORK)}/archive"
+    for method, is_archived in (("PUT", True), ("DELETE", False)):
+        for ask in (Ask(method, path), Ask(method, path, {}), Ask(method, path, ""), Ask(method, path)):
+            answer = open_world.send(ask)
+            assert (answer.status, answer.text) == (204, ""), ask
+        assert open_world.send(show(ROOT)).json.get("archived", False) is is_archived
 
 
 def test_an_append_that_forks_may_promote_the_fork(open_world: World) -> None:

@@ -114,6 +114,10 @@ def share(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/memberships", body, **more)
 
 
+def archive(*, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("PUT", f"{path_of(of)}/archive", **more)
+
+
 def offer(body: Any, **more: Any) -> Ask:
     return Ask("POST", TRANSFERS, body, **more)
 

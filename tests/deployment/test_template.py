@@ -274,7 +274,7 @@ def test_browsers_may_call_only_from_configured_origins() -> None:
 
     assert cors[0] == "HasCors"
     assert cors[1]["AllowOrigins"] == {"Fn::Split": [",", {"Ref": "CorsOrigins"}]}
-    assert cors[1]["AllowMethods"] == ["GET", "POST", "PATCH", "DELETE"]
+    assert cors[1]["AllowMethods"] == ["GET", "POST", "PUT", "PATCH", "DELETE"]
     assert "AllowCredentials" not in cors[1]
     assert [text for text in texts(cors) if "*" in text] == []
     assert cors[2] == {"Ref": "AWS::NoValue"}

@@ -1,6 +1,6 @@
 import pytest
 
-from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Tag
+from forklore.domain.listing import EVERYTHING, Ancestry, Archived, Filter, Tag
 from forklore.domain.model import Conversation, Description
 
 AT = "2026-03-01T09:15:00.000Z"
@@ -58,3 +58,9 @@ def test_roots_children_or_both_are_listed() -> None:
     listed = {one: [child for child in (True, False) if one.includes(child)] for one in Ancestry}
 
     assert listed == {Ancestry.ROOTS: [False], Ancestry.CHILDREN: [True], Ancestry.ALL: [True, False]}
+
+
+def test_archived_trees_are_left_out_or_listed_or_listed_alone() -> None:
+    listed = {one: [held for held in (True, False) if one.includes(held)] for one in Archived}
+
+    assert listed == {Archived.EXCLUDE: [False], Archived.INCLUDE: [True, False], Archived.ONLY: [True]}

@@ -242,6 +242,16 @@ CORRUPTIONS = [
         lambda m: m.change(m.mine("bob"), level=text("reader")),
     ),
     a(
+        "a list row that is archived alone",
+        "wrong_user_tree",
+        lambda m: m.change(m.mine("ann"), archived={"BOOL": True}),
+    ),
+    a(
+        "a list row that is no longer archived, alone",
+        "wrong_user_tree",
+        lambda m: m.change(m.mine("bob"), archived=None),
+    ),
+    a(
         "a list row with an unknown level",
         "malformed_user_tree",
         lambda m: m.change(m.mine("bob"), level=text("god")),

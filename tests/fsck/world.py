@@ -166,6 +166,7 @@ def _main_tree(process: Process) -> World:
     process.ask("setName", PLANNER, name="thread", conversationId=ROOT)
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
+    assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
     synced = process.ask(
         "syncContext",
         PLANNER,

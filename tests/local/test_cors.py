@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from forklore.api import operations
 from forklore.local import cors
 from forklore.local.asgi import Receive, Response, Scope, Send, send_response
 from forklore.local.callers import Callers
@@ -53,7 +54,7 @@ def test_a_page_of_this_machine_may_call(origin: str) -> None:
 
     assert simple["access-control-allow-origin"] == preflight["access-control-allow-origin"] == origin
     assert simple["access-control-expose-headers"] == "Retry-After, X-Request-Id"
-    assert preflight["access-control-allow-methods"] == "GET, POST, PATCH, DELETE"
+    assert preflight["access-control-allow-methods"] == ", ".join(cors.METHODS)
     assert {"if-match", "x-api-key", "authorization", "idempotency-key", "content-type"} < set(
         preflight["access-control-allow-headers"].lower().split(", ")
     )
@@ -153,3 +154,7 @@ def test_what_the_explorer_sends_and_reads_a_page_of_another_port_may_send_and_r
     assert {"Authorization", "Idempotency-Key"} <= sent <= set(cors.HEADERS)
     assert {"X-Request-Id"} <= read <= set(cors.EXPOSED)
     assert {"POST", "DELETE"} <= methods <= set(cors.METHODS)
+
+
+def test_the_method_of_every_operation_is_let_through_and_no_other() -> None:
+    assert set(cors.METHODS) == {operation.method for operation in operations.ALL}

@@ -20,6 +20,9 @@ LIMITS = (1, 2, 3, 7, 50)
 READ_BACK_LIMITS = (3, 50, 50, 50)
 NOT_FILTERS = {"limit", "userId", "justification"}
 """The parameters of a list that leave out no conversation."""
+EVERYTHING_OF_OTHERS = {"mode": "all", "ancestry": "all"}
+EVERYTHING = {**EVERYTHING_OF_OTHERS, "archived": "include"}
+"""What lists all conversations of a user: for an auditor, and for the user."""
 GONE_MAX = 5
 """How many deleted conversations are looked for at the end."""
 
@@ -139,7 +142,7 @@ class Reading:
             )
         for user in self._choose.users:
             caller = Caller(user, self._choose.one_of(*CLIENTS))
-            self._list(Request("listConversations", caller, {"mode": "all", "ancestry": "all"}))
+            self._list(Request("listConversations", caller, EVERYTHING))
             self._list(Request("listTransfers", caller))
         self.list_conversations()
 
@@ -173,7 +176,7 @@ class Reading:
         """Read the list. Read everything first if the oracle does not know all times yet."""
         if any(not c.said.get("updatedAt") for c in self._choose.conversations):
             kept = {name: held for name, held in request.given.items() if name in NOT_FILTERS}
-            everything = {**kept, "mode": "all", "ancestry": "all"}
+            everything = kept | (EVERYTHING if request.name == "listConversations" else EVERYTHING_OF_OTHERS)
             self._both.ask_list(Request(request.name, request.caller, everything))
         self._list(request)
 

@@ -55,7 +55,7 @@ PATH = (Segment(TREE, TWO), Segment(OTHER, THREE))
 RECORDS: list[Record] = [
     Header(OTHER, NOW, ("owner", "ann")),
     TreeStart(TREE, "ann", NOW, FORK, Parent(OTHER, FORK, ONE), 7, 3, NOW),
-    Member("zoë", AccessLevel.WRITER, NOW),
+    Member("zoë", AccessLevel.WRITER, NOW, is_archived=True),
     Transfer(ONE, TREE, FORK, "ann", "zoë", NOW),
     Name(NameRef(NameOwner("zoë", "app"), "a / name"), FORK, 3, NOW, NOW, "", '{"a": 1.0}'),
     Branch(

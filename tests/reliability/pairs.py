@@ -35,6 +35,7 @@ from tests.reliability.world import (
     Operation,
     ahead,
     append,
+    archived,
     by_name,
     change,
     crowded,
@@ -294,6 +295,14 @@ PAIRS: dict[str, Pair] = {
     "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
     "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
     "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_GONE),
+    "archive, revoke": pair(OPERATIONS["archive"], _REVOKE),
+    "archive, downgrade": pair(OPERATIONS["archive"], _DOWNGRADE),
+    "archive, archive": pair(OPERATIONS["archive"], OPERATIONS["archive"]),
+    "unarchive, archive": pair(
+        OPERATIONS["unarchive"], change("archiveConversation", BOB, of=archived, conversationId=FORK)
+    ),
+    "archive, delete": pair(OPERATIONS["archive"], _DELETE),
+    "list, archive": pair(read("listConversations", BOB), OPERATIONS["archive"]),
     "share, share": pair(_ADD, OPERATIONS["share as a manager"]),
     "share, delete": pair(_ADD, _DELETE),
     "change a level, change a level": pair(OPERATIONS["change a level"], _DOWNGRADE),

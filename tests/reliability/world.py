@@ -139,6 +139,11 @@ def family(endpoint: Endpoint) -> World:
     return _build(endpoint, _family)
 
 
+def archived(endpoint: Endpoint) -> World:
+    """Return the world of a tree that a member has archived."""
+    return _build(endpoint, _family, _archived)
+
+
 def untitled(endpoint: Endpoint) -> World:
     """Return the world of a conversation that never had a title."""
     return _build(endpoint, _untitled)
@@ -317,6 +322,10 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
 def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
     answer = process.ask("appendEntry", PLANNER, conversationId=ROOT, **turn("a", "b", "c"))
     made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
+
+
+def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -858,6 +867,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "change a level to reader": change(
         "updateMembership", MIA, conversationId=ROOT, userId="bob", accessLevel="reader"
+    ),
+    "archive": change("archiveConversation", BOB, conversationId=FORK),
+    "unarchive": change("unarchiveConversation", BOB, of=archived, conversationId=ROOT),
+    "change a level of who has archived": change(
+        "updateMembership", ANN, of=archived, conversationId=ROOT, userId="bob", accessLevel="reader"
     ),
     "remove a member": delete("removeMembership", ANN, conversationId=ROOT, userId="bob"),
     "remove a member as a manager": delete("removeMembership", MIA, conversationId=ROOT, userId="bob"),

@@ -6,12 +6,12 @@ from typing import Any
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
-from forklore.domain.listing import Ancestry, Mode
+from forklore.domain.listing import Ancestry, Archived, Mode
 from forklore.domain.model import Caller, Transfer
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases.people import sharing, transfers
+from forklore.usecases.people import archiving, sharing, transfers
 from forklore.usecases.people.sharing import Membership
 from forklore.usecases.people.transfers import Role
 from forklore.usecases.reading import conversation_lists
@@ -115,9 +115,24 @@ def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int
             return found
 
 
-def listed(table: Table, by: Caller, *, ancestry: Ancestry = Ancestry.ALL, mode: Mode = Mode.ALL) -> set[str]:
+def archive(table: Table, of: str = ROOT, *, by: Caller = ANN) -> None:
+    archiving.archive_conversation(table, caller=by, conversation_id=of, is_archived=True)
+
+
+def unarchive(table: Table, of: str = ROOT, *, by: Caller = ANN) -> None:
+    archiving.archive_conversation(table, caller=by, conversation_id=of, is_archived=False)
+
+
+def listed(
+    table: Table,
+    by: Caller,
+    *,
+    ancestry: Ancestry = Ancestry.ALL,
+    mode: Mode = Mode.ALL,
+    archived: Archived = Archived.EXCLUDE,
+) -> set[str]:
     """Return the ids in the caller's list."""
-    request = ListRequest(mode=mode, ancestry=ancestry, limit=200)
+    request = ListRequest(mode=mode, ancestry=ancestry, archived=archived, limit=200)
     page = conversation_lists.list_conversations(table, caller=by, request=request)
     assert page.resume is None
     return {shown.conversation.conversation_id for shown in page.conversations}
@@ -163,14 +178,18 @@ def assert_whole(store: Store) -> None:
             k: items.member(i) for k, i in contents.items() if k[0] == key.partition and k[1][:4] == "MEM#"
         }
         levels = {member.user_id: member.level for member in own.values()}
+        archived = {member.user_id for member in own.values() if member.is_archived}
         assert [user for user, level in levels.items() if level is OWNER] == [group.owner]
         assert len(levels) == group.members
         mine = {
-            keys.user_tree(user, group.created_at, group.group_id, is_child=group.is_child): level
+            keys.user_tree(user, group.created_at, group.group_id, is_child=group.is_child): (
+                level,
+                user in archived,
+            )
             for user, level in levels.items()
         }
         shown = {
-            k: items.tree_row(i).level
+            k: (items.tree_row(i).level, items.tree_row(i).is_archived)
             for k, i in contents.items()
             if k[0][:5] == "USER#" and k[1].endswith(f"#{group.group_id}")
         }

@@ -131,6 +131,13 @@ def _small(world: World) -> str:
     return made
 
 
+def _archived(world: World) -> dict[str, Any]:
+    """Return a request about a tree of one entry that its owner has archived."""
+    given = {"conversationId": _small(world)}
+    world.ask("archiveConversation", **given)
+    return given
+
+
 def _branch(world: World, **more: Any) -> str:
     """Fork the root at its head, and append to the fork; return its id."""
     made = world.new_id()
@@ -344,6 +351,9 @@ CASES: dict[str, Case] = {
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
     ),
+    "archive": Case("archiveConversation", lambda world: {"conversationId": _small(world)}),
+    "archive, what is archived": Case("archiveConversation", _archived),
+    "unarchive": Case("unarchiveConversation", _archived),
     "change a member": Case("updateMembership", _shared("manager")),
     "remove a member": Case("removeMembership", _shared()),
     "offer": Case("requestTransfer", _offer),

@@ -86,7 +86,10 @@ export function callOf(name: string, shape: Shape, given: object, options: Keyed
  * That of a PATCH undoes what somebody else has changed meanwhile. `ifMatch` refuses it then.
  */
 export const mayBeRepeated = ({ shape, idempotencyKey, ifMatch }: Call): boolean =>
-	shape.isRead === true || shape.method === "DELETE" || idempotencyKey !== undefined || ifMatch !== undefined;
+	shape.isRead === true ||
+	["PUT", "DELETE"].includes(shape.method) ||
+	idempotencyKey !== undefined ||
+	ifMatch !== undefined;
 
 /** Return the path with the query. Takes from `held` what stands there. */
 function targetOf(shape: Shape, held: Map<string, unknown>): string {

@@ -478,6 +478,16 @@ export class Conversation {
 		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "tree" }, options);
 	}
 
+	/** Leave the fork tree out of one's own lists of conversations. It holds for nobody else. */
+	async archive(options: Sent = {}): Promise<void> {
+		await this.#api.archiveConversation(await this.#here(options), options);
+	}
+
+	/** Take the fork tree out of one's archive. */
+	async unarchive(options: Sent = {}): Promise<void> {
+		await this.#api.unarchiveConversation(await this.#here(options), options);
+	}
+
 	/** Let a user into the fork tree, or change the level of who is in it. */
 	async share(
 		userId: string,

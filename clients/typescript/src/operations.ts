@@ -11,6 +11,7 @@ export const BODY_CHARACTERS_MAX = 5_500_000;
 export interface AdminConversation {
 	accessLevel: "owner" | "manager" | "writer" | "reader";
 	agentId?: string;
+	archived?: boolean;
 	clientId?: string;
 	createdAt: string;
 	forkedAtConversationId?: string;
@@ -197,6 +198,9 @@ export interface AppendedEntry {
 	userId: string;
 }
 
+/** Which trees are listed: those that the user has not archived, all, or only archived ones. */
+export type Archived = "exclude" | "include" | "only";
+
 /** The last history entry that both conversations show; null: there is none. */
 export interface Base {
 	entryId: string | null;
@@ -219,6 +223,7 @@ export interface Comparison {
 export interface ConversationDetails {
 	accessLevel: "owner" | "manager" | "writer" | "reader";
 	agentId?: string;
+	archived?: boolean;
 	createdAt: string;
 	forkedAtConversationId?: string;
 	forkedAtEntryId?: string;
@@ -586,6 +591,7 @@ export type CreateConversationArguments = CreateConversation;
 export type ListConversationsArguments = {
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
+	archived?: Archived | undefined;
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
@@ -719,6 +725,16 @@ export type UpdateMembershipArguments = {
 export type RemoveMembershipArguments = {
 	conversationId: string;
 	userId: string;
+};
+
+/** What `archiveConversation` takes. */
+export type ArchiveConversationArguments = {
+	conversationId: string;
+};
+
+/** What `unarchiveConversation` takes. */
+export type UnarchiveConversationArguments = {
+	conversationId: string;
 };
 
 /** What `requestTransfer` takes. */
@@ -1095,6 +1111,19 @@ export interface Operations {
 	 */
 	removeMembership(given: RemoveMembershipArguments, options?: Sent): Promise<void>;
 	/**
+	 * Archive the conversation's fork tree, for you alone.
+	 *
+	 * For every member. Your lists of conversations leave it out, unless they ask for it with
+	 * `archived`. Nothing else changes, and nothing for other members.
+	 */
+	archiveConversation(given: ArchiveConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Take the conversation's fork tree out of your archive.
+	 *
+	 * For every member.
+	 */
+	unarchiveConversation(given: UnarchiveConversationArguments, options?: Sent): Promise<void>;
+	/**
 	 * Offer the ownership of a conversation's fork tree to a member.
 	 *
 	 * For the owner. The member has to accept it; one can be pending at a time.
@@ -1296,6 +1325,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
 	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}},
+	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
+	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
 	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
 	listTransfers: {"method": "GET", "path": "/v1/ownership-transfers", "isRead": true, "answers": ["afterCursor", "data"]},
 	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},

@@ -79,6 +79,7 @@ const READ = (fl: Forklore) => fl.api.getEntry({ conversationId: ID, entryId: ID
 const WRITE = (fl: Forklore) => fl.api.appendEntry({ conversationId: ID, contentType: "x", content: [] });
 const PATCH = (fl: Forklore) =>
 	fl.api.updateMembership({ conversationId: ID, userId: "bob", accessLevel: "reader" });
+const PUT = (fl: Forklore) => fl.api.archiveConversation({ conversationId: ID });
 const DELETE = (fl: Forklore) => fl.api.deleteConversation({ conversationId: ID });
 
 beforeEach(() => {
@@ -91,7 +92,7 @@ afterEach(() => {
 
 describe("what is sent again", () => {
 	test.each([400, 401, 403, 404, 409, 412, 413, 415, 422, 302, 501, 505])("%i is an answer", async (code) => {
-		for (const call of [READ, WRITE, PATCH, DELETE]) {
+		for (const call of [READ, WRITE, PUT, PATCH, DELETE]) {
 			const { fl, sent } = told([status(code), entry]);
 			expect(await outcome(call(fl))).toBeInstanceOf(ApiError);
 			expect(sent).toHaveLength(1);
@@ -99,7 +100,7 @@ describe("what is sent again", () => {
 	});
 
 	test.each([429, 500, 502, 503, 504])("%i is sent again, but a PATCH only after a 429", async (code) => {
-		for (const call of [READ, WRITE, DELETE]) {
+		for (const call of [READ, WRITE, PUT, DELETE]) {
 			const { fl, sent } = told([status(code), entry]);
 			expect(await outcome(call(fl))).not.toBeInstanceOf(Error);
 			expect(sent).toHaveLength(2);

@@ -31,6 +31,8 @@ class Conversations(Making):
         everyone = r.caller.bypasses_membership and "userId" not in r.given
         mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
         of = [t for t in mine if ancestry in ("all", "children" if t.started_by else "roots")]
+        hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
+        of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
         return 200, [self._shown(r, c) for c in listed]
 

@@ -29,6 +29,7 @@ class Erasing(Pointers):
             self.delete_with_children(tree)
         for tree in self.trees:
             tree.levels.pop(user, None)
+            tree.archived.discard(user)
             tree.since.pop(user, None)
             tree.transfer = {} if tree.transfer.get("toUserId") == user else tree.transfer
             empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)

@@ -1,4 +1,4 @@
-"""Members, and transfers of the ownership."""
+"""Members, what they archive, and transfers of the ownership."""
 
 from tests.model.asking import Json, Outcome, Request, require
 from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
@@ -9,7 +9,7 @@ GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reade
 
 
 class Sharing(World):
-    """The operations on memberships and on transfers."""
+    """The operations on memberships, on the members' archives and on transfers."""
 
     def list_memberships(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r)
@@ -31,7 +31,16 @@ class Sharing(World):
     def remove_membership(self, r: Request, _chosen: Json) -> Outcome:
         tree, user = self._opened_to_change(r).tree, r.given["userId"]
         del tree.levels[user]
+        tree.archived.discard(user)
         tree.transfer = {} if tree.transfer.get("toUserId") == user else tree.transfer
+        return 204, None
+
+    def archive_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        self._opened(r).tree.archived.add(r.caller.user)
+        return 204, None
+
+    def unarchive_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        self._opened(r).tree.archived.discard(r.caller.user)
         return 204, None
 
     def request_transfer(self, r: Request, chosen: Json) -> Outcome:

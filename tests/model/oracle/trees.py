@@ -19,18 +19,25 @@ class Entry(dict[str, Json]):
 
 @dataclass(eq=False)
 class Tree:
-    """A fork tree. levels, since: by member. transfer: the pending transfer, or empty."""
+    """A fork tree. levels, since: by member. transfer: the pending transfer, or empty.
+
+    archived: the members who have archived it.
+    """
 
     levels: dict[str, str]
     started_by: "Conversation | None" = None
     since: dict[str, str] = field(default_factory=dict)
     transfer: dict[str, str] = field(default_factory=dict)
+    archived: set[str] = field(default_factory=set)
     all: "list[Conversation]" = field(default_factory=list)
     """Its conversations, the root first, also the removed ones."""
     current: "Conversation | None" = None
 
     def level_of(self, caller: Caller) -> str | None:
         return "owner" if caller.bypasses_membership else self.levels.get(caller.user)
+
+    def is_archived_by(self, caller: Caller) -> bool:
+        return caller.user in self.archived and not caller.bypasses_membership
 
     def live(self) -> "list[Conversation]":
         """Return the conversations that are not removed, oldest first."""

@@ -67,5 +67,6 @@ class World:
         owner = {level: user for user, level in c.tree.levels.items()}["owner"]
         shown: Json = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
+        shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, **client}

@@ -9,7 +9,7 @@ import pytest
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
-from forklore.domain.listing import Ancestry, Filter, Mode, Place
+from forklore.domain.listing import Ancestry, Archived, Filter, Mode, Place
 from forklore.domain.model import Caller, Conversation, Description, Head, StartedBy
 from forklore.domain.tree import Member
 from forklore.limits import PAGE_BYTES_MAX
@@ -20,6 +20,7 @@ from forklore.usecases.people.sharing import remove_membership, share_conversati
 from forklore.usecases.people.transfers import accept_transfer, request_transfer
 from forklore.usecases.reading import conversation_lists
 from forklore.usecases.reading.conversation_lists import (
+    ROWS_MAX,
     TREES_AT_ONCE,
     TREES_MAX,
     ConversationPage,
@@ -474,6 +475,101 @@ def test_a_tree_behind_2_000_newer_ones_of_the_other_kind_is_on_the_first_page(
 
     assert (named(page.conversations), page.resume) == ([1], None)
     assert wire.operations == ["Query", "BatchGetItem"]
+
+
+# What the user has archived
+
+
+def plant_archived(store: Store, numbers: Iterable[int], *, planted: bool = True) -> None:
+    """Mark trees as archived by Ann. planted: whether the trees are there; else only rows are."""
+    for number in numbers:
+        root_id, at = conversation(number), ids.timestamp(START_MS + number * HOUR_MS)
+        if planted:
+            store.change(keys.member(root_id, "ann"), archived={"BOOL": True})
+            store.change(keys.user_tree("ann", at, root_id, is_child=False), archived={"BOOL": True})
+        else:
+            row = mine_of(Conversation(root_id, root_id, at), "ann")
+            store.put(row | {"archived": {"BOOL": True}})
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("limit", [1, 2, 3, 200])
+def test_archived_trees_are_left_out_and_no_page_ends_early_or_misses_one(
+    store: Store, table: Table, mode: Mode, limit: int
+) -> None:
+    for number in range(1, 31):
+        plant_tree(store, number)
+    left = {29, 20, 8, 1}
+    plant_archived(store, {*range(1, 31)} - left)
+
+    def all_of(archived: Archived) -> list[ConversationDetails]:
+        return walk(table, mode=mode, limit=limit, archived=archived)
+
+    assert named(all_of(Archived.EXCLUDE)) == sorted(left, reverse=True)
+    assert named(all_of(Archived.ONLY)) == [number for number in range(30, 0, -1) if number not in left]
+    everything = all_of(Archived.INCLUDE)
+    assert named(everything) == [*range(30, 0, -1)]
+    assert {number for number, one in zip(named(everything), everything, strict=True) if one.is_archived} == {
+        *range(1, 31)
+    } - left
+    first = one_page(table, mode=mode, limit=limit)
+    assert len(first.conversations) == min(limit, 4)
+    assert (first.resume is None) == (limit == 200)
+
+
+def test_a_list_of_which_nothing_is_archived_reads_no_more_than_one_of_everything(
+    store: Store, table: Table
+) -> None:
+    for number in range(1, 60):
+        plant_tree(store, number)
+    wire = Wire.of(table)
+    asked = []
+    for archived in (Archived.EXCLUDE, Archived.INCLUDE):
+        wire.clear()
+        one_page(table, limit=5, archived=archived)
+        asked.append([request.body for request in wire.requests])
+
+    assert asked[0] == asked[1]
+
+
+def test_a_page_looks_at_so_many_rows_and_then_has_a_cursor(store: Store, table: Table) -> None:
+    plant_tree(store, 1)
+    plant_archived(store, range(2, ROWS_MAX + 2), planted=False)
+    wire = Wire.of(table)
+
+    first = one_page(table, limit=20)
+    assert (first.conversations, first.resume is None) == ([], False)
+    assert wire.operations == ["Query"] * 6  # each of twice as many rows as the one before it
+    second = one_page(table, limit=20, after=first.resume)
+    assert (named(second.conversations), second.resume) == ([1], None)
+
+
+def test_a_full_page_before_many_archived_trees_goes_on_behind_them(store: Store, table: Table) -> None:
+    plant_tree(store, 1)
+    plant_archived(store, range(2, ROWS_MAX + 2), planted=False)
+    plant_tree(store, ROWS_MAX + 2)
+
+    first = one_page(table, limit=1)
+    assert named(first.conversations) == [ROWS_MAX + 2]
+    assert named(walk(table, limit=1, after=first.resume)) == [1]
+
+
+def test_a_tree_that_is_archived_between_pages_does_not_end_the_list(forest: Table, store: Store) -> None:
+    first = one_page(forest, mode=Mode.ALL, limit=3)  # up to the first fork of tree 2
+    plant_archived(store, [2])
+
+    assert named(walk(forest, mode=Mode.ALL, after=first.resume)) == [1]
+
+
+@pytest.mark.parametrize("of_user", ["ann", None])
+def test_for_an_auditor_nothing_is_archived(forest: Table, store: Store, of_user: str | None) -> None:
+    plant_archived(store, [1, 3])
+    auditor = Caller("ann", bypasses_membership=True)
+
+    shown = walk(forest, by=auditor, of_user=of_user, ancestry=Ancestry.ALL)
+
+    assert named(shown) == [5, 4, 3, 21, 1]
+    assert not any(one.is_archived for one in shown)
 
 
 def test_roots_and_children_are_one_list_when_both_are_asked_for(store: Store, table: Table) -> None:

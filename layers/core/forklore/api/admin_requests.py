@@ -9,6 +9,7 @@ from forklore.api.conversation_requests import ListConversations, SearchConversa
 from forklore.api.entry_requests import EntriesPage
 from forklore.api.naming import OneName
 from forklore.api.requests import ListPage, Request
+from forklore.domain.listing import Archived
 from forklore.domain.model import Caller
 from forklore.domain.names import NameOwner, NameRef
 
@@ -29,6 +30,7 @@ class AdminListConversations(ListConversations, OfAnyUser):
     """Which conversations to list; without `userId` those of every tree."""
 
     query: ClassVar[None] = None  # type: ignore[misc]  # an auditor finds conversations by their users
+    archived: ClassVar[Archived] = Archived.INCLUDE  # type: ignore[misc]  # it is a member's own matter
 
 
 class AdminSearchConversations(SearchConversations):

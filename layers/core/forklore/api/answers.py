@@ -77,6 +77,9 @@ class Conversation(TypedDict):
     title: str | None
     ownerUserId: str
     accessLevel: AccessLevel
+    archived: Maybe[
+        Annotated[bool, Field(default=False, description="Whether you have archived the fork tree.")]
+    ]
     isCurrent: bool
     agentId: Maybe[str]
     tags: dict[str, str]
@@ -524,6 +527,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "title": c.described.title,
         "ownerUserId": details.owner,
         "accessLevel": details.level,
+        "archived": details.is_archived or None,
         "isCurrent": details.is_current,
         "agentId": c.agent_id,
         "tags": dict(c.described.tags),

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from forklore.api import fields
 from forklore.api.descriptions import Described
 from forklore.api.requests import ListPage, MoveName, Request
-from forklore.domain.listing import Ancestry, Mode
+from forklore.domain.listing import Ancestry, Archived, Mode
 from forklore.usecases.deletion.branch_removal import Scope
 
 
@@ -30,6 +30,7 @@ class ListConversations(Request):
 
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    archived: Annotated[Archived, fields.one_of(Archived)] = Archived.EXCLUDE
     query: Annotated[str, Field(max_length=500)] | None = None
     agent_id: fields.AgentId | None = None
     tag: fields.TagFilter | None = None

@@ -22,7 +22,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 """
 COMMANDS = (
     *("say", "log", "show", "ls", "grep"),
-    *("branch", "fork", "switch", "diff", "merge", "share"),
+    *("branch", "fork", "switch", "diff", "merge", "share", "archive"),
     *("import_", "export"),
     *("serve", "fsck", "explore", "erase_user", "retention"),
 )

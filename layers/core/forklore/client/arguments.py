@@ -169,6 +169,7 @@ class ConversationsArguments(TypedDict, total=False):
 
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
     query: str | None
     agent_id: str | None
     tag: str | None

@@ -96,7 +96,7 @@ class Call:
         `If-Match` refuses it then.
         """
         is_guarded = self.idempotency_key is not None or self.if_match is not None
-        return self.shape.is_read or self.shape.method == "DELETE" or is_guarded
+        return self.shape.is_read or self.shape.method in ("PUT", "DELETE") or is_guarded
 
     @property
     def path(self) -> dict[str, str]:

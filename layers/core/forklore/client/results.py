@@ -39,6 +39,7 @@ class ConversationDetails(Value):
     title: str | None
     owner_user_id: str
     access_level: Literal["owner", "manager", "writer", "reader"]
+    archived: bool | None = None
     is_current: bool
     agent_id: str | None = None
     tags: dict[str, str]

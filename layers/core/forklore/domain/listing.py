@@ -27,6 +27,17 @@ class Ancestry(StrEnum):
         return self is Ancestry.ALL or (self is Ancestry.CHILDREN) == is_child
 
 
+class Archived(StrEnum):
+    """Which trees are listed: those that the user has not archived, all, or only archived ones."""
+
+    EXCLUDE = "exclude"
+    INCLUDE = "include"
+    ONLY = "only"
+
+    def includes(self, is_archived: bool) -> bool:
+        return self is Archived.INCLUDE or (self is Archived.ONLY) == is_archived
+
+
 class Tag(NamedTuple):
     """A tag that a conversation must have. value: of the tag; None: any."""
 

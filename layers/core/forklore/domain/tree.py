@@ -92,18 +92,23 @@ class Group(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A user's membership of a tree."""
+    """A user's membership of a tree. is_archived: whether the user has archived the tree."""
 
     user_id: str
     level: AccessLevel
     created_at: str
+    is_archived: bool = False
 
 
 class TreeRow(NamedTuple):
-    """A row in a user's list of trees. level: the user's; None: the row does not tell it."""
+    """A row in a user's list of trees.
+
+    level: the user's; None: the row does not tell it. is_archived: by the user.
+    """
 
     place: ListKey
     level: AccessLevel | None = None
+    is_archived: bool = False
 
 
 class ChildRow(NamedTuple):

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from forklore.domain import ids, keys
 from forklore.domain.ids import EntryId
-from forklore.domain.keys import Key
+from forklore.domain.keys import Key, ListKey
 from forklore.domain.model import JobKind, Transfer
-from forklore.domain.tree import State
+from forklore.domain.tree import State, TreeRow
 from forklore.fsck.facts import Tree, is_time
 from forklore.fsck.finding import Finding
 from forklore.fsck.shapes import Kind, kind_of
@@ -141,8 +141,10 @@ def _list_rows(tree: Tree, survey: Survey) -> Iterator[Implied]:
     needed = tree.keeps_members or group.state is State.CREATING
     for user_id, member in tree.members.items():
         key = keys.user_tree(user_id, group.created_at, tree.group_id, is_child=group.is_child)
-        tells = survey.outside.get(key) is not None  # rows of earlier versions tell no level
-        yield Implied(key, member.level if tells else ANY, needed)
+        row = survey.outside.get(key)
+        is_old = isinstance(row, TreeRow) and row.level is None  # earlier versions told no level
+        place = ListKey(group.created_at, tree.group_id)
+        yield Implied(key, TreeRow(place, None if is_old else member.level, member.is_archived), needed)
 
 
 def _transfers(tree: Tree) -> Iterator[Implied]:

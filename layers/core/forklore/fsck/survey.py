@@ -279,7 +279,7 @@ class Survey:
         _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
         _require(key.sort == keys.user_tree("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
-        self.outside[key] = items.tree_row(item).level
+        self.outside[key] = items.tree_row(item)
 
     def _name(self, key: Key, item: Item) -> None:
         name = items.name(item)

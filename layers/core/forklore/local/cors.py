@@ -6,7 +6,7 @@ A deployment has its own settings. Here pages of this machine may call, at any p
 from forklore.local.asgi import App, Message, Receive, Response, Scope, Send, send_response
 from forklore.local.callers import Callers, Headers
 
-METHODS = ("GET", "POST", "PATCH", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-API-Key", "X-Request-Id")
 EXPOSED = ("Retry-After", "X-Request-Id")
 """The same three lists are in template.yaml."""

@@ -113,6 +113,7 @@ _CHILD: Json = {
     **_CONVERSATION,
     "id": _CHILD_ID,
     "title": "Compare hotels",
+    "archived": True,
     "startedByConversationId": _ID,
     "startedByEntryId": _ENTRY["id"],
 }

@@ -96,7 +96,12 @@ def _tree(line: Line, _group_id: str) -> TreeStart:
 
 
 def _member(line: Line, _group_id: str) -> Member:
-    return Member(_user(line, "userId"), _one_of(AccessLevel, line, "accessLevel"), line.time("createdAt"))
+    return Member(
+        _user(line, "userId"),
+        _one_of(AccessLevel, line, "accessLevel"),
+        line.time("createdAt"),
+        line.flag("archived"),
+    )
 
 
 def _transfer(line: Line, group_id: str) -> Transfer:

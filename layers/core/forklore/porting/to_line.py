@@ -51,8 +51,15 @@ def line_of(record: Record) -> bytes:
                 },
             )
         case Member():
-            held = {"userId": record.user_id, "accessLevel": record.level, "createdAt": record.created_at}
-            return written(Kind.MEMBER, held)
+            return written(
+                Kind.MEMBER,
+                {
+                    "userId": record.user_id,
+                    "accessLevel": record.level,
+                    "createdAt": record.created_at,
+                    "archived": record.is_archived or None,
+                },
+            )
         case Transfer():
             return written(
                 Kind.TRANSFER,

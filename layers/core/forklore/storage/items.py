@@ -365,13 +365,14 @@ def member_item(group_id: str, member: Member, *, nonce: str | None = None) -> I
             "level": member.level,
             "createdAt": member.created_at,
             "nonce": nonce,
+            "archived": member.is_archived or None,
         }
     )
 
 
 def member(item: Item) -> Member:
     a = plain(item)
-    return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"])
+    return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"], a.get("archived", False))
 
 
 def text_in(item: Item, attribute: str) -> str | None:
@@ -385,17 +386,24 @@ def user_id(item: Item) -> str:
 
 
 def user_tree_item(
-    group_id: str, user_id: str, level: AccessLevel, *, created_at: str, is_child: bool
+    group_id: str,
+    user_id: str,
+    level: AccessLevel,
+    *,
+    created_at: str,
+    is_child: bool,
+    is_archived: bool = False,
 ) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
     key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
-    return key_of(key) | {"level": text(level)}
+    return key_of(key) | present({"level": level, "archived": is_archived or None})
 
 
 def tree_row(item: Item) -> TreeRow:
     """Return a row of a user's list. Rows of earlier versions have no level."""
     a = plain(item)
-    return TreeRow(keys.list_key(a["SK"]), AccessLevel(a["level"]) if "level" in a else None)
+    level = AccessLevel(a["level"]) if "level" in a else None
+    return TreeRow(keys.list_key(a["SK"]), level, a.get("archived", False))
 
 
 def child_row(item: Item) -> ChildRow:

@@ -120,6 +120,7 @@ def page_of_list(
         request=conversation_lists.ListRequest(
             mode=query.mode,
             ancestry=query.ancestry,
+            archived=query.archived,
             wanted=Filter(*(getattr(query, name) for name in Filter._fields)),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,

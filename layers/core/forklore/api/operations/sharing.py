@@ -1,4 +1,4 @@
-"""Share a fork tree with others, and hand it over."""
+"""What members do with a fork tree as a whole: share it, archive it, hand it over."""
 
 import re
 
@@ -15,7 +15,7 @@ from forklore.errors import (
     ValidationError,
     brief,
 )
-from forklore.usecases.people import sharing, transfers
+from forklore.usecases.people import archiving, sharing, transfers
 from forklore.usecases.steps.cursors import valid
 
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
@@ -194,6 +194,28 @@ def _transfer_id(request: CheckedRequest) -> str:
     return transfer_id
 
 
+def archive_conversation(request: CheckedRequest) -> None:
+    """Archive the conversation's fork tree, for you alone.
+
+    For every member. Your lists of conversations leave it out, unless they ask for it with
+    `archived`. Nothing else changes, and nothing for other members.
+    """
+    archiving.archive_conversation(
+        request.table, caller=request.caller, conversation_id=request.conversation_id, is_archived=True
+    )
+
+
+def unarchive_conversation(request: CheckedRequest) -> None:
+    """Take the conversation's fork tree out of your archive.
+
+    For every member.
+    """
+    archiving.archive_conversation(
+        request.table, caller=request.caller, conversation_id=request.conversation_id, is_archived=False
+    )
+
+
+_ARCHIVE = "/v1/conversations/{conversationId}/archive"
 _MEMBERSHIPS = "/v1/conversations/{conversationId}/memberships"
 _TRANSFERS = "/v1/ownership-transfers"
 _TRANSFER = f"{_TRANSFERS}/{{transferId}}"
@@ -233,6 +255,22 @@ OPERATIONS = (
         remove_membership,
         status=204,
         query=sharing_requests.OneMember,
+        errors=(403, 404),
+    ),
+    Operation(
+        "archiveConversation",
+        "PUT",
+        _ARCHIVE,
+        archive_conversation,
+        status=204,
+        errors=(403, 404),
+    ),
+    Operation(
+        "unarchiveConversation",
+        "DELETE",
+        _ARCHIVE,
+        unarchive_conversation,
+        status=204,
         errors=(403, 404),
     ),
     Operation(

@@ -16,6 +16,7 @@ from forklore.client.results import ConversationDetails, Name
 Mode = Literal["latest-fork", "current", "roots", "all"]
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 Ancestry = Literal["roots", "children", "all"]
+Archived = Literal["exclude", "include", "only"]
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +49,10 @@ def register(app: typer.Typer) -> None:
                 "--ancestry", help="Trees of their own, or those that others started.", show_default=False
             ),
         ] = None,
+        archived: Annotated[
+            Archived | None,
+            typer.Option("--archived", help="Your archived trees, too, or only these.", show_default=False),
+        ] = None,
         agent: Annotated[
             str | None, typer.Option("--agent", metavar="ID", help="Only those of this agent.")
         ] = None,
@@ -68,6 +73,7 @@ def register(app: typer.Typer) -> None:
         chosen: dict[str, Any] = {
             "mode": "all" if everything else mode,
             "ancestry": ancestry,
+            "archived": archived,
             "query": query,
             "agent_id": agent,
             "tag": tag,

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from forklore.local.callers import Headers, Refusal
 
-METHODS = ("GET", "POST", "PATCH", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 SENT = (
     *("Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"),
     "Accept",

@@ -524,6 +524,14 @@ class AsyncConversation:
         """Delete the whole fork tree, and every tree that was started from it."""
         await self._api.delete_conversation(await self.resolve(), scope="tree")
 
+    async def archive(self) -> None:
+        """Leave the fork tree out of one's own lists of conversations. It holds for nobody else."""
+        await self._api.archive_conversation(await self.resolve())
+
+    async def unarchive(self) -> None:
+        """Take the fork tree out of one's archive."""
+        await self._api.unarchive_conversation(await self.resolve())
+
     async def share(self, user_id: str, access_level: Level) -> results.Membership:
         """Let a user into the fork tree, or change the level of who is in it."""
         try:

@@ -61,6 +61,7 @@ class AsyncOperations(AsyncCalling):
         *,
         mode: Literal["latest-fork", "current", "roots", "all"] | None = None,
         ancestry: Literal["roots", "children", "all"] | None = None,
+        archived: Literal["exclude", "include", "only"] | None = None,
         query: str | None = None,
         agent_id: str | None = None,
         tag: str | None = None,
@@ -78,6 +79,7 @@ class AsyncOperations(AsyncCalling):
             {
                 "mode": mode,
                 "ancestry": ancestry,
+                "archived": archived,
                 "query": query,
                 "agentId": agent_id,
                 "tag": tag,
@@ -570,6 +572,21 @@ class AsyncOperations(AsyncCalling):
         await self._call(
             SHAPES["removeMembership"], {"conversationId": conversation_id, "userId": user_id}, nothing
         )
+
+    async def archive_conversation(self, conversation_id: str) -> None:
+        """Archive the conversation's fork tree, for you alone.
+
+        For every member. Your lists of conversations leave it out, unless they ask for it
+        with `archived`. Nothing else changes, and nothing for other members.
+        """
+        await self._call(SHAPES["archiveConversation"], {"conversationId": conversation_id}, nothing)
+
+    async def unarchive_conversation(self, conversation_id: str) -> None:
+        """Take the conversation's fork tree out of your archive.
+
+        For every member.
+        """
+        await self._call(SHAPES["unarchiveConversation"], {"conversationId": conversation_id}, nothing)
 
     async def request_transfer(
         self,

@@ -21,7 +21,7 @@ SHAPES: Mapping[str, Shape] = {
         name="listConversations",
         method="GET",
         path="/v1/conversations",
-        query=frozenset(["afterCursor", "agentId", "ancestry", "limit", "mode", "query", "tag"]),
+        query=frozenset(["afterCursor", "agentId", "ancestry", "archived", "limit", "mode", "query", "tag"]),
         is_read=True,
         lengths_max={"agentId": 255, "query": 500},
     ),
@@ -210,6 +210,12 @@ SHAPES: Mapping[str, Shape] = {
         path="/v1/conversations/{conversationId}/memberships",
         query=frozenset(["userId"]),
         lengths_max={"userId": 255},
+    ),
+    "archiveConversation": Shape(
+        name="archiveConversation", method="PUT", path="/v1/conversations/{conversationId}/archive"
+    ),
+    "unarchiveConversation": Shape(
+        name="unarchiveConversation", method="DELETE", path="/v1/conversations/{conversationId}/archive"
     ),
     "requestTransfer": Shape(
         name="requestTransfer",

@@ -515,6 +515,14 @@ class Conversation:
         """Delete the whole fork tree, and every tree that was started from it."""
         self._api.delete_conversation(self.resolve(), scope="tree")
 
+    def archive(self) -> None:
+        """Leave the fork tree out of one's own lists of conversations. It holds for nobody else."""
+        self._api.archive_conversation(self.resolve())
+
+    def unarchive(self) -> None:
+        """Take the fork tree out of one's archive."""
+        self._api.unarchive_conversation(self.resolve())
+
     def share(self, user_id: str, access_level: Level) -> results.Membership:
         """Let a user into the fork tree, or change the level of who is in it."""
         try:

@@ -60,7 +60,12 @@ def hold(group_id: str, *, at: str, until: str) -> Action:
 def put_member(tree: Group, member: Member) -> list[Action]:
     """Put a membership and the tree's row in the user's list."""
     row = items.user_tree_item(
-        tree.group_id, member.user_id, member.level, created_at=tree.created_at, is_child=tree.is_child
+        tree.group_id,
+        member.user_id,
+        member.level,
+        created_at=tree.created_at,
+        is_child=tree.is_child,
+        is_archived=member.is_archived,
     )
     return [
         action.put(ActionKind.CHANGED_MEMBER, items.member_item(tree.group_id, member), of=member.user_id),

@@ -1,7 +1,7 @@
 """The actions about memberships and a member's list of trees (items MEM, USER_TREE).
 
-A row of the list holds the level of the member, so that a list needs no MEM. Whatever changes MEM
-changes the row in the same transaction.
+A row of the list holds the level of the member, and whether the member has archived the tree, so
+that a list needs no MEM. Whatever changes MEM changes the row in the same transaction.
 """
 
 from forklore.domain import access, keys
@@ -10,7 +10,7 @@ from forklore.domain.model import Conversation
 from forklore.domain.tree import Group, Member
 from forklore.storage import items
 from forklore.storage.actions import action
-from forklore.storage.actions.action import Action, ActionKind
+from forklore.storage.actions.action import IS_THERE, Action, ActionKind, Values
 from forklore.storage.items import text
 
 
@@ -28,9 +28,12 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
 def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
     """Put a new member of a live tree, and the tree's row in their list."""
     item = items.member_item(group.group_id, member, nonce=nonce)
+    row = items.user_tree_item(
+        group.group_id, member.user_id, member.level, created_at=group.created_at, is_child=group.is_child
+    )
     return [
         action.put_new(ActionKind.CHANGED_MEMBER, item, of=member.user_id),
-        _list_row(group, member.user_id, member.level),
+        action.put(ActionKind.USER_TREE, row, of=member.user_id),
     ]
 
 
@@ -45,7 +48,7 @@ def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessL
             condition="#level = :was",
             values={":level": text(level), ":was": text(was)},
         ),
-        _list_row(group, user_id, level),
+        _change_row(group, user_id, "SET #level = :level", {":level": text(level)}),
     ]
 
 
@@ -62,7 +65,27 @@ def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Action]:
             of=user_id,
             values={":level": text(level)},
         ),
-        _list_row(group, user_id, level),
+        _change_row(group, user_id, "SET #level = :level", {":level": text(level)}),
+    ]
+
+
+def archive(group: Group, user_id: str, *, is_archived: bool) -> list[Action]:
+    """Note that a member has archived the tree, or does not have it archived any more.
+
+    Whoever has the row is a member: the row is removed before MEM, or together with it.
+    """
+    change, values = (
+        ("SET #archived = :yes", {":yes": {"BOOL": True}}) if is_archived else ("REMOVE #archived", {})
+    )
+    return [
+        action.update(
+            ActionKind.CHANGED_MEMBER,
+            keys.member(group.group_id, user_id),
+            change,
+            of=user_id,
+            values=values,
+        ),
+        _change_row(group, user_id, change, values, condition=IS_THERE),
     ]
 
 
@@ -81,17 +104,17 @@ def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Action]:
     ]
 
 
-def _list_row(group: Group, user_id: str, level: AccessLevel) -> Action:
-    """Put the tree's row in a member's list."""
-    row = items.user_tree_item(
-        group.group_id, user_id, level, created_at=group.created_at, is_child=group.is_child
-    )
-    return action.put(ActionKind.USER_TREE, row, of=user_id)
+def _change_row(
+    group: Group, user_id: str, change: str, values: Values, *, condition: str | None = None
+) -> Action:
+    """Change the tree's row in a member's list as MEM is changed."""
+    row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+    return action.update(ActionKind.USER_TREE, row, change, of=user_id, condition=condition, values=values)
 
 
 def copy(root: Conversation, member: Member) -> list[Action]:
-    """Put a member into a tree that is being made, and the tree's row in their list."""
-    copied, is_child = member._replace(created_at=root.created_at), root.started_by is not None
+    """Put a member of another tree into one that is being made, and the row in their list."""
+    copied, is_child = Member(member.user_id, member.level, root.created_at), root.started_by is not None
     row = items.user_tree_item(
         root.group_id, member.user_id, member.level, created_at=root.created_at, is_child=is_child
     )

@@ -1,7 +1,8 @@
 """List a user's conversations, tree by tree, the newest root first.
 
-A user's USER_TREE items name the trees of which the user is a member, and tell the level. Whether a
-tree is live, and what it shows, is read from the tree.
+A user's USER_TREE items name the trees of which the user is a member, and tell the level and
+whether the user has archived the tree. Whether a tree is live, and what it shows, is read from the
+tree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import ListKey
-from forklore.domain.listing import EVERYTHING, Ancestry, Filter, Mode, Place
+from forklore.domain.listing import EVERYTHING, Ancestry, Archived, Filter, Mode, Place
 from forklore.domain.model import Caller
 from forklore.domain.tree import Group, TreeRow
 from forklore.errors import InvalidCursorError
@@ -30,6 +31,11 @@ TREES_MAX = 250
 """The most trees read for one page. At this bound the page is short and has a cursor."""
 ROWS_AT_ONCE = 4 * TREES_AT_ONCE
 """Rows of a user's list read in one request with a filter."""
+ROWS_MAX = 1_000
+"""The most rows looked at for one page, of which some may name no tree to list.
+
+At this bound the page is short and has a cursor.
+"""
 
 
 class ListRequest(NamedTuple):
@@ -41,6 +47,7 @@ class ListRequest(NamedTuple):
 
     mode: Mode = Mode.LATEST_FORK
     ancestry: Ancestry = Ancestry.ROOTS
+    archived: Archived = Archived.EXCLUDE
     wanted: Filter = EVERYTHING
     after: Place | str | InvalidCursor | None = None
     limit: int = 20
@@ -67,7 +74,8 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
         after = _place_of(table, caller, request.mode, after)
     page: list[tuple[Place, ConversationDetails]] = []
     page_bytes = looked = conversations = 0
-    rows = _rows(table, caller, request, after)
+    seen: list[TreeRow] = []
+    rows = _wanted(_rows(table, caller, request, after), request, seen)
 
     def next_rows() -> list[TreeRow]:
         """Return the rows of the next trees to read; none if the page is full.
@@ -81,7 +89,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
             room, in_vain = request.limit - len(page), max(looked - len(page), 0)
             at_once = min(at_once, room + in_vain if room else 0)
         some = islice(rows, min(at_once, TREES_MAX - looked))
-        return [TreeRow(row.place) for row in some] if looked else list(some)
+        return [row._replace(level=None) for row in some] if looked else list(some)
 
     while some := next_rows():
         trees = _open_trees(table, caller, request, some)
@@ -100,8 +108,9 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
         looked += len(some)
         if looked >= TREES_MAX:
             return _page(page, Place(some[-1].place))
-    goes_on = len(page) == request.limit and next(rows, None) is not None
-    return _page(page, page[-1][0] if goes_on else None)
+    is_full = len(page) == request.limit
+    goes_on = (is_full and next(rows, None) is not None) or len(seen) == ROWS_MAX
+    return _page(page, (page[-1][0] if is_full else Place(seen[-1].place)) if goes_on else None)
 
 
 def _listings(
@@ -133,8 +142,8 @@ def _all(
 def _one_of_each(
     table: Table, caller: Caller, trees: Sequence[Tree], request: ListRequest, _after: Place | None
 ) -> Iterator[Listing]:
-    def again(places: list[ListKey]) -> list[Tree]:
-        return _open_trees(table, caller, request, [TreeRow(place) for place in places])
+    def again(rows: list[TreeRow]) -> list[Tree]:
+        return _open_trees(table, caller, request, [row._replace(level=None) for row in rows])
 
     shown = list_modes.one_of_each(table, trees, request.mode, read_again=again)
     for tree, one in zip(trees, shown, strict=True):
@@ -171,7 +180,20 @@ def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | Non
     kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
     user_id = request.of_user or caller.user_id
     page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
-    return tree_rows.of_user(table, user_id, before=before, through=through, page=page, kinds=kinds)
+    rows = tree_rows.of_user(table, user_id, before=before, through=through, page=page, kinds=kinds)
+    # Whether that user has archived a tree is nothing to an auditor.
+    return (TreeRow(row.place) for row in rows) if caller.bypasses_membership else rows
+
+
+def _wanted(rows: Iterator[TreeRow], request: ListRequest, seen: list[TreeRow]) -> Iterator[TreeRow]:
+    """Yield those of the first ROWS_MAX rows whose trees the list shows if they are live.
+
+    seen: gets every row that was looked at.
+    """
+    for row in islice(rows, ROWS_MAX):
+        seen.append(row)
+        if request.archived.includes(row.is_archived):
+            yield row
 
 
 def _open_trees(table: Table, caller: Caller, request: ListRequest, rows: Sequence[TreeRow]) -> list[Tree]:
@@ -182,7 +204,7 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, rows: Sequen
         wanted += [keys.member(tree, caller.user_id) for tree in untold]
     found = table.get(wanted)
     return [
-        Tree(row.place, group, level, found)
+        Tree(row, group, level, found)
         for row, group, level in _levels(table, caller, rows, found)
         if group.is_live and request.ancestry.includes(group.is_child)
     ]

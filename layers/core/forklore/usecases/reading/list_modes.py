@@ -12,7 +12,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import Key, ListKey
 from forklore.domain.listing import Filter, Mode, Place
-from forklore.domain.tree import Group
+from forklore.domain.tree import Group, TreeRow
 from forklore.storage.found import Found
 from forklore.storage.table import LOOKS_MAX, Table
 from forklore.usecases.steps.loading import ConversationDetails
@@ -37,12 +37,19 @@ CONVERSATIONS_MAX = 500
 
 
 class Tree(NamedTuple):
-    """A live tree that the caller may see. place: in the list. found: its root, if that is live."""
+    """A live tree that the caller may see.
 
-    place: ListKey
+    row: of the tree in the list. found: the tree's root, if that is live.
+    """
+
+    row: TreeRow
     group: Group
     level: AccessLevel
     found: Found
+
+    @property
+    def place(self) -> ListKey:
+        return self.row.place
 
     def details(self, found: Found, conversation_id: str) -> ConversationDetails | None:
         """Return a conversation of the tree; None if it was not found whole, or torn."""
@@ -50,7 +57,9 @@ class Tree(NamedTuple):
         head = found.head(self.group.group_id, conversation_id)
         if conversation is None or head is None or found.is_torn(self.group.group_id, conversation_id):
             return None
-        return ConversationDetails.of(conversation, head, self.group, self.level)
+        return ConversationDetails.of(
+            conversation, head, self.group, self.level, is_archived=self.row.is_archived
+        )
 
 
 def looked_at(group: Group, mode: Mode) -> int:
@@ -85,19 +94,19 @@ def one_of_each(
     trees: Sequence[Tree],
     mode: Mode,
     *,
-    read_again: Callable[[list[ListKey]], list[Tree]],
+    read_again: Callable[[list[TreeRow]], list[Tree]],
 ) -> list[ConversationDetails | None]:
     """Return for each tree the conversation that the mode chooses. None: the tree is gone.
 
     A conversation may be removed after it was chosen and before it is read. Then its tree is read
-    again. read_again: returns those of the trees in these places that are still to be listed.
+    again. read_again: returns those of the trees of these rows that are still to be listed.
     """
     shown: dict[ListKey, ConversationDetails | None] = {tree.place: None for tree in trees}
     left = list(trees)
     for attempt in range(LOOKS_MAX):
         if attempt:
             table.pause(attempt)
-            left = read_again([tree.place for tree in left])
+            left = read_again([tree.row for tree in left])
         choices = list(table.side_by_side(lambda tree: _choose(table, tree, mode), left))
         found = table.get(key for choice in choices for key in choice.missing)
         shown |= {choice.tree.place: choice.details(found) for choice in choices}

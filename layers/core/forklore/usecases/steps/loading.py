@@ -19,13 +19,17 @@ from forklore.storage.table import LOOKS_MAX, Table
 
 
 class LoadedConversation(NamedTuple):
-    """A live conversation as it was read. level: the caller's. None: the caller is not a member."""
+    """A live conversation as it was read.
+
+    level: the caller's. None: the caller is not a member. is_archived: the tree, by the caller.
+    """
 
     conversation: Conversation
     head: Head
     group: Group
     path: ancestry.Path
     level: AccessLevel | None
+    is_archived: bool = False
 
     @property
     def view(self) -> ancestry.View:
@@ -41,13 +45,16 @@ class LoadedConversation(NamedTuple):
     def details(self) -> "ConversationDetails":
         """The conversation as the caller, a member, sees it."""
         assert self.level is not None, "shown to a member only"
-        return ConversationDetails.of(self.conversation, self.head, self.group, self.level)
+        return ConversationDetails.of(
+            self.conversation, self.head, self.group, self.level, is_archived=self.is_archived
+        )
 
 
 class ConversationDetails(NamedTuple):
     """A conversation as a member of level `level` sees it.
 
-    owner: the owner of the tree. is_current: whether it is the tree's current branch.
+    owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
+    whether that member has archived the tree.
     """
 
     conversation: Conversation
@@ -55,13 +62,14 @@ class ConversationDetails(NamedTuple):
     level: AccessLevel
     owner: str
     is_current: bool
+    is_archived: bool = False
 
     @classmethod
     def of(
-        cls, conversation: Conversation, head: Head, group: Group, level: AccessLevel
+        cls, conversation: Conversation, head: Head, group: Group, level: AccessLevel, *, is_archived: bool
     ) -> "ConversationDetails":
         is_current = conversation.conversation_id == group.current
-        return cls(conversation, head, level, group.owner, is_current)
+        return cls(conversation, head, level, group.owner, is_current, is_archived)
 
     @property
     def escaped_bytes(self) -> int:
@@ -250,7 +258,8 @@ def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -
     if group is None or not group.is_live or conversation is None or head is None:
         return None
     path = found.path(group_id, conversation_id)
-    return LoadedConversation(conversation, head, group, path, level_of(found, group_id, caller))
+    level, is_archived = level_of(found, group_id, caller), _is_archived(found, group_id, caller)
+    return LoadedConversation(conversation, head, group, path, level, is_archived)
 
 
 def keys_of_root(group_id: str) -> list[Key]:
@@ -295,6 +304,12 @@ def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
         return AccessLevel.OWNER
     member = found.member(group_id, caller.user_id)
     return member.level if member else None
+
+
+def _is_archived(found: Found, group_id: str, caller: Caller) -> bool:
+    """Tell whether the caller has archived the tree. One who bypasses membership has not."""
+    member = None if caller.bypasses_membership else found.member(group_id, caller.user_id)
+    return member is not None and member.is_archived
 
 
 def _learn(table: Table, loaded: LoadedConversation) -> None:
