@@ -193,6 +193,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -270,7 +271,7 @@ export interface Entries {
 	data: Entry[];
 }
 
-/** What was appended. */
+/** What was appended. `parentId`: the history entry that is shown just before it. */
 export interface Entry {
 	agentId?: string;
 	channel: "history" | "context";
@@ -287,6 +288,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -332,7 +334,7 @@ export interface Erasure {
 	trees: number;
 }
 
-/** A conversation of a fork tree. */
+/** A conversation of a fork tree. `lastEntryId`: the last history entry that it shows. */
 export interface Fork {
 	conversationId: string;
 	createdAt: string;
@@ -340,6 +342,7 @@ export interface Fork {
 	forkedAtEntryId?: string;
 	forkedAtPosition?: "before" | "after" | "blank";
 	isCurrent: boolean;
+	lastEntryId: string | null;
 	title: string | null;
 }
 
@@ -384,7 +387,7 @@ export interface Hit {
 	highlights: string[];
 }
 
-/** What was appended. `alternatives`: the conversations that go on differently before it. */
+/** An entry in a list. `alternatives`: the conversations that go on differently before it. */
 export interface ListedEntry {
 	agentId?: string;
 	alternatives?: string[];
@@ -402,6 +405,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -984,7 +988,7 @@ export interface Operations {
 	/**
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
-	 * For every member. Each says where it was forked.
+	 * For every member. Each says where it was forked, and which entry of the history it shows last.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**
@@ -1284,9 +1288,9 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "noOp"]},
-	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
-	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	compareConversations: {"method": "GET", "path": "/v1/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"with": 1000}, "answers": ["base", "branches"]},
 	listAncestors: {"method": "GET", "path": "/v1/conversations/{conversationId}/ancestors", "isRead": true, "answers": ["data"]},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
@@ -1311,9 +1315,9 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
-	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	adminListEntries: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
-	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},

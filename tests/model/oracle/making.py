@@ -79,6 +79,7 @@ class Making(Pointers):
         entry |= {name: answer.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
         entry |= {"channel": "history" if is_history(draft) else "context", "epoch": epoch}
         entry = Entry({name: value for name, value in entry.items() if value is not None})
+        entry["parentId"] = into.last_history()
         entry.turn, entry.indexed = [entry], draft.get("indexedContent") or ""
         self._register(into)
         into.own.append(entry)

@@ -181,7 +181,7 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     """List every conversation of the fork tree, the root and the asked one included, oldest
     first.
 
-    For every member. Each says where it was forked.
+    For every member. Each says where it was forked, and which entry of the history it shows last.
     """
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
@@ -195,7 +195,8 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     )
     return {
         "data": [
-            answers.fork(one, is_current=one.conversation_id == page.current) for one in page.conversations
+            answers.fork(one, head, is_current=one.conversation_id == page.current)
+            for one, head in page.conversations
         ],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }

@@ -208,7 +208,8 @@ class AsyncOperations(AsyncCalling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return await self._call(
             SHAPES["listForks"],
@@ -849,7 +850,8 @@ class AsyncOperations(AsyncCalling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return await self._call(
             SHAPES["adminListForks"],

@@ -206,7 +206,8 @@ class Operations(Calling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return self._call(
             SHAPES["listForks"],
@@ -845,7 +846,8 @@ class Operations(Calling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return self._call(
             SHAPES["adminListForks"],
