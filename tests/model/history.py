@@ -238,6 +238,7 @@ class History:
         """Append to a conversation. into: None if there is none with this id."""
         caller = self._choose.caller(into, "writer")
         body = self._choose.drafts(caller, into, is_batch=is_batch)
+        body |= {"promote": self._choose.chance(0.7)} if self._choose.chance(0.15) else {}
         if_match = self._choose.last_history(into) if self._choose.chance(0.12) else None
         if into is not None and self._choose.chance(0.15):
             body |= self._choose.lineage(into)

@@ -821,6 +821,8 @@ OPERATIONS: dict[str, Operation] = {
     "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),
     "fork and promote": _fork(promote=True),
     "append, fork and promote": append(BOB, to=NEW, forkedAtConversationId=ROOT, promote=True),
+    "append and promote": append(ANN, to=FORK, promote=True, knows=(FORK, ANN)),
+    "append and promote by a writer": append(BOB, to=FORK, promote=True),
     "promote": post("promoteConversation", ANN, conversationId=FORK),
     "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),

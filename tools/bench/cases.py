@@ -214,6 +214,10 @@ CASES: dict[str, Case] = {
     "append, other member": Case("appendEntry", _append(), caller=BOB, knows=Knows.READ),
     "append, to a fork": Case("appendEntry", _append(fork), knows=Knows.READ, needs="forks"),
     "append, to a fork, cold": Case("appendEntry", _append(fork), needs="forks"),
+    "append, that promotes": Case("appendEntry", _append(promote=True), knows=Knows.READ),
+    "append, that promotes, to a fork, cold": Case(
+        "appendEntry", _append(fork, promote=True), caller=BOB, needs="forks"
+    ),
     "append, context": Case("appendEntry", _context, caller=PLANNER, knows=Knows.DONE),
     "append, context, cold": Case("appendEntry", _context, caller=PLANNER),
     f"append, {BATCH_ENTRIES} at once": Case(

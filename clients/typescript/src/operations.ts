@@ -1002,9 +1002,10 @@ export interface Operations {
 	 * Append one entry, or several at once; a conversation that does not exist is created.
 	 *
 	 * For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork, with
-	 * `startedByConversationId` as a child. `If-Match` appends only behind the entry that it names.
-	 * Only agents may write to the `context` channel, and give `context`: their whole present context,
-	 * which is synced in the same step.
+	 * `startedByConversationId` as a child. `If-Match` appends only behind the entry that it names,
+	 * and `promote` makes the conversation its tree's current branch. Only agents may write to the
+	 * `context` channel, and give `context`: their whole present context, which is synced in the same
+	 * step.
 	 */
 	appendEntry(given: AppendEntryArguments, options?: Keyed & Matched): Promise<Appended>;
 	/**

@@ -26,14 +26,15 @@ class Making(Pointers):
         self._require_revision(r, r.given.get("name"))
         made.said |= {name: chosen.get(name) for name in ("createdAt", "updatedAt")}
         self._register(made)
-        self._point_at(r, made)
+        self._point_at(r, made, is_new=True)
         return 201, self._shown(r, made)
 
-    def _point_at(self, r: Request, made: Conversation) -> None:
-        """Do what a fork does with pointers: it may become the current branch, and take a name."""
+    def _point_at(self, r: Request, to: Conversation, *, is_new: bool) -> None:
+        """Let a conversation become the current branch, and take a name if it is new."""
         if r.given.get("promote"):
-            made.tree.current = made
-        self._move_name(r, made)
+            to.tree.current = to
+        if is_new:
+            self._move_name(r, to)
 
     def _made(self, r: Request, by: Json) -> Conversation:
         """Return a new root, fork or child, by the fields `by`. Position `head` inherits all."""

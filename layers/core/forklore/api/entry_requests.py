@@ -116,7 +116,8 @@ class NewByAppend(Described):
     `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
     does not inherit) or `after`; `forkedAtPosition` = `head` inherits everything. For a
     conversation that exists, the fields of a fork or a child must be the ones that it was created
-    with, and `title`, `tags` and `metadata` change nothing.
+    with, and `title`, `tags` and `metadata` change nothing. With `promote` it becomes its tree's
+    current branch, also if it exists.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
@@ -128,8 +129,6 @@ class NewByAppend(Described):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "NewByAppend":
-        if self.promote and self.forked_at_conversation_id is None:
-            raise ValueError("promote needs forkedAtConversationId")
         if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtEntryId needs forkedAtConversationId")
         if self.forked_at_position is not None and self.forked_at_conversation_id is None:

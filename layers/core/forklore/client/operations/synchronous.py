@@ -274,8 +274,9 @@ class Operations(Calling):
 
         For writers. An unknown conversation is created; with `forked_at_conversation_id` as a
         fork, with `started_by_conversation_id` as a child. `if_match` appends only behind the
-        entry that it names. Only agents may write to the `context` channel, and give
-        `context`: their whole present context, which is synced in the same step.
+        entry that it names, and `promote` makes the conversation its tree's current branch.
+        Only agents may write to the `context` channel, and give `context`: their whole
+        present context, which is synced in the same step.
         """
         return self._call(
             SHAPES["appendEntry"],

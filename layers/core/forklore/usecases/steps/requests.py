@@ -22,13 +22,11 @@ class Fork(NamedTuple):
 
     entry_id: the entry that it is before or after. key: its key, if the caller names it by that.
     With neither: at the source's head with AFTER, or inheriting nothing with BLANK.
-    promotes: whether it becomes the tree's current branch when it is made.
     """
 
     source_id: str
     entry_id: EntryId | None
     position: ForkPosition
-    promotes: bool = False
     key: str | None = None
 
     @property
@@ -79,6 +77,7 @@ class Append(NamedTuple):
     conversation does not exist, it is created so, as `described`. Without a title it gets that of
     its first text. name: the name that points to it from then on.
     held: the name that must point to the conversation, and does so because it exists.
+    promotes: whether the conversation becomes its tree's current branch.
     if_match: the last entry that the caller knows of.
     copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
     that has changed.
@@ -92,6 +91,7 @@ class Append(NamedTuple):
     described: Description = NO_DESCRIPTION
     name: NameMove | None = None
     held: NameMove | None = None
+    promotes: bool = False
     if_match: EntryId | None = None
     copied_out_of: Original | None = None
     idempotency_key: IdempotencyKey | None = None

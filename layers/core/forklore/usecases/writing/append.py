@@ -296,6 +296,7 @@ class _Appending:
                 **where,
             ),
             *member,
+            *([actions.group.promote(**where, owner=None, at=at)] if request.promotes else []),
             *self._checks_of_named(cached),
             *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),
