@@ -499,6 +499,11 @@ BAD_ENTRIES = [
                 "forkedAtEntryId": "<first>",
                 "forkedAtPosition": "head",
             },
+            "at the head, with a key": {
+                "forkedAtConversationId": ROOT,
+                "forkedAtKey": "k",
+                "forkedAtPosition": "head",
+            },
             "that is blank": {"forkedAtConversationId": ROOT, "forkedAtPosition": "blank"},
             "that is unknown": {"forkedAtConversationId": ROOT, "forkedAtPosition": "HEAD"},
         }.items()
@@ -922,6 +927,21 @@ BAD_NAMES = [
     bad("look-up: an unknown key", look_up("key=unknown"), NOT_FOUND),
     bad("fork: at an unknown key", fork({"atKey": "unknown"}), NOT_FOUND),
     bad("fork: at a key and an entry", fork({"atKey": "k", "atEntryId": SURELY_WRONG[1:-1]})),
+    bad("append: at a key of nothing", append({**PLAIN, "forkedAtKey": "k"}, to=FRESH)),
+    *(
+        bad(f"append: {name}", append({**PLAIN, "forkedAtConversationId": ROOT, **at}, to=FRESH), status)
+        for name, at, status in (
+            ("at an unknown key", {"forkedAtKey": "unknown"}, NOT_FOUND),
+            ("at a key and an entry", {"forkedAtKey": "k", "forkedAtEntryId": "<first>"}, VALIDATION),
+            ("at an empty key", {"forkedAtKey": ""}, VALIDATION),
+            ("at a key of 129 characters", {"forkedAtKey": "k" * 129}, VALIDATION),
+        )
+    ),
+    bad(
+        "append: at a key, to a fork that is at another entry",
+        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtKey": "k"}, to=FORK),
+        CONFLICT,
+    ),
 ]
 
 TABLE = {

@@ -252,7 +252,10 @@ class History:
         anchor = self._choose.anchor(source) if source else None
         body = self._choose.drafts(caller, None, is_batch=self._choose.chance(0.25))
         body["forkedAtConversationId"] = source_id
-        if anchor is not None and self._choose.chance(0.75):
+        if source and self._choose.chance(0.2):
+            body["forkedAtKey"] = self._choose.key_of(source)
+            body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after"))
+        elif anchor is not None and self._choose.chance(0.75):
             body["forkedAtEntryId"] = anchor
             body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after", "after"))
         elif self._choose.chance(0.5):
@@ -371,8 +374,8 @@ class History:
 
         None is sent that forks at an entry of which the oracle cannot know whether it is gone.
         """
-        fading = {entry for tree in self._oracle.trees for entry in tree.fading()}
-        named = ("atEntryId", "forkedAtEntryId")
+        fading = {name for tree in self._oracle.trees for name in tree.fading()}
+        named = ("atEntryId", "forkedAtEntryId", "forkedAtKey")
         sure = [one for one in self._replayable if not fading & {one.given.get(name) for name in named}]
         if sure:
             self.both.ask(self._choose.one_of(*sure))

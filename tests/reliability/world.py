@@ -294,7 +294,7 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         ("second", ANN, said("second", "AI")),
         ("noted", PLANNER, thought("a")),
         ("noted more", PLANNER, thought("b")),
-        ("third", ANN, said("third")),
+        ("third", ANN, {**said("third"), "key": "3"}),
     ):
         made[name] = process.ask("appendEntry", caller, conversationId=ROOT, **entry).id
     members = [(MIA, "manager"), (BOB, "writer"), (RITA, "reader")]
@@ -816,6 +816,8 @@ OPERATIONS: dict[str, Operation] = {
     "fork before an entry with If-Match": _fork(atEntryId="<third>", if_match="<third>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork at a key": _fork(conversationId=FORK, atKey="k"),
+    "append and fork at a key": append(BOB, to=NEW, forkedAtConversationId=FORK, forkedAtKey="k"),
+    "append to a fork that a key names": append(BOB, to=FORK, forkedAtConversationId=ROOT, forkedAtKey="3"),
     "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
     "fork at the head and move a name": _fork(name=TAKES | {"expectRevision": 1}),
     "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),

@@ -92,6 +92,7 @@ export interface AppendEntries {
 	entries: readonly EntryFields[];
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	metadata?: Record<string, unknown> | null | undefined;
 	name?: MoveName | null | undefined;
@@ -109,6 +110,7 @@ export interface AppendEntriesByName {
 	entries: readonly EntryFields[];
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	metadata?: Record<string, unknown> | null | undefined;
 	name: string;
@@ -129,6 +131,7 @@ export interface AppendEntry {
 	epoch?: number | null | undefined;
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	indexedContent?: string | null | undefined;
 	key?: string | null | undefined;
@@ -156,6 +159,7 @@ export interface AppendEntryByName {
 	epoch?: number | null | undefined;
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	indexedContent?: string | null | undefined;
 	key?: string | null | undefined;
@@ -1287,7 +1291,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
 	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
 	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
-	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "noOp"]},
 	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
@@ -1310,7 +1314,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	deleteName: {"method": "DELETE", "path": "/v1/names", "lengthsMax": {"name": 255}},
-	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},

@@ -117,8 +117,10 @@ def check_form(r: Request) -> None:
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
     require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
     is_head = given.get("forkedAtPosition") == "head"
-    is_placed = "forkedAtConversationId" in given and is_head != ("forkedAtEntryId" in given)
+    anchors = given.keys() & {"forkedAtEntryId", "forkedAtKey"}
+    is_placed = "forkedAtConversationId" in given and is_head != bool(anchors)
     require("forkedAtPosition" not in given or is_placed, *INVALID)
+    require(not anchors or ("forkedAtConversationId" in given and len(anchors) == 1), *INVALID)
     require(not given.keys() & {"allForks", "forks"} or not given.keys() & {"own", "alternatives"}, *INVALID)
     keys = [draft["key"] for draft in drafts if "key" in draft]
     require(len(keys) == len(set(keys)) or "entries" not in given, *INVALID)

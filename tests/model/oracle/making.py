@@ -43,8 +43,8 @@ class Making(Pointers):
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
             require_agent(r)
             view, anchor = source.view(), by.get("forkedAtEntryId")
-            if "atKey" in by:
-                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == by["atKey"]]
+            if key := by.get("atKey", by.get("forkedAtKey")):
+                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == key]
                 require(keyed, *NOT_FOUND)
                 anchor = keyed[-1]
             position = by.get("position", by.get("forkedAtPosition", "before" if anchor else "blank"))
@@ -104,6 +104,10 @@ def require_lineage(r: Request, into: Conversation) -> None:
     """Refuse an append that says of a conversation that it is another fork or child than it is."""
     ids = re.compile("(forkedAt|startedBy).*Id")
     asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
+    if "forkedAtKey" in r.given:
+        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
+        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
+        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
     is_that = asked == said and into.said.get("forkedAtPosition") != "after"
     kind = "fork" if "forkedAtConversationId" in asked else "child"
     require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

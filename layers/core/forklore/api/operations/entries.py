@@ -63,12 +63,13 @@ def append_of(
 def _fork(body: entry_requests.NewByAppend) -> Fork | None:
     if body.forked_at_conversation_id is None:
         return None
-    entry_id, named = body.forked_at_entry_id, body.forked_at_position
-    if entry_id is None:
+    entry_id, key, named = body.forked_at_entry_id, body.forked_at_key, body.forked_at_position
+    if entry_id is None and key is None:
         position = ForkPosition.BLANK if named is None else ForkPosition.AFTER
-        return Fork(body.forked_at_conversation_id, None, position)
-    position = ForkPosition(named or ForkPosition.BEFORE)
-    return Fork(body.forked_at_conversation_id, EntryId(entry_id), position)
+    else:
+        position = ForkPosition(named or ForkPosition.BEFORE)
+    anchor = None if entry_id is None else EntryId(entry_id)
+    return Fork(body.forked_at_conversation_id, anchor, position, key)
 
 
 def _start(body: entry_requests.NewByAppend) -> Start | None:
