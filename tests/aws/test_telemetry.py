@@ -309,6 +309,20 @@ def test_with_a_higher_log_level_no_line_is_built(
     assert lines.texts == []
 
 
+@pytest.mark.parametrize("ask", [show(ROOT), show(FRESH)], ids=["found", "refused"])
+def test_a_request_that_asks_for_its_cost_is_told_what_the_log_says(
+    world: World, lines: Lines, ask: Ask
+) -> None:
+    answer = world.send(replace(ask, headers=[("Forklore-Cost", "1")]))
+
+    said = dict(one.split("=") for one in answer.headers["forklore-cost"].split(", "))
+    logged = only(lines)
+    assert {name: float(value) for name, value in said.items()} == {name: logged[name] for name in said}
+    assert list(said) == ["DynamoDBCalls", "ReadUnits", "WriteUnits"]
+    assert said["DynamoDBCalls"] != "0"
+    assert "forklore-cost" not in world.send(ask).headers
+
+
 # Plain values
 
 

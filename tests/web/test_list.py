@@ -333,6 +333,7 @@ def test_an_empty_store_greets_with_an_example(blank: Page, api: Forklore, user:
 
     expect(bar).to_have_js_property("value", 8 / len(in_example()))
     expect(bar).to_have_js_property("max", 1)
+    steps.wait_until(page, lambda: bool(held))
     held[0].continue_()
     expect_example(page)
     expect(steps.rows(page)).to_have_count(len(EXAMPLE.read_text().splitlines()))
@@ -347,6 +348,7 @@ def test_a_reload_in_the_middle_of_the_example_loads_nothing_twice(
     page.get_by_role("button", name="Load an example").click()
     bar = page.get_by_role("progressbar", name="Loading the example")
     expect(bar).to_have_js_property("value", 8 / len(in_example()))
+    steps.wait_until(page, lambda: bool(held))
     held[0].fetch()  # the service has it, and the page does not hear so
 
     page.reload()
@@ -366,6 +368,7 @@ def test_an_example_whose_answers_are_lost_is_loaded_once(
     page.get_by_role("button", name="Load an example").click()
     bar = page.get_by_role("progressbar", name="Loading the example")
     expect(bar).to_have_js_property("value", message / len(in_example()))
+    steps.wait_until(page, lambda: bool(held))
     held[0].fetch()
 
     held[0].abort()

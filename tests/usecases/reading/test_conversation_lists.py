@@ -30,7 +30,7 @@ from forklore.usecases.steps.loading import ConversationDetails
 from forklore.usecases.writing.conversations import Change, update_conversation
 from tests.support.tables import Store, Ticking, fresh_store, mine_of
 from tests.support.torn import of_kind, tear
-from tests.usecases.builders import ANN, BOB, EVE, FORK, ROOT, conversation, create, fork, promote, say, show
+from tests.usecases.builders import ANN, BOB, EVE, ROOT, conversation, create, fork, promote, say, show
 from tools.harness.wire import Request, Wire
 
 READER, MANAGER, OWNER = AccessLevel.READER, AccessLevel.MANAGER, AccessLevel.OWNER
@@ -803,15 +803,16 @@ def test_what_is_listed_belongs_to_its_updated_at(
 ) -> None:
     """A conversation is changed in the middle of each batch read, with each of its items early."""
     create(table, title="t")
-    for one in (FORK, *(conversation(50 + number) for number in range(1, forks))):
-        fork(table, ROOT, one)
+    for number in range(forks):
+        fork(table, ROOT, conversation(50 + number))
     changes = itertools.count(1)
 
     def change(one: str) -> None:
         asked = Change({"metadata": json.dumps({"n": next(changes)})})
         update_conversation(store.process(), caller=ANN, conversation_id=one, change=asked)
 
-    for one, early, number in itertools.product((ROOT, FORK), ("CONV", "HEAD"), (1, 2)):
+    newest = conversation(49 + forks)  # has the greatest id, too: it is the latest fork in any case
+    for one, early, number in itertools.product((ROOT, newest), ("CONV", "HEAD"), (1, 2)):
         before, late = show(table, one), store.process()
         tear(
             late,

@@ -13,11 +13,13 @@ from forklore.aws.audit import RequestRecord
 from forklore.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
 from forklore.aws.http_responses import http_response, refused_event
 from forklore.aws.identity import caller_of
-from forklore.aws.telemetry import Stopwatch, log_request
+from forklore.aws.telemetry import Stopwatch, log_request, of_dynamodb
 from forklore.aws.wiring import Consumption, ServiceSettings, served_api
 from forklore.errors import ValidationError
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
+COST = "forklore-cost"
+"""The header by which a request asks what it costs, and the one of the answer that says it."""
 
 
 class HttpApi:
@@ -54,7 +56,7 @@ class HttpApi:
             response = response_to(error, request_id)
         record.log(response.status, request_id)
         _log(request, response, request_id, context, watch, record)
-        return http_response(response, request_id)
+        return http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
 
     def _is_of_another(self, operation: Operation, path: str) -> bool:
         """Return whether a path without that parameter fits, which has no operation of this method.
@@ -125,6 +127,11 @@ def _log(
         usage=record.usage if record else Consumption(),
         method=request.method if request else None,
     )
+
+
+def _cost(usage: Consumption) -> dict[str, str]:
+    """Return the header that says what the request has used of DynamoDB."""
+    return {"Forklore-Cost": ", ".join(f"{name}={used:g}" for name, used in of_dynamodb(usage).items())}
 
 
 def _request_id(headers: Mapping[str, str], context: Any) -> str:
