@@ -21,7 +21,7 @@ def show(title: str, chat: Conversation) -> None:
 chat = fl.named("weekend")
 chat.say("user", "Where can I swim in May?")
 chat.say("ai", "On Madeira.")
-asked = chat.say("user", "Is it cheap?")
+asked = chat.say("user", "Is it cheap?", key="message 3")
 chat.say("ai", "Rather not.")
 
 # The fork shows what came before the question. The name moves to it in the same step.
@@ -36,3 +36,8 @@ show("as it was:", chat)
 for other in chat.alternatives_of(asked):
     [first] = other.entries(channel="history", own=True).list(limit=1)
     print("or:", text_of(first))
+
+# By a key of one's own, one append does it all: it forks, and makes the fork the current branch.
+again = fl.conversation()
+again.say("user", "Is it far?", forked_at_conversation_id=chat.id, forked_at_key="message 3", promote=True)
+show("current:", again)

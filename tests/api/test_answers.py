@@ -178,11 +178,12 @@ def test_a_fork_without_an_entry_shows_none() -> None:
         fork_point=ForkPoint(ROOT, None, ForkPosition.BLANK),
     )
 
-    assert answers.fork(blank, is_current=False) == {
+    assert answers.fork(blank, Head("ann", AT), is_current=False) == {
         "conversationId": FORK,
         "title": None,
         "forkedAtConversationId": ROOT,
         "forkedAtPosition": "blank",
+        "lastEntryId": None,
         "isCurrent": False,
         "createdAt": AT,
     }
@@ -202,7 +203,7 @@ def entry(**more: Any) -> Entry:
 
 def test_an_entry_omits_absent_values() -> None:
     assert to_json(answers.entry(entry())) == (
-        f'{{"id":"{ENTRY}","conversationId":"{ROOT}","userId":"ann","channel":"history",'
+        f'{{"id":"{ENTRY}","conversationId":"{ROOT}","parentId":null,"userId":"ann","channel":"history",'
         f'"contentType":"text/plain","content":[ "a" ],"createdAt":"{AT}"}}'
     )
 

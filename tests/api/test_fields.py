@@ -63,6 +63,7 @@ VALUES: Mapping[str, Json] = {
     "usage": {"inputTokens": 3, "costUsd": 0.25},
     "forkedAtConversationId": ROOT,
     "forkedAtEntryId": "<first>",
+    "forkedAtKey": "the key",
     "forkedAtPosition": "after",
     "startedByConversationId": ROOT,
     "startedByEntryId": "<first>",
@@ -80,7 +81,7 @@ VALUES: Mapping[str, Json] = {
     "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
 }
 """A value for each field whose schema leads to none."""
-FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtPosition")
+FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtKey", "forkedAtPosition")
 STARTED = ("startedByConversationId", "startedByEntryId")
 MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
 DESCRIBED = tuple(names_of(Described))
@@ -133,16 +134,18 @@ CASES = [
     Case("forkConversation", ("count", "atKey"), {"id": OTHER, "name": takes("one")}),
     Case("forkConversation", ("count", "id", "atEntryId"), {"promote": False, "name": takes("two")}),
     Case("forkConversation", ("id", "atKey", "name"), instead={"promote": False}),
-    Case("appendEntry", (*STARTED, "epoch"), {"promote": False, "name": takes("three")}),
+    Case("appendEntry", (*STARTED, "forkedAtKey", "epoch"), {"promote": False, "name": takes("three")}),
+    Case("appendEntry", (*STARTED, *MERGED, "forkedAtEntryId", "name", "epoch"), {"promote": False}),
     Case(
         "appendEntry",
-        (*STARTED, *MERGED, "forkedAtEntryId", "forkedAtPosition", "epoch"),
+        (*STARTED, *MERGED, "forkedAtEntryId", "forkedAtKey", "forkedAtPosition", "epoch"),
         {"forkedAtConversationId": BOUND, "name": takes("four")},
     ),
     Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch")),
     Case("appendEntry", OF_CONTEXT, AS_CONTEXT),
     Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch"), is_batch=True),
-    Case("appendEntryByName", (*STARTED, "epoch"), {"promote": False, "name": "five"}),
+    Case("appendEntryByName", (*STARTED, "forkedAtKey", "epoch"), {"promote": False, "name": "five"}),
+    Case("appendEntryByName", (*STARTED, "forkedAtEntryId", "epoch"), {"promote": False, "name": "nine"}),
     Case("appendEntryByName", (*FORKED, *MERGED, "promote", "epoch"), {"name": "six"}, is_batch=True),
     Case("appendEntryByName", (*OF_CONTEXT[:-1], *MERGED), AS_CONTEXT | {"name": "seven"}),
     Case("setName", instead={"name": "eight"}),
@@ -177,6 +180,7 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "promote": itemgetter("isCurrent"),
     "count": lambda shown: len(shown["equal"]),
     "atKey": lambda shown: VALUES["atKey"] if "forkedAtEntryId" in shown else None,
+    "forkedAtKey": lambda shown: VALUES["forkedAtKey"] if "forkedAtEntryId" in shown else None,
     "expectRevision": lambda shown: 0 if "revision" in shown else None,
 }
 """The fields that no answer shows, each with what is seen of it.

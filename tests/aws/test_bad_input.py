@@ -246,8 +246,7 @@ BAD_FIELDS = [
     bad("fork: count as text", fork({"count": "2"})),
     bad("fork: count with an id", fork({"count": 2, "id": FRESH})),
     bad("fork: count and promoted", fork({"count": 2, "promote": True})),
-    bad("append: promoted, but no fork", append({**PLAIN, "promote": True})),
-    bad("append: promoted, but a child", append({**PLAIN, "promote": True, "startedByConversationId": ROOT})),
+    bad("append: promoted, as text", append({**PLAIN, "promote": "true"})),
     bad("append: promoted in one of several", append({"entries": [{**PLAIN, "promote": True}]})),
     bad("archive: a body", Ask("PUT", path_of(ROOT) + "/archive", {"archived": True})),
     bad("archive: an If-Match", archive(headers=[("If-Match", SURELY_WRONG)])),
@@ -510,6 +509,11 @@ BAD_ENTRIES = [
             "at the head, with an entry": {
                 "forkedAtConversationId": ROOT,
                 "forkedAtEntryId": "<first>",
+                "forkedAtPosition": "head",
+            },
+            "at the head, with a key": {
+                "forkedAtConversationId": ROOT,
+                "forkedAtKey": "k",
                 "forkedAtPosition": "head",
             },
             "that is blank": {"forkedAtConversationId": ROOT, "forkedAtPosition": "blank"},
@@ -935,6 +939,21 @@ BAD_NAMES = [
     bad("look-up: an unknown key", look_up("key=unknown"), NOT_FOUND),
     bad("fork: at an unknown key", fork({"atKey": "unknown"}), NOT_FOUND),
     bad("fork: at a key and an entry", fork({"atKey": "k", "atEntryId": SURELY_WRONG[1:-1]})),
+    bad("append: at a key of nothing", append({**PLAIN, "forkedAtKey": "k"}, to=FRESH)),
+    *(
+        bad(f"append: {name}", append({**PLAIN, "forkedAtConversationId": ROOT, **at}, to=FRESH), status)
+        for name, at, status in (
+            ("at an unknown key", {"forkedAtKey": "unknown"}, NOT_FOUND),
+            ("at a key and an entry", {"forkedAtKey": "k", "forkedAtEntryId": "<first>"}, VALIDATION),
+            ("at an empty key", {"forkedAtKey": ""}, VALIDATION),
+            ("at a key of 129 characters", {"forkedAtKey": "k" * 129}, VALIDATION),
+        )
+    ),
+    bad(
+        "append: at a key, to a fork that is at another entry",
+        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtKey": "k"}, to=FORK),
+        CONFLICT,
+    ),
 ]
 
 TABLE = {

@@ -131,6 +131,7 @@ DRAWN: Fields = {
     "upToEntryId": as_text("<of fork>", "<of fork>", "<first>", "<second>"),
     "afterCursor": as_text(None, "<search>"),
     "atKey": as_text(*[KEY] * 5, FRESH),
+    "forkedAtKey": as_text(*[KEY] * 5, FRESH),
     "key": KEYS | KEYS | as_text(KEY),
     "fromConversationId": as_text(*[FORK] * 5, ROOT, FRESH, FOREIGN),
     "mergedFromConversationId": as_text(*[FORK] * 5, FRESH),
@@ -189,6 +190,10 @@ FORKS: Fields = {
     "forkedAtConversationId": as_text(ROOT, ROOT, FRESH),
     "forkedAtEntryId": as_text("<first>", "<second>", "<noted>"),
 }
+KEYED: Fields = {
+    **{name: held for name, held in FORKS.items() if name != "forkedAtEntryId"},
+    "forkedAtKey": DRAWN["forkedAtKey"],
+}
 STARTS: Fields = {
     **PART,
     **SAYS,
@@ -198,7 +203,7 @@ STARTS: Fields = {
 PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, "x" * 256, " ", "\x00"]
 GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
 BODIES: dict[str, list[Fields]] = {
-    "appendEntry": [*ENTRIES, FORKS, STARTS],
+    "appendEntry": [*ENTRIES, FORKS, KEYED, STARTS],
     "appendEntryByName": [{**fields, **BY_NAME} for fields in ENTRIES],
     "forkConversation": [
         fields_of(FORKED, "atKey", "count", "name"),

@@ -439,9 +439,11 @@ def test_archiving_takes_no_body_or_an_empty_one_and_may_be_repeated(open_world:
         assert open_world.send(show(ROOT)).json.get("archived", False) is is_archived
 
 
-def test_an_append_that_forks_may_promote_the_fork(open_world: World) -> None:
+def test_every_append_may_promote(open_world: World) -> None:
     forked = append({**PLAIN, "forkedAtConversationId": ROOT, "promote": True}, to=FRESH)
+    batch = append({"entries": [PLAIN, PLAIN], "promote": True}, to=FORK)
 
-    assert open_world.send(forked).status == 201
-    shown = {of: open_world.send(show(of)).json["isCurrent"] for of in (ROOT, FORK, FRESH)}
-    assert shown == {ROOT: False, FORK: False, FRESH: True}
+    for ask, promoted in ((forked, FRESH), (batch, FORK), (append({**PLAIN, "promote": True}), ROOT)):
+        assert open_world.send(ask).status == 201
+        shown = {of: open_world.send(show(of)).json["isCurrent"] for of in (ROOT, FORK, FRESH)}
+        assert shown == dict.fromkeys(shown, False) | {promoted: True}

@@ -482,6 +482,10 @@ def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> N
     assert trip("switch other").err == was(old)
     assert trip("switch other").err == ""
     assert trip(f"switch {old}").err == was(other)
+    assert trip("say other again --promote").err == was(old)
+    assert trip("say other again --promote").err == ""
+    assert trip("say unborn hello --promote").err == ""
+    trip(f"switch {old}")
     assert trip("fork other --promote").err == was(old)
     trip(f"switch {old}")
     assert len(trip("fork trip --promote --move-name").err.splitlines()) == 1

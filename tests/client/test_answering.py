@@ -181,7 +181,7 @@ def test_every_result_can_be_made_of_its_required_members_alone() -> None:
 
 def entry(**more: Any) -> results.Entry:
     wire = {"id": "e1", "conversationId": "c1", "channel": "history", "contentType": "history", "content": []}
-    needed = {"userId": "ann", "clientId": None, "epoch": None, "createdAt": "t"}
+    needed = {"parentId": None, "userId": "ann", "clientId": None, "epoch": None, "createdAt": "t"}
     return results.Entry.of({**wire, **needed, **more})
 
 

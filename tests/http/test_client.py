@@ -13,6 +13,7 @@ from tests.model.asking import Caller
 ENTRY = {
     "id": str(uuid4()),
     "conversationId": str(uuid4()),
+    "parentId": None,
     "userId": "u",
     "channel": "history",
     "contentType": "history",

@@ -271,6 +271,10 @@ class Choices:
         """Return fork or child fields for an append to a conversation, right or wrong ones."""
         names = ("forkedAtConversationId", "forkedAtEntryId", "startedByConversationId", "startedByEntryId")
         given = {name: into.said[name] for name in names if name in into.said}
+        shown = {entry["id"]: entry for entry in into.tree.entries()}
+        if given.get("forkedAtEntryId") in shown and self.chance(0.4):
+            anchor = shown[given.pop("forkedAtEntryId")]
+            given["forkedAtKey"] = anchor["key"] if "key" in anchor and self.chance(0.8) else self.key()
         if not given or self.chance(0.3):
             given = {self.one_of(names[0], names[2]): self.target()[0]}
         return given

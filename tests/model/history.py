@@ -239,6 +239,7 @@ class History:
         """Append to a conversation. into: None if there is none with this id."""
         caller = self._choose.caller(into, "writer")
         body = self._choose.drafts(caller, into, is_batch=is_batch)
+        body |= {"promote": self._choose.chance(0.7)} if self._choose.chance(0.15) else {}
         if_match = self._choose.last_history(into) if self._choose.chance(0.12) else None
         if into is not None and self._choose.chance(0.15):
             body |= self._choose.lineage(into)
@@ -252,7 +253,10 @@ class History:
         anchor = self._choose.anchor(source) if source else None
         body = self._choose.drafts(caller, None, is_batch=self._choose.chance(0.25))
         body["forkedAtConversationId"] = source_id
-        if anchor is not None and self._choose.chance(0.75):
+        if source and self._choose.chance(0.2):
+            body["forkedAtKey"] = self._choose.key_of(source)
+            body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after"))
+        elif anchor is not None and self._choose.chance(0.75):
             body["forkedAtEntryId"] = anchor
             body |= self._choose.some_of(forkedAtPosition=self._choose.one_of("before", "after", "after"))
         elif self._choose.chance(0.5):
@@ -371,8 +375,8 @@ class History:
 
         None is sent that forks at an entry of which the oracle cannot know whether it is gone.
         """
-        fading = {entry for tree in self._oracle.trees for entry in tree.fading()}
-        named = ("atEntryId", "forkedAtEntryId")
+        fading = {name for tree in self._oracle.trees for name in tree.fading()}
+        named = ("atEntryId", "forkedAtEntryId", "forkedAtKey")
         sure = [one for one in self._replayable if not fading & {one.given.get(name) for name in named}]
         if sure:
             self.both.ask(self._choose.one_of(*sure))

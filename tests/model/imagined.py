@@ -8,7 +8,7 @@ from random import Random
 from uuid import UUID
 
 from tests.model.asking import Json, Request
-from tests.model.oracle import NOT_CHOSEN, Oracle
+from tests.model.oracle import Oracle
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,11 @@ class Imagined:
         status, body = self._oracle.answer(whole, chosen)
         for name in (name for names in self._oracle.names.values() for name in names.values()):
             name.said["revision"] = name.said["revision"] or self._revision()
-        for conversation in self._oracle.conversations.values():
+        for of, conversation in self._oracle.conversations.items():
             for time in ("createdAt", "updatedAt"):
                 conversation.said[time] = conversation.said.get(time) or self._time()
-            for entry in conversation.own:
-                if entry["id"] == NOT_CHOSEN:
-                    entry |= {"id": self._id(), "createdAt": self._time()}
+            rows = [{"id": self._id(), "createdAt": self._time()} for _ in conversation.own]
+            self._oracle.learn_ids(of, rows)
         if status >= 400:
             details = {name: told for name, told in body.items() if name != "code"}
             return Told(status, {"code": body["code"], "details": details})

@@ -332,6 +332,15 @@ PAIRS: dict[str, Pair] = {
     "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
     "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
     "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote another, append and promote": pair(
+        post("promoteConversation", BOB, conversationId=ROOT),
+        (OPERATIONS["append and promote"], _look(ROOT), _look(FORK)),
+    ),
+    "append and promote, remove the branch": pair(
+        OPERATIONS["append and promote by a writer"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
+    "append and promote, delete": pair(OPERATIONS["append and promote"], _DELETE),
     "promote, remove the branch": pair(
         OPERATIONS["promote"],
         delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
@@ -543,6 +552,11 @@ PAIRS: dict[str, Pair] = {
     "change, accept and remove the sender": pair(
         change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),
         _TAKE_OVER,
+        is_endless=True,
+    ),
+    "append and promote, accept and remove the sender": pair(
+        append(ANN, to=GIVEN_FORK, of=offered, promote=True, knows=(GIVEN_FORK, ANN)),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
         is_endless=True,
     ),
     "promote, accept and remove the sender": pair(

@@ -299,7 +299,7 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
         ("second", ANN, said("second", "AI")),
         ("noted", PLANNER, thought("a")),
         ("noted more", PLANNER, thought("b")),
-        ("third", ANN, said("third")),
+        ("third", ANN, {**said("third"), "key": "3"}),
     ):
         made[name] = process.ask("appendEntry", caller, conversationId=ROOT, **entry).id
     members = [(MIA, "manager"), (BOB, "writer"), (RITA, "reader")]
@@ -825,11 +825,15 @@ OPERATIONS: dict[str, Operation] = {
     "fork before an entry with If-Match": _fork(atEntryId="<third>", if_match="<third>"),
     "fork at the head": _fork(ANN, resetMetrics=False, title="new"),
     "fork at a key": _fork(conversationId=FORK, atKey="k"),
+    "append and fork at a key": append(BOB, to=NEW, forkedAtConversationId=FORK, forkedAtKey="k"),
+    "append to a fork that a key names": append(BOB, to=FORK, forkedAtConversationId=ROOT, forkedAtKey="3"),
     "fork before an entry and move a name": _fork(atEntryId="<third>", name=TAKES),
     "fork at the head and move a name": _fork(name=TAKES | {"expectRevision": 1}),
     "fork several": post("forkConversation", BOB, conversationId=ROOT, count=3, atEntryId="<third>"),
     "fork and promote": _fork(promote=True),
     "append, fork and promote": append(BOB, to=NEW, forkedAtConversationId=ROOT, promote=True),
+    "append and promote": append(ANN, to=FORK, promote=True, knows=(FORK, ANN)),
+    "append and promote by a writer": append(BOB, to=FORK, promote=True),
     "promote": post("promoteConversation", ANN, conversationId=FORK),
     "promote by a writer": post("promoteConversation", BOB, conversationId=FORK),
     "fork under a generated id": post("forkConversation", BOB, conversationId=ROOT),

@@ -137,7 +137,7 @@ def fork(
     The key's record has the answer of the one fork, as the API's without a count.
     """
     position = position or (BEFORE if anchor else AFTER)
-    where = Fork(source_id, anchor, position, what.pop("promotes", False), what.pop("anchor_key", None))
+    where = Fork(source_id, anchor, position, what.pop("anchor_key", None))
     request = ForkRequest(where, fork_id, **_described(what))
     if idempotency_key is not None:
         render_one = idempotency_key.render

@@ -170,6 +170,20 @@ def _keyed(world: World) -> dict[str, Any]:
     return {**subject(world), "key": key}
 
 
+def _forked_at(name: str) -> Callable[[World], dict[str, Any]]:
+    """Return an append to a fork, which names where the fork was made by an id or by a key."""
+
+    def given(world: World) -> dict[str, Any]:
+        keyed = _keyed(world)["key"]
+        anchor = world.ask("lookUpEntry", **subject(world), key=keyed).body["id"]
+        at = {"forkedAtEntryId": anchor, "forkedAtKey": keyed}
+        made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject, name: at[name]}
+        world.ask("appendEntry", **made, **world.said())
+        return {**made, **world.said()}
+
+    return given
+
+
 def _of_ann(given: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
     return lambda world: {"userId": ANN.user_id, **given(world)}
 
@@ -221,6 +235,10 @@ CASES: dict[str, Case] = {
     "append, other member": Case("appendEntry", _append(), caller=BOB, knows=Knows.READ),
     "append, to a fork": Case("appendEntry", _append(fork), knows=Knows.READ, needs="forks"),
     "append, to a fork, cold": Case("appendEntry", _append(fork), needs="forks"),
+    "append, that promotes": Case("appendEntry", _append(promote=True), knows=Knows.READ),
+    "append, that promotes, to a fork, cold": Case(
+        "appendEntry", _append(fork, promote=True), caller=BOB, needs="forks"
+    ),
     "append, context": Case("appendEntry", _context, caller=PLANNER, knows=Knows.DONE),
     "append, context, cold": Case("appendEntry", _context, caller=PLANNER),
     f"append, {BATCH_ENTRIES} at once": Case(
@@ -253,6 +271,17 @@ CASES: dict[str, Case] = {
             **world.said(),
         },
     ),
+    "append, to a new fork, at a key": Case(
+        "appendEntry",
+        lambda world: {
+            "conversationId": world.new_id(),
+            "forkedAtConversationId": world.subject,
+            "forkedAtKey": _keyed(world)["key"],
+            **world.said(),
+        },
+    ),
+    "append, to a fork that an entry names": Case("appendEntry", _forked_at("forkedAtEntryId")),
+    "append, to a fork that a key names": Case("appendEntry", _forked_at("forkedAtKey")),
     "append with context": Case("appendEntry", _turn, caller=PLANNER, knows=Knows.READ),
     "append with context, cold": Case("appendEntry", _turn, caller=PLANNER),
     "append with context, to a new fork": Case(

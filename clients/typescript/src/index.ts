@@ -21,4 +21,4 @@ export { roleOf, textOf, type EntryOrId, type Role } from "./messages.ts";
 export type * from "./operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";
-export type { Branch, Tree, TreeEntry } from "./tree.ts";
+export type { Tree } from "./tree.ts";

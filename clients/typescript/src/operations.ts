@@ -93,6 +93,7 @@ export interface AppendEntries {
 	entries: readonly EntryFields[];
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	metadata?: Record<string, unknown> | null | undefined;
 	name?: MoveName | null | undefined;
@@ -110,6 +111,7 @@ export interface AppendEntriesByName {
 	entries: readonly EntryFields[];
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	metadata?: Record<string, unknown> | null | undefined;
 	name: string;
@@ -130,6 +132,7 @@ export interface AppendEntry {
 	epoch?: number | null | undefined;
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	indexedContent?: string | null | undefined;
 	key?: string | null | undefined;
@@ -157,6 +160,7 @@ export interface AppendEntryByName {
 	epoch?: number | null | undefined;
 	forkedAtConversationId?: string | null | undefined;
 	forkedAtEntryId?: string | null | undefined;
+	forkedAtKey?: string | null | undefined;
 	forkedAtPosition?: "before" | "after" | "head" | null | undefined;
 	indexedContent?: string | null | undefined;
 	key?: string | null | undefined;
@@ -194,6 +198,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -275,7 +280,7 @@ export interface Entries {
 	data: Entry[];
 }
 
-/** What was appended. */
+/** What was appended. `parentId`: the history entry that is shown just before it. */
 export interface Entry {
 	agentId?: string;
 	channel: "history" | "context";
@@ -292,6 +297,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -337,7 +343,7 @@ export interface Erasure {
 	trees: number;
 }
 
-/** A conversation of a fork tree. */
+/** A conversation of a fork tree. `lastEntryId`: the last history entry that it shows. */
 export interface Fork {
 	conversationId: string;
 	createdAt: string;
@@ -345,6 +351,7 @@ export interface Fork {
 	forkedAtEntryId?: string;
 	forkedAtPosition?: "before" | "after" | "blank";
 	isCurrent: boolean;
+	lastEntryId: string | null;
 	title: string | null;
 }
 
@@ -389,7 +396,7 @@ export interface Hit {
 	highlights: string[];
 }
 
-/** What was appended. `alternatives`: the conversations that go on differently before it. */
+/** An entry in a list. `alternatives`: the conversations that go on differently before it. */
 export interface ListedEntry {
 	agentId?: string;
 	alternatives?: string[];
@@ -407,6 +414,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
 }
@@ -1000,7 +1008,7 @@ export interface Operations {
 	/**
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
-	 * For every member. Each says where it was forked.
+	 * For every member. Each says where it was forked, and which entry of the history it shows last.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**
@@ -1014,9 +1022,10 @@ export interface Operations {
 	 * Append one entry, or several at once; a conversation that does not exist is created.
 	 *
 	 * For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork, with
-	 * `startedByConversationId` as a child. `If-Match` appends only behind the entry that it names.
-	 * Only agents may write to the `context` channel, and give `context`: their whole present context,
-	 * which is synced in the same step.
+	 * `startedByConversationId` as a child. `If-Match` appends only behind the entry that it names,
+	 * and `promote` makes the conversation its tree's current branch. Only agents may write to the
+	 * `context` channel, and give `context`: their whole present context, which is synced in the same
+	 * step.
 	 */
 	appendEntry(given: AppendEntryArguments, options?: Keyed & Matched): Promise<Appended>;
 	/**
@@ -1311,11 +1320,11 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
 	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
 	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
-	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "noOp"]},
-	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
-	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	compareConversations: {"method": "GET", "path": "/v1/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"with": 1000}, "answers": ["base", "branches"]},
 	listAncestors: {"method": "GET", "path": "/v1/conversations/{conversationId}/ancestors", "isRead": true, "answers": ["data"]},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
@@ -1336,15 +1345,15 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	deleteName: {"method": "DELETE", "path": "/v1/names", "lengthsMax": {"name": 255}},
-	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
-	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	adminListEntries: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
-	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "userId"]},
+	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},

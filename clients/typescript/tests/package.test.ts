@@ -80,12 +80,12 @@ test("TypeScript finds its types, however it resolves modules, if it knows ESM",
 });
 
 const USE = `
-import { ConflictError, Forklore, textOf, type Entry, type TreeEntry } from "@forklore/client";
+import { ConflictError, Forklore, textOf, type Entry, type ListedEntry } from "@forklore/client";
 
 const fl = new Forklore("http://127.0.0.1:9", { token: async () => "ann", retries: 0 });
 try {
 	const said: Entry = await fl.named("trip").say("user", "Hello", { key: undefined, tags: { a: "b" } });
-	const entries: TreeEntry[] = (await fl.named("trip").tree()).entries;
+	const entries: ListedEntry[] = (await fl.named("trip").tree()).entries;
 	const forks = await fl.named("trip").fork({ after: said, count: 2 });
 	console.log(textOf(said), entries, forks.length);
 } catch (error) {

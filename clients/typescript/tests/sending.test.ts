@@ -23,6 +23,7 @@ const ID = "00000000-0000-4000-8000-000000000001";
 const ENTRY = {
 	id: ID,
 	conversationId: ID,
+	parentId: null,
 	userId: "ann",
 	channel: "history",
 	contentType: "x",

@@ -4,7 +4,6 @@ import {
 	Forklore,
 	textOf,
 	type AppendedEntry,
-	type Branch,
 	type Conversation,
 	type ConversationDetails,
 	type Entry,
@@ -32,7 +31,7 @@ export async function accepted(exact: ExactNumber, title: string | undefined): P
 	const synced: Synced = await chat.context.sync(["a", 1, { b: null }, exact] as const, { basedOn: null });
 	const details: ConversationDetails = await fl.api.getConversation({ conversationId: chat.id });
 	const tree: Tree = await chat.tree({ signal: new AbortController().signal });
-	const branch: Branch | undefined = tree.branches[0];
+	const branch: Fork | undefined = tree.branches[0];
 	const last: string | undefined = textOf(await chat.last());
 	await fl.api.updateConversation({ conversationId: chat.id, title: null }, { ifMatch: details.updatedAt });
 	await chat.appendAll([{ contentType: "x", content: [1] }], { tags: { a: "b" }, ifMatch: said.id });

@@ -40,7 +40,8 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
 
     def answer(self, r: Request, chosen: Json) -> Outcome:
         """Return status and body; of an error its code. chosen: the service's answer, if good."""
-        for row in chosen if isinstance(chosen, list) else [chosen]:  # Learn the times that are shown.
+        shown = chosen if isinstance(chosen, list) else [chosen]
+        for row in [] if _scope(r) in self._answers else shown:  # Learn the times of now that are shown.
             known = self.conversations.get(row.get("id", row.get("conversationId")))
             if known and "title" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
@@ -62,7 +63,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
     def _once(self, r: Request, chosen: Json) -> Outcome:
         """Return the outcome: of the effect, or the recorded one if the caller may still see it."""
         effect = getattr(self, re.sub("(?<!^)([A-Z])", r"_\1", r.name).lower())
-        scope = (r.caller, r.name, r.place, r.key)
+        scope = _scope(r)
         if scope in self._answers:
             asked, about, before = self._answers[scope]
             if self._is_used(about):
@@ -81,6 +82,11 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
         return 200, {"status": "ok"}
+
+
+def _scope(r: Request) -> Json:
+    """Return what an Idempotency-Key belongs to."""
+    return (r.caller, r.name, r.place, r.key)
 
 
 def meaning(given: Json, name: str = "") -> Json:
@@ -111,11 +117,10 @@ def check_form(r: Request) -> None:
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
     require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
     is_head = given.get("forkedAtPosition") == "head"
-    is_placed = "forkedAtConversationId" in given and is_head != ("forkedAtEntryId" in given)
+    anchors = given.keys() & {"forkedAtEntryId", "forkedAtKey"}
+    is_placed = "forkedAtConversationId" in given and is_head != bool(anchors)
     require("forkedAtPosition" not in given or is_placed, *INVALID)
-    require(
-        "promote" not in given or "forkedAtConversationId" in given or r.name == "forkConversation", *INVALID
-    )
+    require(not anchors or ("forkedAtConversationId" in given and len(anchors) == 1), *INVALID)
     require(not given.keys() & {"allForks", "forks"} or not given.keys() & {"own", "alternatives"}, *INVALID)
     keys = [draft["key"] for draft in drafts if "key" in draft]
     require(len(keys) == len(set(keys)) or "entries" not in given, *INVALID)

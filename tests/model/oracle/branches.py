@@ -58,8 +58,10 @@ class Branches(Making):
         """Learn the ids and times of the entries of a copy, from its whole list."""
         made = self.conversations[conversation_id]
         if not made.are_ids_known:
+            before = None
             for entry, row in zip(made.own, rows, strict=False):
-                entry |= {"id": row["id"], "createdAt": row["createdAt"]}
+                entry |= {"id": row["id"], "createdAt": row["createdAt"], "parentId": before}
+                before = row["id"]
 
     def _copy(self, r: Request, into: Conversation, of: Entry, answer: Json) -> Entry:
         draft = {name: of[name] for name in ("channel", *KEPT) if name in of and name not in OF_THE_ORIGINAL}

@@ -69,6 +69,7 @@ class Conversations(Making):
         tree = self._opened(r).tree.live()
         said = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
         rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, "title": None} for c in tree]
+        rows = [row | {"lastEntryId": c.last_history()} for row, c in zip(rows, tree, strict=True)]
         return 200, [row | more for row, more in zip(rows, said, strict=True)]
 
     def list_children(self, r: Request, _chosen: Json) -> Outcome:

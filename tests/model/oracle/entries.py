@@ -43,8 +43,7 @@ class Entries(Making):
             answer = answer | {"context": synced}
             made = made + ([synced["entry"]] if synced["entry"] else [])
         group_turns(made)
-        if is_new:
-            self._point_at(r, into)
+        self._point_at(r, into, is_new=is_new)
         return 201, answer
 
     def sync_context(self, r: Request, chosen: Json) -> Outcome:

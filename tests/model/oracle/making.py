@@ -26,14 +26,15 @@ class Making(Pointers):
         self._require_revision(r, r.given.get("name"))
         made.said |= {name: chosen.get(name) for name in ("createdAt", "updatedAt")}
         self._register(made)
-        self._point_at(r, made)
+        self._point_at(r, made, is_new=True)
         return 201, self._shown(r, made)
 
-    def _point_at(self, r: Request, made: Conversation) -> None:
-        """Do what a fork does with pointers: it may become the current branch, and take a name."""
+    def _point_at(self, r: Request, to: Conversation, *, is_new: bool) -> None:
+        """Let a conversation become the current branch, and take a name if it is new."""
         if r.given.get("promote"):
-            made.tree.current = made
-        self._move_name(r, made)
+            to.tree.current = to
+        if is_new:
+            self._move_name(r, to)
 
     def _made(self, r: Request, by: Json) -> Conversation:
         """Return a new root, fork or child, by the fields `by`. Position `head` inherits all."""
@@ -42,8 +43,8 @@ class Making(Pointers):
             source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
             require_agent(r)
             view, anchor = source.view(), by.get("forkedAtEntryId")
-            if "atKey" in by:
-                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == by["atKey"]]
+            if key := by.get("atKey", by.get("forkedAtKey")):
+                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == key]
                 require(keyed, *NOT_FOUND)
                 anchor = keyed[-1]
             position = by.get("position", by.get("forkedAtPosition", "before" if anchor else "blank"))
@@ -79,6 +80,7 @@ class Making(Pointers):
         entry |= {name: answer.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
         entry |= {"channel": "history" if is_history(draft) else "context", "epoch": epoch}
         entry = Entry({name: value for name, value in entry.items() if value is not None})
+        entry["parentId"] = into.last_history()
         entry.turn, entry.indexed = [entry], draft.get("indexedContent") or ""
         self._register(into)
         into.own.append(entry)
@@ -102,6 +104,10 @@ def require_lineage(r: Request, into: Conversation) -> None:
     """Refuse an append that says of a conversation that it is another fork or child than it is."""
     ids = re.compile("(forkedAt|startedBy).*Id")
     asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
+    if "forkedAtKey" in r.given:
+        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
+        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
+        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
     is_that = asked == said and into.said.get("forkedAtPosition") != "after"
     kind = "fork" if "forkedAtConversationId" in asked else "child"
     require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

@@ -49,12 +49,13 @@ class Tree:
         return sorted(shown.values(), key=lambda entry: (entry["createdAt"], entry["id"]))
 
     def fading(self) -> set[str]:
-        """Return the entries of removed conversations that nobody shows.
+        """Return the entries of removed conversations that nobody shows, by id and by key.
 
         They are removed in the background, and the answer about one changes when it is gone.
         """
         shown = {entry["id"] for entry in self.entries()}
-        return {entry["id"] for c in self.all if c.is_removed for entry in c.own} - shown
+        gone = [e for c in self.all if c.is_removed for e in c.own if e["id"] not in shown]
+        return {entry[name] for entry in gone for name in ("id", "key") if name in entry}
 
     def remove(self, removed: "Conversation") -> None:
         """Remove a conversation. After the current one comes the root, or else the oldest."""

@@ -948,7 +948,7 @@ def listed(
             limit=limit,
         )
         assert len(one.conversations) <= limit
-        found += one.conversations
+        found += [conversation for conversation, _ in one.conversations]
         after = one.resume
         if after is None:
             return found
@@ -996,7 +996,7 @@ def test_forks_made_between_two_pages_are_listed_at_the_end(store: Store, table:
 
     rest = fork_lists.list_forks(table, caller=ANN, conversation_id=ROOT, after=first.resume, limit=9)
 
-    assert [one.conversation_id for one in rest.conversations] == [FORK, TWIG]
+    assert [one.conversation_id for one, _ in rest.conversations] == [FORK, TWIG]
 
 
 def test_only_present_members_of_a_live_tree_see_the_list_of_forks(store: Store, table: Table) -> None:

@@ -1,5 +1,7 @@
 """The current branch of a tree: who promotes what, and who sees it."""
 
+from typing import Any
+
 import pytest
 
 from forklore.domain import keys
@@ -9,11 +11,14 @@ from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, IdempotencyMismatchError, NotFoundError
 from forklore.storage import items
 from forklore.storage.table import Table
+from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.reading import conversation_lists, fork_lists
 from forklore.usecases.reading.conversation_lists import ListRequest
+from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotentReplay
-from forklore.usecases.steps.requests import Append, Fork
+from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_entries
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
@@ -23,15 +28,19 @@ from tests.usecases.builders import (
     OTHER,
     ROOT,
     TWIG,
+    conversation,
     create,
     fork,
     idempotency_key,
     promote,
+    read,
     said,
     say,
     show,
 )
 from tools.harness.wire import Request, Wire
+
+CHILD = conversation(11)
 
 
 @pytest.fixture
@@ -182,15 +191,125 @@ def current_of(store: Store) -> str:
     return items.group(store.item(keys.group(ROOT))).current
 
 
-def test_a_fork_by_an_append_can_be_promoted(store: Store, forked: Table) -> None:
-    request = Append(OTHER, [said("edited")], fork=Fork(ROOT, None, ForkPosition.BLANK, promotes=True))
+def test_a_fork_by_an_append_can_be_promoted_and_is_again_by_each_append(store: Store, forked: Table) -> None:
+    fork_of_root = Fork(ROOT, None, ForkPosition.BLANK)
+    request = Append(OTHER, [said("edited")], fork=fork_of_root, promotes=True)
 
     append_entries(forked, caller=BOB, request=request)
     assert current_of(store) == OTHER
 
     promote(forked, ROOT)
-    append_entries(store.process(), caller=BOB, request=request)  # It exists, so this only appends.
+    append_entries(store.process(), caller=BOB, request=request._replace(promotes=False))
     assert current_of(store) == ROOT
+    append_entries(store.process(), caller=BOB, request=request)
+    assert current_of(store) == OTHER
+
+
+# An append that promotes
+
+
+def append_and_promote(
+    table: Table, conversation_id: str = FORK, *drafts: Draft, by: Caller = ANN, **more: Any
+) -> None:
+    request = Append(conversation_id, drafts or [said("b")], promotes=True, **more)
+    append_entries(table, caller=by, request=request)
+
+
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["the owner", "a writer"])
+def test_an_append_promotes_in_its_transaction_and_costs_no_request_more(
+    store: Store, forked: Table, by: Caller
+) -> None:
+    process = store.process()
+    show(process, FORK, by=by)
+    wire = Wire.of(process)
+
+    append_and_promote(process, FORK, by=by)
+
+    assert wire.operations == ["TransactWriteItems"]
+    group = items.group(store.item(keys.group(ROOT)))
+    assert (current(store.process(), by=by), group.promotions, read(process, FORK)) == (FORK, 1, ["a", "b"])
+
+
+def test_a_new_root_and_a_new_child_are_their_current_branch_anyway(store: Store, forked: Table) -> None:
+    append_and_promote(forked, OTHER)
+    append_and_promote(forked, CHILD, start=Start(ROOT, None))
+
+    assert [show(store.process(), one).is_current for one in (OTHER, CHILD, ROOT)] == [True] * 3
+    assert items.group(store.item(keys.group(OTHER))).promotions == 0
+
+
+def test_an_append_that_is_refused_promotes_nothing(store: Store, forked: Table) -> None:
+    store.add_member(ROOT, "rita", AccessLevel.READER)
+    stale = next(iter(say(forked, ROOT, "b")))
+
+    for error, what in (
+        (ForbiddenError, {"by": Caller("rita")}),
+        (ForbiddenError, {"by": EVE}),
+        (ConflictError, {"if_match": stale}),
+        (ConflictError, {"fork": Fork(TWIG, None, ForkPosition.BLANK)}),
+    ):
+        with store.refuses(error):
+            append_and_promote(store.process(), FORK, **what)
+
+
+def test_a_batch_of_as_many_entries_with_keys_as_fit_promotes(store: Store, forked: Table) -> None:
+    drafts = [said(str(one), key=str(one)) for one in range(44)]
+
+    append_and_promote(forked, FORK, *drafts, by=BOB, idempotency_key=idempotency_key(by=BOB))
+
+    assert current_of(store) == FORK
+
+
+def test_an_append_with_a_key_promotes_once(store: Store, forked: Table) -> None:
+    key = idempotency_key()
+    append_and_promote(forked, FORK, idempotency_key=key)
+    promote(forked, TWIG)
+
+    with store.unchanged():
+        append_and_promote(store.process(), FORK, idempotency_key=key)
+
+
+@pytest.mark.failure("two-appenders")
+def test_an_append_that_is_overtaken_promotes_with_the_entry_that_it_writes(
+    store: Store, forked: Table
+) -> None:
+    process, overtaken = store.process(), list[int]()
+    show(process, FORK)
+
+    def overtake(request: Request) -> None:
+        if request.operation == "TransactWriteItems" and not overtaken:
+            overtaken.append(1)
+            say(store.process(), FORK, "first")
+
+    Wire.of(process).before(overtake)
+    append_and_promote(process)
+
+    assert (current_of(store), read(forked, FORK)) == (FORK, ["a", "first", "b"])
+
+
+@pytest.mark.failure("half-visible-transaction")
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["the owner", "a writer"])
+def test_an_append_to_a_branch_that_vanishes_promotes_nothing(
+    store: Store, forked: Table, by: Caller
+) -> None:
+    process = store.process()
+    show(process, FORK, by=by)
+    remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
+
+    with store.unchanged(), pytest.raises(NotFoundError):
+        append_and_promote(process, by=by)
+
+
+@pytest.mark.failure("write-during-revocation")
+def test_an_append_of_a_writer_who_was_removed_meanwhile_promotes_nothing(
+    store: Store, forked: Table
+) -> None:
+    process = store.process()
+    show(process, FORK, by=BOB)
+    store.remove_member(ROOT, "bob")
+
+    with store.unchanged(), pytest.raises(ForbiddenError):
+        append_and_promote(process, by=BOB)
 
 
 def test_a_fork_that_is_refused_promotes_nothing(store: Store, forked: Table) -> None:

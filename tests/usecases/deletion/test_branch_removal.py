@@ -93,7 +93,7 @@ def start(table: Table, parent: str, child: str) -> None:
 
 def forks_of(table: Table, conversation_id: str = ROOT) -> list[str]:
     listed = list_forks(table, caller=ANN, conversation_id=conversation_id, after=None, limit=200)
-    return [one.conversation_id for one in listed.conversations]
+    return [one.conversation_id for one, _ in listed.conversations]
 
 
 # What goes at once

@@ -5,11 +5,15 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller
+from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore.storage.table import Table
+from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.reading import entry_lookup
 from forklore.usecases.steps.drafts import Draft
+from forklore.usecases.steps.requests import Append, Fork
+from forklore.usecases.writing.append import append_entries
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.builders import (
     AFTER,
@@ -34,6 +38,7 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
+from tools.harness.wire import Wire
 
 
 def marked(text: str, key: str) -> Draft:
@@ -173,6 +178,95 @@ def test_a_fork_is_made_at_a_key(table: Table) -> None:
     assert made.head.preview == "a"
     with pytest.raises(NotFoundError):
         fork(table, FORK, OTHER, position=AFTER, anchor_key="3")
+
+
+def edited(table: Table, into: str, key: str, of: str = ROOT, position: ForkPosition = BEFORE) -> None:
+    """Append to a fork that the request says to be at a key."""
+    request = Append(into, [said("edit", key=key)], fork=Fork(of, None, position, key))
+    append_entries(table, caller=ANN, request=request)
+
+
+def test_an_append_forks_at_a_key_and_goes_on_when_it_is_sent_with_every_message(
+    table: Table, store: Store
+) -> None:
+    append(table, ROOT, marked("a", "1"), marked("b", "2"), marked("c", "3"))
+
+    for into, position, shown in ((FORK, BEFORE, ["a"]), (TWIG, AFTER, ["a", "b"])):
+        edited(table, into, "2", position=position)
+        request = Append(into, [said("more")], fork=Fork(ROOT, None, position, "2"))
+        append_entries(store.process(), caller=ANN, request=request)
+        assert read(table, into) == [*shown, "edit", "more"]
+
+
+def test_an_append_forks_at_the_key_of_an_inherited_entry(table: Table) -> None:
+    append(table, ROOT, marked("a", "1"), marked("b", "2"))
+    fork(table)
+
+    edited(table, TWIG, "2", of=FORK)
+
+    assert read(table, TWIG) == ["a", "edit"]
+
+
+def test_an_append_to_a_fork_at_another_key_or_place_is_refused(table: Table, store: Store) -> None:
+    append(table, ROOT, marked("a", "1"), marked("b", "2"))
+    edited(table, FORK, "2")
+    fork(table, ROOT, TWIG)
+
+    for into, of, key, position in (
+        (FORK, ROOT, "1", BEFORE),
+        (FORK, ROOT, "none", BEFORE),
+        (FORK, ROOT, "2", AFTER),
+        (FORK, TWIG, "2", BEFORE),
+        (TWIG, ROOT, "1", AFTER),
+        (ROOT, ROOT, "2", BEFORE),
+    ):
+        with store.refuses(ConflictError):
+            edited(store.process(), into, key, of, position)
+    with store.refuses(NotFoundError):
+        edited(store.process(), OTHER, "none")
+
+
+def test_a_fork_stays_at_its_key_when_its_source_shows_another_entry_under_it(
+    table: Table, store: Store
+) -> None:
+    append(table, ROOT, marked("a", "1"))
+    fork(table)
+    edited(table, TWIG, "1", of=FORK, position=AFTER)
+    append(table, FORK, marked("nearer", "1"))
+
+    request = Append(TWIG, [said("more")], fork=Fork(FORK, None, AFTER, "1"))
+    append_entries(store.process(), caller=ANN, request=request)
+    assert read(table, TWIG) == ["a", "edit", "more"]
+
+    remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
+    append_entries(store.process(), caller=ANN, request=request)
+    assert read(table, TWIG) == ["a", "edit", "more", "more"]
+
+
+def test_an_append_at_a_key_is_repeated_with_its_idempotency_key(table: Table, store: Store) -> None:
+    append(table, ROOT, marked("a", "1"))
+    request = Append(
+        FORK, [said("edit")], fork=Fork(ROOT, None, AFTER, "1"), idempotency_key=idempotency_key()
+    )
+
+    first = append_entries(table, caller=ANN, request=request)
+
+    with store.unchanged():
+        assert append_entries(store.process(), caller=ANN, request=request) == first
+
+
+def test_a_key_costs_a_read_more(table: Table, store: Store) -> None:
+    append(table, ROOT, marked("a", "1"))
+    process = store.process()
+    wire = Wire.of(process)
+
+    edited(process, FORK, "1")
+    assert wire.operations == ["BatchGetItem"] * 2 + ["TransactWriteItems"]
+
+    wire.requests.clear()
+    request = Append(FORK, [said("more")], fork=Fork(ROOT, None, BEFORE, "1"))
+    append_entries(process, caller=ANN, request=request)
+    assert wire.operations == ["BatchGetItem"] * 3 + ["TransactWriteItems"]
 
 
 def test_the_keys_of_a_tree_lie_in_its_partition(table: Table, store: Store) -> None:

@@ -128,13 +128,14 @@ class AdminConversationPage(TypedDict):
 
 
 class Fork(TypedDict):
-    """A conversation of a fork tree."""
+    """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
 
     conversationId: Id
     title: str | None
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
     forkedAtPosition: Maybe[ForkPosition]
+    lastEntryId: str | None
     isCurrent: bool
     createdAt: Time
 
@@ -147,10 +148,11 @@ class ForkPage(TypedDict):
 
 
 class Entry(TypedDict):
-    """What was appended."""
+    """What was appended. `parentId`: the history entry that is shown just before it."""
 
     id: Id
     conversationId: Id
+    parentId: str | None
     userId: str
     clientId: Maybe[str]
     agentId: Maybe[str]
@@ -206,7 +208,7 @@ Appended = Annotated[
 
 
 class ListedEntry(Entry):
-    """What was appended. `alternatives`: the conversations that go on differently before it."""
+    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
 
     alternatives: Maybe[Others]
 
@@ -386,6 +388,7 @@ def entry(entry: "model.Entry") -> Entry:
     return {
         "id": entry.entry_id,
         "conversationId": entry.conversation_id,
+        "parentId": entry.after.history,
         "userId": entry.user_id,
         "clientId": entry.client_id,
         "agentId": entry.agent_id,
@@ -620,7 +623,7 @@ def erasure(erasure: "ErasureRecord") -> Erasure:
 
 
 @_shown
-def fork(conversation: "model.Conversation", *, is_current: bool) -> Fork:
+def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: bool) -> Fork:
     """Return a conversation in a list of forks."""
     point = conversation.fork_point
     return {
@@ -629,6 +632,7 @@ def fork(conversation: "model.Conversation", *, is_current: bool) -> Fork:
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,
+        "lastEntryId": head.last_history,
         "isCurrent": is_current,
         "createdAt": conversation.created_at,
     }

@@ -114,13 +114,15 @@ class NewByAppend(Described):
     """What the conversation is, if the append creates it: a fork, a child or a root.
 
     `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
-    does not inherit) or `after`; `forkedAtPosition` = `head` inherits everything. For a
-    conversation that exists, the fields of a fork or a child must be the ones that it was created
-    with, and `title`, `tags` and `metadata` change nothing.
+    does not inherit) or `after`, and `forkedAtKey` names it by its key; `forkedAtPosition` = `head`
+    inherits everything. For a conversation that exists, the fields of a fork or a child must be the
+    ones that it was created with, and `title`, `tags` and `metadata` change nothing. With `promote`
+    it becomes its tree's current branch, also if it exists.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
     forked_at_entry_id: fields.NamedId | None = None
+    forked_at_key: fields.EntryKey | None = None
     forked_at_position: Literal["before", "after", "head"] | None = None
     started_by_conversation_id: fields.NamedId | None = None
     started_by_entry_id: fields.NamedId | None = None
@@ -128,16 +130,15 @@ class NewByAppend(Described):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "NewByAppend":
-        if self.promote and self.forked_at_conversation_id is None:
-            raise ValueError("promote needs forkedAtConversationId")
-        if self.forked_at_entry_id is not None and self.forked_at_conversation_id is None:
-            raise ValueError("forkedAtEntryId needs forkedAtConversationId")
+        anchors = (self.forked_at_entry_id is not None) + (self.forked_at_key is not None)
+        if anchors and self.forked_at_conversation_id is None:
+            raise ValueError("forkedAtEntryId and forkedAtKey need forkedAtConversationId")
+        if anchors > 1:
+            raise ValueError("forkedAtEntryId and forkedAtKey exclude each other")
         if self.forked_at_position is not None and self.forked_at_conversation_id is None:
             raise ValueError("forkedAtPosition needs forkedAtConversationId")
-        if self.forked_at_position is not None and (self.forked_at_position == "head") != (
-            self.forked_at_entry_id is None
-        ):
-            raise ValueError("forkedAtPosition is before or after forkedAtEntryId, or head without it")
+        if self.forked_at_position is not None and (self.forked_at_position == "head") == (anchors > 0):
+            raise ValueError("forkedAtPosition is before or after an entry, or head without one")
         if self.started_by_entry_id is not None and self.started_by_conversation_id is None:
             raise ValueError("startedByEntryId needs startedByConversationId")
         if self.forked_at_conversation_id is not None and self.started_by_conversation_id is not None:

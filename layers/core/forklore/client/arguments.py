@@ -15,6 +15,7 @@ class SayArguments(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
+    forked_at_key: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
@@ -38,6 +39,7 @@ class TurnArguments(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
+    forked_at_key: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
@@ -60,6 +62,7 @@ class AppendArguments(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
+    forked_at_key: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
@@ -87,6 +90,7 @@ class AppendAllArguments(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
+    forked_at_key: str | None
     forked_at_position: Literal["before", "after", "head"] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None

@@ -86,13 +86,14 @@ def forked(given: Any) -> Forked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork(Value):
-    """A conversation of a fork tree."""
+    """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
 
     conversation_id: str
     title: str | None
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None
     forked_at_position: Literal["before", "after", "blank"] | None = None
+    last_entry_id: str | None
     is_current: bool
     created_at: str
 
@@ -109,10 +110,11 @@ class ForkPage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Value):
-    """What was appended."""
+    """What was appended. `parentId`: the history entry that is shown just before it."""
 
     id: str
     conversation_id: str
+    parent_id: str | None
     user_id: str
     client_id: str | None = None
     agent_id: str | None = None
@@ -174,7 +176,7 @@ def appended(given: Any) -> Appended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedEntry(Entry):
-    """What was appended. `alternatives`: the conversations that go on differently before it."""
+    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
 
     alternatives: list[str] | None = None
 

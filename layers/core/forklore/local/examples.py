@@ -46,6 +46,7 @@ _CONVERSATION: Json = {
 _ENTRY: Json = {
     "id": _ENTRY_ID,
     "conversationId": _ID,
+    "parentId": None,
     "userId": "alice",
     "clientId": "travel-planner",
     "agentId": "travel-planner",
@@ -59,6 +60,7 @@ _ENTRY: Json = {
 _ERASED: Json = {
     "id": "019a5c1e-bb10-7d27-9f42-0c1d2e3f4a5b",
     "conversationId": _ID,
+    "parentId": _ENTRY["id"],
     "userId": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",
     "channel": "history",
     "contentType": "history",
@@ -77,6 +79,7 @@ _HIT: Json = {
 _SUMMARY: Json = {
     "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",
     "conversationId": _ID,
+    "parentId": _ERASED["id"],
     "userId": "alice",
     "channel": "history",
     "contentType": "history",
@@ -106,6 +109,7 @@ _FORK: Json = {
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",
+    "lastEntryId": _LATER_ID,
     "isCurrent": False,
     "createdAt": "2025-11-07T10:31:00.000Z",
 }
@@ -146,7 +150,13 @@ ANSWERS: dict[type[BaseModel], Json] = {
     },
     results.ForkPage: {
         "data": [
-            {"conversationId": _ID, "title": "Weekend in Lisbon", "isCurrent": True, "createdAt": _AT},
+            {
+                "conversationId": _ID,
+                "title": "Weekend in Lisbon",
+                "lastEntryId": _ENTRY["id"],
+                "isCurrent": True,
+                "createdAt": _AT,
+            },
             _FORK,
         ],
         "afterCursor": None,
@@ -165,7 +175,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {"conversationId": _ID, "data": [], "afterCursor": None},
             {
                 "conversationId": _FORK_ID,
-                "data": [{**_ENTRY, "id": _LATER_ID, "conversationId": _FORK_ID}],
+                "data": [{**_ENTRY, "id": _LATER_ID, "conversationId": _FORK_ID, "parentId": _ENTRY["id"]}],
                 "afterCursor": None,
             },
         ],

@@ -14,7 +14,7 @@ from forklore.domain import ids, keys
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key, ListKey, SortRange
-from forklore.domain.model import Conversation, Entry, StoredEntry
+from forklore.domain.model import Conversation, Entry, Head, StoredEntry
 from forklore.domain.names import REVISION_BITS
 from forklore.domain.paging import RangeAnswer, RangeRead
 from forklore.errors import GroupFullError, UnavailableError
@@ -483,24 +483,31 @@ class Table:
         end = answer.get("LastEvaluatedKey")
         return RangeAnswer(found, keys.entry_id_of(end["SK"]["S"]) if end else None)
 
-    def conversations(self, group_id: str, places: Sequence[ListKey]) -> list[Conversation]:
-        """Return the conversations in these places of a tree's list, in this order.
+    def conversations(
+        self, group_id: str, places: Sequence[ListKey], known: Found
+    ) -> list[tuple[Conversation, Head]]:
+        """Return the conversations in these places of a tree's list, in order, with their HEADs.
 
-        One that was removed meanwhile is left out. Raises UnavailableError if one cannot be read
-        yet.
+        One that was removed meanwhile is left out. known: what of them was read already. Raises
+        UnavailableError if one cannot be read yet.
         """
-        wanted = {
-            keys.conversation(group_id, place.conversation_id): keys.tree(group_id, *place)
-            for place in places
-        }
-        found: dict[Key, Item] = {}
+
+        def of(place: ListKey) -> tuple[Key, Key]:
+            return keys.conversation(group_id, place.conversation_id), keys.head(
+                group_id, place.conversation_id
+            )
+
+        found, left = known, list(places)
         for attempt in range(LOOKS_MAX):
             self.pause(attempt)
-            found |= self.items_at(key for key in wanted if key not in found)
-            rows = self.items_at(row for key, row in wanted.items() if key not in found)
-            wanted = {key: row for key, row in wanted.items() if key in found or row in rows}
-            if len(found) == len(wanted):
-                return [items.conversation(found[key]) for key in wanted]
+            found |= self.get(key for place in left for key in of(place) if key not in found)
+            missing = [place for place in left if any(key not in found for key in of(place))]
+            rows = self.items_at(keys.tree(group_id, *place) for place in missing)
+            left = [place for place in left if place not in missing or keys.tree(group_id, *place) in rows]
+            pairs = [(found.conversation(group_id, one), found.head(group_id, one)) for _, one in left]
+            whole = [(conversation, head) for conversation, head in pairs if conversation and head]
+            if len(whole) == len(left):
+                return whole
         raise UnavailableError("a fork that was made cannot be read yet; try again")
 
     def _all_items_at(self, wanted: Sequence[Key]) -> dict[Key, Item]:

@@ -150,11 +150,11 @@ def fork_conversation(request: CheckedRequest) -> answers.Forked:
                 entry_id=None if body.at_entry_id is None else EntryId(body.at_entry_id),
                 key=body.at_key,
                 position=ForkPosition.AFTER if at_head else ForkPosition(body.position or "before"),
-                promotes=body.promote is True,
             ),
             fork_id=body.id,
             described=Description(**body.said),
             name=body.name.of(request.caller) if body.name else None,
+            promotes=body.promote is True,
             agent_id=body.agent_id,
             reset_metrics=body.reset_metrics is not False,
             if_match=None if request.if_match is None else EntryId(request.if_match),
@@ -182,7 +182,7 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     """List every conversation of the fork tree, the root and the asked one included, oldest
     first.
 
-    For every member. Each says where it was forked.
+    For every member. Each says where it was forked, and which entry of the history it shows last.
     """
     query: requests.ListPage = request.query
     conversation_id = request.conversation_id
@@ -196,7 +196,8 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     )
     return {
         "data": [
-            answers.fork(one, is_current=one.conversation_id == page.current) for one in page.conversations
+            answers.fork(one, head, is_current=one.conversation_id == page.current)
+            for one, head in page.conversations
         ],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }

@@ -24,8 +24,9 @@ def append_entry(request: CheckedRequest) -> answers.Appended:
 
     For writers. An unknown conversation is created; with `forkedAtConversationId` as a fork,
     with `startedByConversationId` as a child. `If-Match` appends only behind the entry that it
-    names. Only agents may write to the `context` channel, and give `context`: their whole present
-    context, which is synced in the same step.
+    names, and `promote` makes the conversation its tree's current branch. Only agents may write to
+    the `context` channel, and give `context`: their whole present context, which is synced in the
+    same step.
     """
     body: entry_requests.AppendEntry | entry_requests.AppendEntries = request.body.root
     name = body.name.of(request.caller) if body.name else None
@@ -53,6 +54,7 @@ def append_of(
         start=_start(body),
         described=Description(**body.said),
         name=name,
+        promotes=body.promote is True,
         if_match=None if request.if_match is None else EntryId(request.if_match),
         idempotency_key=request.idempotency_key(),
     )
@@ -61,12 +63,13 @@ def append_of(
 def _fork(body: entry_requests.NewByAppend) -> Fork | None:
     if body.forked_at_conversation_id is None:
         return None
-    entry_id, named = body.forked_at_entry_id, body.forked_at_position
-    if entry_id is None:
+    entry_id, key, named = body.forked_at_entry_id, body.forked_at_key, body.forked_at_position
+    if entry_id is None and key is None:
         position = ForkPosition.BLANK if named is None else ForkPosition.AFTER
-        return Fork(body.forked_at_conversation_id, None, position, body.promote is True)
-    position = ForkPosition(named or ForkPosition.BEFORE)
-    return Fork(body.forked_at_conversation_id, EntryId(entry_id), position, body.promote is True)
+    else:
+        position = ForkPosition(named or ForkPosition.BEFORE)
+    anchor = None if entry_id is None else EntryId(entry_id)
+    return Fork(body.forked_at_conversation_id, anchor, position, key)
 
 
 def _start(body: entry_requests.NewByAppend) -> Start | None:

@@ -44,6 +44,9 @@ def register(app: typer.Typer) -> None:
         key: Annotated[
             str | None, typer.Option("--key", metavar="KEY", help="A key for the entry, to find it by.")
         ] = None,
+        promote: Annotated[
+            bool, typer.Option("--promote", help="Make this branch the current one of its tree.")
+        ] = False,
         new: Annotated[
             bool, typer.Option("--new", help="Make the conversation, also for an id that does not exist.")
         ] = False,
@@ -52,11 +55,15 @@ def register(app: typer.Typer) -> None:
         said = _read() if text == STDIN else text
         if not said:
             raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
-        entry = _talk(shell, conversation, makes=new).say(cast("Role", role), said, key=key)
+        talk = _talk(shell, conversation, makes=new)
+        current = shell.current_branch(talk) if promote else None
+        entry = talk.say(cast("Role", role), said, key=key, promote=promote or None)
         if shell.out.is_json:
             shell.out.result(entry)
         else:
             show_on_one_line(shell.out, entry)
+        if current is not None and current != entry.conversation_id:
+            shell.say_what_was_current(current)
 
 
 def _talk(shell: Shell, reference: str, *, makes: bool) -> "Conversation":

@@ -210,7 +210,8 @@ class AsyncOperations(AsyncCalling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return await self._call(
             SHAPES["listForks"],
@@ -252,6 +253,7 @@ class AsyncOperations(AsyncCalling):
         metadata: Mapping[str, Any] | None = None,
         forked_at_conversation_id: str | None = None,
         forked_at_entry_id: str | None = None,
+        forked_at_key: str | None = None,
         forked_at_position: Literal["before", "after", "head"] | None = None,
         started_by_conversation_id: str | None = None,
         started_by_entry_id: str | None = None,
@@ -277,8 +279,9 @@ class AsyncOperations(AsyncCalling):
 
         For writers. An unknown conversation is created; with `forked_at_conversation_id` as a
         fork, with `started_by_conversation_id` as a child. `if_match` appends only behind the
-        entry that it names. Only agents may write to the `context` channel, and give
-        `context`: their whole present context, which is synced in the same step.
+        entry that it names, and `promote` makes the conversation its tree's current branch.
+        Only agents may write to the `context` channel, and give `context`: their whole
+        present context, which is synced in the same step.
         """
         return await self._call(
             SHAPES["appendEntry"],
@@ -289,6 +292,7 @@ class AsyncOperations(AsyncCalling):
                 "metadata": metadata,
                 "forkedAtConversationId": forked_at_conversation_id,
                 "forkedAtEntryId": forked_at_entry_id,
+                "forkedAtKey": forked_at_key,
                 "forkedAtPosition": forked_at_position,
                 "startedByConversationId": started_by_conversation_id,
                 "startedByEntryId": started_by_entry_id,
@@ -712,6 +716,7 @@ class AsyncOperations(AsyncCalling):
         metadata: Mapping[str, Any] | None = None,
         forked_at_conversation_id: str | None = None,
         forked_at_entry_id: str | None = None,
+        forked_at_key: str | None = None,
         forked_at_position: Literal["before", "after", "head"] | None = None,
         started_by_conversation_id: str | None = None,
         started_by_entry_id: str | None = None,
@@ -748,6 +753,7 @@ class AsyncOperations(AsyncCalling):
                 "metadata": metadata,
                 "forkedAtConversationId": forked_at_conversation_id,
                 "forkedAtEntryId": forked_at_entry_id,
+                "forkedAtKey": forked_at_key,
                 "forkedAtPosition": forked_at_position,
                 "startedByConversationId": started_by_conversation_id,
                 "startedByEntryId": started_by_entry_id,
@@ -866,7 +872,8 @@ class AsyncOperations(AsyncCalling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return await self._call(
             SHAPES["adminListForks"],

@@ -208,7 +208,8 @@ class Operations(Calling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return self._call(
             SHAPES["listForks"],
@@ -250,6 +251,7 @@ class Operations(Calling):
         metadata: Mapping[str, Any] | None = None,
         forked_at_conversation_id: str | None = None,
         forked_at_entry_id: str | None = None,
+        forked_at_key: str | None = None,
         forked_at_position: Literal["before", "after", "head"] | None = None,
         started_by_conversation_id: str | None = None,
         started_by_entry_id: str | None = None,
@@ -275,8 +277,9 @@ class Operations(Calling):
 
         For writers. An unknown conversation is created; with `forked_at_conversation_id` as a
         fork, with `started_by_conversation_id` as a child. `if_match` appends only behind the
-        entry that it names. Only agents may write to the `context` channel, and give
-        `context`: their whole present context, which is synced in the same step.
+        entry that it names, and `promote` makes the conversation its tree's current branch.
+        Only agents may write to the `context` channel, and give `context`: their whole
+        present context, which is synced in the same step.
         """
         return self._call(
             SHAPES["appendEntry"],
@@ -287,6 +290,7 @@ class Operations(Calling):
                 "metadata": metadata,
                 "forkedAtConversationId": forked_at_conversation_id,
                 "forkedAtEntryId": forked_at_entry_id,
+                "forkedAtKey": forked_at_key,
                 "forkedAtPosition": forked_at_position,
                 "startedByConversationId": started_by_conversation_id,
                 "startedByEntryId": started_by_entry_id,
@@ -708,6 +712,7 @@ class Operations(Calling):
         metadata: Mapping[str, Any] | None = None,
         forked_at_conversation_id: str | None = None,
         forked_at_entry_id: str | None = None,
+        forked_at_key: str | None = None,
         forked_at_position: Literal["before", "after", "head"] | None = None,
         started_by_conversation_id: str | None = None,
         started_by_entry_id: str | None = None,
@@ -744,6 +749,7 @@ class Operations(Calling):
                 "metadata": metadata,
                 "forkedAtConversationId": forked_at_conversation_id,
                 "forkedAtEntryId": forked_at_entry_id,
+                "forkedAtKey": forked_at_key,
                 "forkedAtPosition": forked_at_position,
                 "startedByConversationId": started_by_conversation_id,
                 "startedByEntryId": started_by_entry_id,
@@ -862,7 +868,8 @@ class Operations(Calling):
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
-        For every member. Each says where it was forked.
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
         """
         return self._call(
             SHAPES["adminListForks"],

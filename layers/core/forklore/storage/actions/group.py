@@ -337,7 +337,8 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
     """Make a conversation the tree's current branch, and count the promotion.
 
     Another action of the transaction checks that it is live, and so that the tree is there.
-    owner: if not None, the user who must still be the owner. at: the time now.
+    owner: if not None, the user who must still be the owner. An append checks that by HEAD.
+    at: the time now.
     """
     is_owner, owned = (None, {}) if owner is None else ("#owner = :owner", {":owner": text(owner)})
     return action.update(

@@ -69,7 +69,7 @@ class ForkRequest(NamedTuple):
 
     fork_id None: an id is made. described: without a title it gets that of the first own text, or
     the source's if there are no drafts. name: the name that points to it from then on.
-    agent_id None: the source's.
+    promotes: whether it becomes the tree's current branch. agent_id None: the source's.
     drafts: the fork's first entries. context: the agent's present context, which follows them.
     if_match: the last entry of the source that the caller knows of.
     times: how many equal forks to make; more than one have generated ids and no entries.
@@ -79,6 +79,7 @@ class ForkRequest(NamedTuple):
     fork_id: str | None = None
     described: Description = NO_DESCRIPTION
     name: NameMove | None = None
+    promotes: bool = False
     agent_id: str | None = None
     reset_metrics: bool = True
     drafts: Sequence[Draft] = ()
@@ -123,6 +124,7 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
         fork_id=request.conversation_id,
         described=request.described,
         name=request.name,
+        promotes=request.promotes,
         agent_id=request.drafts[0].entry.agent_id,
         drafts=request.drafts,
         context=request.context,
@@ -234,7 +236,7 @@ def _prepare(
     )
     head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
-    details = loaded.details._replace(head=head, is_current=request.fork.promotes)
+    details = loaded.details._replace(head=head, is_current=request.promotes)
     made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
@@ -250,7 +252,7 @@ def _prepare(
             forks,
             head,
             path,
-            promoted=fork_id if request.fork.promotes else None,
+            promoted=fork_id if request.promotes else None,
             nonce=nonce,
             now_s=table.now_s(),
         ),

@@ -4,21 +4,23 @@ from typing import NamedTuple
 
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
-from forklore.domain.model import Caller, Conversation
+from forklore.domain.model import Caller, Conversation, Head
 from forklore.errors import InvalidCursorError
+from forklore.storage.found import Found
 from forklore.storage.table import Table
+from forklore.usecases.reading.list_modes import small_tree
 from forklore.usecases.steps import cursors
 from forklore.usecases.steps.cursors import InvalidCursor
 from forklore.usecases.steps.loading import load_conversation
 
 
 class ForkPage(NamedTuple):
-    """Conversations of a tree, oldest first.
+    """Conversations of a tree with their HEADs, oldest first.
 
     current: the tree's current branch. resume: to continue after; None at the end.
     """
 
-    conversations: list[Conversation]
+    conversations: list[tuple[Conversation, Head]]
     current: str
     resume: ListKey | None
 
@@ -42,8 +44,13 @@ def list_forks(
     place = cursors.valid(after)
     if isinstance(place, str):
         place = _place_of(table, group_id, place)
-    places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
-    page = table.conversations(group_id, places[:limit])
+    known = small_tree(table, loaded.group) or Found()
+    places = known.places(group_id)[::-1]
+    if len(places) == loaded.group.conversations:
+        places = [one for one in places if place is None or one > place]
+    else:  # it is no small tree, or changes just now
+        places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
+    page = table.conversations(group_id, places[:limit], known)
     return ForkPage(page, loaded.group.current, places[limit - 1] if len(places) > limit else None)
 
 

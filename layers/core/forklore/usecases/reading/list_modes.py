@@ -168,7 +168,10 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
 
     before: only those before this place of the tree. limit: how many the page has room for.
     """
-    whole = _small_tree(table, tree)
+    has_root = (
+        tree.group.conversations == 1 and keys.head(tree.group.group_id, tree.group.group_id) in tree.found
+    )
+    whole = tree.found if has_root else small_tree(table, tree.group)
     if whole is not None:
         places = [place for place in whole.places(tree.group.group_id) if before is None or place < before]
         return Listing(list(_passing(tree, whole, places, wanted)), len(places))
@@ -188,15 +191,10 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     return Listing(listed, looked)
 
 
-def _small_tree(table: Table, tree: Tree) -> Found | None:
-    """Return every CONV and HEAD of a small tree. None: the tree is not small.
-
-    A tree that has only its root has been read.
-    """
-    group_id, conversations = tree.group.group_id, tree.group.conversations
-    if conversations == 1 and keys.head(group_id, group_id) in tree.found:
-        return tree.found
-    whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if conversations <= NEWEST else None
+def small_tree(table: Table, tree: Group) -> Found | None:
+    """Return every CONV and HEAD of a small tree. None: the tree is not small."""
+    is_small = tree.conversations <= NEWEST
+    whole = table.read.small_tree(tree.group_id, limit=SMALL_ITEMS) if is_small else None
     return table.untorn(whole) if whole else None
 
 

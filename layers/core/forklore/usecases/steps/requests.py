@@ -22,13 +22,11 @@ class Fork(NamedTuple):
 
     entry_id: the entry that it is before or after. key: its key, if the caller names it by that.
     With neither: at the source's head with AFTER, or inheriting nothing with BLANK.
-    promotes: whether it becomes the tree's current branch when it is made.
     """
 
     source_id: str
     entry_id: EntryId | None
     position: ForkPosition
-    promotes: bool = False
     key: str | None = None
 
     @property
@@ -36,14 +34,18 @@ class Fork(NamedTuple):
         """Whether it shows all that the source shows now."""
         return self.position is ForkPosition.AFTER and self.entry_id is None and self.key is None
 
-    def is_of(self, conversation: Conversation) -> bool:
-        """Tell whether the conversation was forked so. A fork at the head has named an entry."""
+    def is_of(self, conversation: Conversation, *, key: str | None) -> bool:
+        """Tell whether the conversation was forked so. A fork at the head has named an entry.
+
+        key: that of the entry at which it was forked; it counts if this fork names a key.
+        """
         point = conversation.fork_point
         if point is None or point.conversation_id != self.source_id:
             return False
-        if self.entry_id is None and self.position is ForkPosition.AFTER:
+        if self.is_at_head:
             return point.position is not ForkPosition.BEFORE
-        return (point.entry_id, point.position) == (self.entry_id, self.position)
+        is_at = key == self.key if self.key is not None else point.entry_id == self.entry_id
+        return is_at and point.position is self.position
 
 
 class Start(NamedTuple):
@@ -79,6 +81,7 @@ class Append(NamedTuple):
     conversation does not exist, it is created so, as `described`. Without a title it gets that of
     its first text. name: the name that points to it from then on.
     held: the name that must point to the conversation, and does so because it exists.
+    promotes: whether the conversation becomes its tree's current branch.
     if_match: the last entry that the caller knows of.
     copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
     that has changed.
@@ -92,6 +95,7 @@ class Append(NamedTuple):
     described: Description = NO_DESCRIPTION
     name: NameMove | None = None
     held: NameMove | None = None
+    promotes: bool = False
     if_match: EntryId | None = None
     copied_out_of: Original | None = None
     idempotency_key: IdempotencyKey | None = None
@@ -101,10 +105,13 @@ class Append(NamedTuple):
         """Whether the request says what the conversation is a fork or a child of."""
         return self.fork is not None or self.start is not None
 
-    def require_lineage(self, conversation: Conversation) -> None:
-        """Raise ConflictError if the conversation is not the fork or child that is named."""
+    def require_lineage(self, conversation: Conversation, *, key: str | None) -> None:
+        """Raise ConflictError if the conversation is not the fork or child that is named.
+
+        key: as of `Fork.is_of`.
+        """
         fork, start = self.fork, self.start
-        if fork is not None and not fork.is_of(conversation):
+        if fork is not None and not fork.is_of(conversation, key=key):
             raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
         if start is not None and conversation.started_by != StartedBy(
             start.parent_id, EntryId(start.entry_id) if start.entry_id else None

@@ -3,10 +3,10 @@
 A conversation that does not exist is created by that.
 """
 
-from forklore.domain import access, ids
+from forklore.domain import access, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.epochs import NO_EPOCH, Epoch
-from forklore.domain.model import Caller, Entry
+from forklore.domain.model import Caller, Conversation, Entry
 from forklore.domain.names import name_moved
 from forklore.errors import (
     ConflictError,
@@ -170,7 +170,7 @@ class _Appending:
         if uses_context:
             access.require_context(self._caller, bound_to=loaded.conversation.client_id)
         self._require_named(loaded.group.group_id)
-        self._request.require_lineage(loaded.conversation)
+        self._request.require_lineage(loaded.conversation, key=self._key_of_anchor(loaded.conversation))
         self._has_lineage = True
         if not uses_context:
             return
@@ -182,6 +182,19 @@ class _Appending:
             self._decision = decide(self._table, self._caller, loaded, context, present)
         else:
             self._cache_epoch(loaded, client, context.epoch if context else None)
+
+    def _key_of_anchor(self, conversation: Conversation) -> str | None:
+        """Return the key of the entry at which a fork was made, if the request names a key.
+
+        The source may show another entry under the key by now, or be deleted. Then the entry says
+        what it was, as long as anybody shows it.
+        """
+        fork, point = self._request.fork, conversation.fork_point
+        if fork is None or fork.key is None or point is None or point.entry_id is None:
+            return None
+        group_id = conversation.group_id
+        anchor = self._table.get([keys.entry(group_id, point.entry_id)]).entry(group_id, point.entry_id)
+        return anchor.entry.key if anchor else None
 
     def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
         """Cache the client's latest epoch in the view.
@@ -296,6 +309,7 @@ class _Appending:
                 **where,
             ),
             *member,
+            *([actions.group.promote(**where, owner=None, at=at)] if request.promotes else []),
             *self._checks_of_named(cached),
             *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),
