@@ -107,7 +107,10 @@ class Naming:
         at = self._choose.one_of(*shown) if shown else None
         if self._choose.chance(0.4):
             return {"startedByConversationId": from_id} | ({"startedByEntryId": at} if at else {})
-        placed = {"forkedAtEntryId": at, "forkedAtPosition": self._choose.one_of("before", "after")}
+        anchor = {"forkedAtEntryId": at}
+        if found and self._choose.chance(0.4):
+            anchor = {"forkedAtKey": self._choose.key_of(found)}
+        placed = {**anchor, "forkedAtPosition": self._choose.one_of("before", "after")}
         promoted = {"promote": True} if self._choose.chance(0.3) else {}
         return {"forkedAtConversationId": from_id} | (placed if at else {}) | promoted
 
