@@ -11,7 +11,8 @@
 #   .emulator  an emulator of CloudFormation            the functions' Python
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
 # node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
-# client for TypeScript. npm makes each from the package-lock.json beside it.
+# client for TypeScript. clients/node_modules has what the packages for chat interfaces are built on, which needs
+# the newer Node of clients/typescript/tests/runtimes. npm makes each from the package-lock.json beside it.
 # Paths are relative, so a checkout may be in a folder whose name has spaces.
 
 PYTHON ?= python3
@@ -65,6 +66,9 @@ node_bin := node_modules/.bin
 formatted := web tests/web/unit package.json tsconfig.json eslint.config.js
 typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
+kits := $(addprefix clients/,assistant-ui ai-sdk)
+newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
+in_kits = $(newer_node) && for kit in $(kits); do ( cd $$kit && npm run --silent $(1) ) || exit 1; done
 random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
@@ -73,7 +77,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-typescript build-typescript fix-typescript test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -129,13 +133,19 @@ endif
 	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=4 --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
-test-typescript: $(VENV)/ready $(runtimes)/node_modules/ready build-typescript chromium ## check the client for TypeScript; run its tests on Node, Bun, Deno, workerd and Chromium, against the local server
+test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
+test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the packages for TypeScript; run their tests on Node, Bun, Deno, workerd and Chromium, against the local server
 	cd $(typescript) && npm run --silent check
-	cd $(typescript) && FORKLORE_PYTHON="$(abspath $(VENV))/bin/python" npm run --silent test
+	$(call in_kits,check)
+	cd $(typescript) && npm run --silent test
+	$(call in_kits,test)
 	$(python) -m pytest tests/typescript
 
 build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
 	cd $(typescript) && npm run --silent build
+
+build-kits: build-typescript clients/node_modules/ready ## the same of the packages for chat interfaces, for assistant-ui and the AI SDK
+	$(call in_kits,build)
 
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
 	"$(WEB)/bin/python" -m tests.web.pictures
@@ -159,8 +169,12 @@ fix-web: node_modules/ready ## the same for web/ and its tests
 	$(node_bin)/eslint --fix web tests/web/unit
 	$(node_bin)/prettier --write --log-level warn $(formatted)
 
-fix-typescript: $(typescript)/node_modules/ready ## the same for clients/typescript
+fix-typescript: $(typescript)/node_modules/ready clients/node_modules/ready ## the same for clients/
 	cd $(typescript) && npm run --silent fix
+	$(call in_kits,fix)
+
+chat: $(RUN)/ready build-kits ## start the example of a chat page, with a scripted model and a forklore of its own; PORT=… chooses where
+	@$(newer_node) && cd clients/ai-sdk && FORKLORE_PYTHON="$(abspath $(RUN))/bin/python" exec npm run --silent example
 
 # $(call byte-code,FOLDER,PLACE): compile the code in FOLDER, which Lambda has at PLACE. Lambda uses this
 # byte-code and cannot keep any that it compiles itself (docs/decisions/0012). SAM's cache serves every
@@ -244,7 +258,8 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 
 clean: ## remove the environments and whatever was built or cached
 	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
-		.ruff_cache build dist node_modules $(addprefix $(typescript)/,node_modules dist LICENSE) $(runtimes)/node_modules *.egg-info
+		.ruff_cache build dist node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
+		$(runtimes)/node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
@@ -276,4 +291,12 @@ $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CH
 node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %node_modules/ready: %package-lock.json %package.json .npmrc
 	$(if $(npm),,$(error There is no npm of Node 20.19 or newer: install it))
 	@cd "./$*" && npm ci --loglevel=error
+	@touch "$@"
+
+# The client is a folder beside the packages that use it, and no package of a registry. npm would follow a link to
+# the folder itself, and tidy it up.
+clients/node_modules/ready: clients/package-lock.json clients/package.json $(addsuffix /package.json,$(kits)) clients/.npmrc $(runtimes)/node_modules/ready
+	@$(newer_node) && cd clients && npm ci --loglevel=error
+	@mkdir -p clients/node_modules/@forklore/client
+	@for part in package.json dist; do ln -sfn ../../../typescript/$$part clients/node_modules/@forklore/client/$$part || exit 1; done
 	@touch "$@"

@@ -2,28 +2,32 @@ import js from "@eslint/js";
 import globals from "globals";
 import typescript from "typescript-eslint";
 
-export default typescript.config(
-	{ ignores: ["build", "dist", "**/node_modules", "src/operations.ts"] },
-	js.configs.recommended,
-	typescript.configs.strictTypeChecked,
-	typescript.configs.stylisticTypeChecked,
-	{
-		languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-		linterOptions: { reportUnusedDisableDirectives: "error" },
-		rules: {
-			eqeqeq: "error",
-			"no-eval": "error",
-			"no-var": "error",
-			"object-shorthand": "error",
-			"prefer-const": "error",
-			"@typescript-eslint/no-confusing-void-expression": ["error", { ignoreVoidReturningFunctions: true }],
-			"@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
-			"@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+/** Return the rules for the package in a folder. */
+export const configured = (folder) =>
+	typescript.config(
+		{ ignores: ["build", "dist", "**/node_modules", "src/operations.ts"] },
+		js.configs.recommended,
+		typescript.configs.strictTypeChecked,
+		typescript.configs.stylisticTypeChecked,
+		{
+			languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: folder } },
+			linterOptions: { reportUnusedDisableDirectives: "error" },
+			rules: {
+				eqeqeq: "error",
+				"no-eval": "error",
+				"no-var": "error",
+				"object-shorthand": "error",
+				"prefer-const": "error",
+				"@typescript-eslint/no-confusing-void-expression": ["error", { ignoreVoidReturningFunctions: true }],
+				"@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
+				"@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+			},
 		},
-	},
-	{
-		files: ["**/*.js"],
-		extends: [typescript.configs.disableTypeChecked],
-		languageOptions: { globals: globals.nodeBuiltin },
-	},
-);
+		{
+			files: ["**/*.js"],
+			extends: [typescript.configs.disableTypeChecked],
+			languageOptions: { globals: globals.nodeBuiltin },
+		},
+	);
+
+export default configured(import.meta.dirname);

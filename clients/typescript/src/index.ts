@@ -16,7 +16,7 @@ export {
 	type TurnOptions,
 } from "./conversation.ts";
 export * from "./errors.ts";
-export { ExactNumber } from "./json.ts";
+export { ExactNumber, read as parse, stringify } from "./json.ts";
 export { roleOf, textOf, type EntryOrId, type Role } from "./messages.ts";
 export type * from "./operations.ts";
 export { Pages, type Page } from "./pages.ts";

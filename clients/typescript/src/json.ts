@@ -30,7 +30,7 @@ export class ExactNumber extends Number {
 	}
 }
 
-/** Return the value of JSON text. Throws SyntaxError for anything else. */
+/** Return the value of JSON text, with all digits of its numbers. Throws SyntaxError for anything else. */
 export function read(text: string): unknown {
 	if (!SUSPECT.test(text)) return JSON.parse(text);
 	JSON.parse(text); // the text is JSON: only its numbers are spelled otherwise below
@@ -52,6 +52,9 @@ export function read(text: string): unknown {
 export function write(value: unknown, place: string): string {
 	return written(value, place, 0);
 }
+
+/** Return a value as JSON text, also numbers that JavaScript cannot hold. Throws InputError as a call does. */
+export const stringify = (value: unknown): string => write(value, "value");
 
 /** Return a random id, a UUID. The usual function for it is missing on pages without https. */
 export function newId(): string {

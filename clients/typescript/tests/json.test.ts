@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, test } from "vitest";
 
-import { ExactNumber, Forklore, InputError } from "../src/index.ts";
+import { ExactNumber, Forklore, InputError, parse, stringify } from "../src/index.ts";
 import { read, write } from "../src/json.ts";
 import { KEYS } from "./support/server.ts";
 
@@ -16,6 +16,13 @@ const ODD = [
 	"-1e-400",
 	"1E+400",
 ];
+
+test("JSON text that was parsed is the same when it is written, with all digits", () => {
+	const text = `{"a":[12345678901234567890,0.5,null],"b":"1e400"}`;
+	expect(stringify(parse(text))).toBe(text);
+	expect(() => stringify({ a: [NaN] })).toThrow("value.a[0]: NaN is no JSON value");
+	expect(() => parse("{")).toThrow(SyntaxError);
+});
 
 describe("numbers", () => {
 	test.each(ODD)("%s keeps its digits, and calculates as the nearest number", (digits) => {

@@ -1,9 +1,11 @@
+import { join } from "node:path";
+
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
 	test: {
 		dir: "tests",
-		globalSetup: "tests/support/server.ts",
+		globalSetup: join(import.meta.dirname, "support", "server.ts"),
 		reporters: "dot",
 		// for a machine on which much else runs
 		testTimeout: 60_000,

@@ -10,6 +10,11 @@ export interface Random {
 /** Return random choices: those of the seed in FORKLORE_TEST_SEED, or other ones each time. A failed test tells it. */
 export function seeded(): { random: Random; seed: number } {
 	const seed = Number(process.env["FORKLORE_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+	return { seed, random: seededWith(seed) };
+}
+
+/** Return the random choices of a seed. */
+export function seededWith(seed: number): Random {
 	let state = seed >>> 0;
 	const next = (): number => {
 		// mulberry32
@@ -19,5 +24,5 @@ export function seeded(): { random: Random; seed: number } {
 		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 	};
 	const below = (bound: number): number => Math.floor(next() * bound);
-	return { seed, random: { below, choose: (several) => several[below(several.length)] as never } };
+	return { below, choose: (several) => several[below(several.length)] as never };
 }

@@ -5,12 +5,6 @@ import { join, resolve } from "node:path";
 
 import type { TestProject } from "vitest/node";
 
-declare module "vitest" {
-	export interface ProvidedContext {
-		url: string;
-	}
-}
-
 export const ROOT = resolve(import.meta.dirname, "../../../..");
 export const PYTHON = resolve(ROOT, process.env["FORKLORE_PYTHON"] ?? join(".venv", "bin", "python"));
 /** The API key of each client that the server knows. */

@@ -1,0 +1,34 @@
+// The route handlers, as any server has them that takes a Request and returns a Response.
+
+import {
+	convertToModelMessages,
+	createUIMessageStreamResponse,
+	streamText,
+	toUIMessageStream,
+	type UIMessage,
+} from "ai";
+
+import { loadChat, saveTurn } from "@forklore/ai-sdk";
+import type { Forklore } from "@forklore/client";
+
+import { model } from "./model.ts";
+
+export async function GET(fl: Forklore, request: Request): Promise<Response> {
+	const { searchParams } = new URL(request.url);
+	const through = searchParams.get("through") ?? undefined;
+	return Response.json(await loadChat(fl, searchParams.get("id") ?? "", { through }));
+}
+
+export async function POST(fl: Forklore, request: Request): Promise<Response> {
+	const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
+	const chat = await loadChat(fl, id);
+	await saveTurn(chat, messages); // the question stays, whatever becomes of the answer
+	const result = streamText({ model, messages: await convertToModelMessages(messages) });
+	const stream = toUIMessageStream({
+		stream: result.stream,
+		originalMessages: messages,
+		generateMessageId: () => crypto.randomUUID(),
+		onEnd: ({ messages: whole }) => saveTurn(chat, whole),
+	});
+	return createUIMessageStreamResponse({ stream });
+}

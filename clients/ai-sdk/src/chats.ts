@@ -1,0 +1,110 @@
+// Chats of the AI SDK: the messages of its user interfaces, as they are, with all branches.
+
+import type { UIMessage } from "ai";
+
+import { InputError, type Forklore } from "@forklore/client";
+import { ChatStore, isSame } from "@forklore/client/chat";
+
+import { chatMessageOf, placedOf, type Placed } from "./messages.ts";
+
+/** A chat as it was loaded: one branch of it, and where others go on. `Response.json` sends it to a page. */
+export interface Chat<M extends UIMessage = UIMessage> {
+	/** The conversation that the chat began with. */
+	readonly id: string;
+	/** The messages of the branch. */
+	readonly messages: M[];
+	/** Of each message that has others beside it the ids of all of them, itself included, the oldest first. */
+	readonly alternatives: Record<string, string[]>;
+}
+
+/** What else is known of a chat. */
+interface Known {
+	readonly store: ChatStore;
+	readonly messages: Map<string, Placed>;
+}
+
+const knownOf = new WeakMap<Chat, Known>();
+
+/**
+ * Return a chat: its current branch, or the newest one through a message. Two requests.
+ *
+ * id: a UUID; a chat that does not exist has no messages. through: where a page's ‹ 2 / 3 › was moved to.
+ */
+export async function loadChat<M extends UIMessage = UIMessage>(
+	fl: Forklore,
+	id: string,
+	{ through }: { through?: string | undefined } = {},
+): Promise<Chat<M>> {
+	const store = new ChatStore(fl, id);
+	const tree = await store.load();
+	const known: Known = { store, messages: new Map(tree.messages.map((one) => [one.id, placedOf(one)])) };
+	let branch = pathTo(known, tree.headId);
+	if (through !== undefined && known.messages.has(through) && !branch.some(({ id }) => id === through)) {
+		let last = through;
+		for (let next = childrenOf(known, last).at(-1); next; next = childrenOf(known, last).at(-1))
+			last = next.id;
+		branch = pathTo(known, last);
+	}
+	const chat = {
+		id,
+		messages: branch.map(({ message }) => message as M),
+		alternatives: Object.fromEntries(
+			branch
+				.map(({ id, parentId }) => [id, childrenOf(known, parentId).map((one) => one.id)] as const)
+				.filter(([, beside]) => beside.length > 1),
+		),
+	};
+	knownOf.set(chat, known);
+	return chat;
+}
+
+/**
+ * Store what a branch has beyond the chat: one request for all that is new.
+ *
+ * messages: the whole branch, as the page has it, with the answer. What was edited or answered anew begins a
+ * branch. The last answer is updated if it has gone on under its id, such as after a tool's result. With the
+ * same messages again nothing is stored. Throws InputError for a message without an id: `generateMessageId` of
+ * the AI SDK gives it one.
+ */
+export async function saveTurn(chat: Chat, messages: readonly UIMessage[]): Promise<void> {
+	const known = knownOf.get(chat);
+	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
+	if (!messages.every(({ id }) => id)) throw new InputError("each message has an id", "messages");
+
+	let parentId: string | null = null;
+	let rest = messages;
+	for (const message of messages) {
+		// an edited question has the id of the old one; an answer goes on under its id
+		const found: Placed | undefined = childrenOf(known, parentId).findLast(
+			(one) =>
+				[one.id, one.given].includes(message.id) && (message.role === "assistant" || isSameAs(one, message)),
+		);
+		if (found === undefined) break;
+		rest = rest.slice(1);
+		if (rest.length === 0 && !isSameAs(found, message)) {
+			found.message = { ...message, id: found.id };
+			await known.store.update(parentId, chatMessageOf(found.message, found.given));
+		}
+		parentId = found.id;
+	}
+	const added = rest.map((message) => {
+		const id = known.messages.has(message.id) ? crypto.randomUUID() : message.id;
+		return { id, given: message.id, message: { ...message, id } };
+	});
+	await known.store.append(parentId, ...added.map(({ message, given }) => chatMessageOf(message, given)));
+	for (const one of added) {
+		known.messages.set(one.id, { ...one, parentId });
+		parentId = one.id;
+	}
+}
+
+const isSameAs = ({ id, message }: Placed, other: UIMessage): boolean => isSame(message, { ...other, id });
+
+const childrenOf = ({ messages }: Known, parent: string | null): Placed[] =>
+	[...messages.values()].filter(({ parentId }) => parentId === parent);
+
+function pathTo({ messages }: Known, last: string | null): Placed[] {
+	const path: Placed[] = [];
+	for (let one = messages.get(last ?? ""); one; one = messages.get(one.parentId ?? "")) path.unshift(one);
+	return path;
+}

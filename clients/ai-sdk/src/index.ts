@@ -1,0 +1,3 @@
+// What the package offers.
+
+export { loadChat, saveTurn, type Chat } from "./chats.ts";

@@ -1,0 +1,32 @@
+// Messages of the AI SDK as messages of a chat, and back.
+
+import type { UIMessage } from "ai";
+
+import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
+
+/** What the messages are called in `data`. assistant-ui calls them the same. */
+const FORMAT = "ai-sdk/v6";
+
+/** A message in its place. given: the id that the page had for it: an edited one has that of the old one. */
+export interface Placed {
+	id: string;
+	given: string;
+	parentId: string | null;
+	message: UIMessage;
+}
+
+/** Return the message of a chat that a message is kept as: with all that it has in `data`. given: as in `Placed`. */
+export function chatMessageOf({ id, ...message }: UIMessage, given: string): ChatMessage {
+	const role = message.role === "assistant" ? "ai" : message.role;
+	const text = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+	return { id, role, text, data: { format: FORMAT, message, ...(given !== id && { edits: given }) } };
+}
+
+/** Return a stored message. One that another program has written has its text alone. */
+export function placedOf({ id, parentId, role, text, data }: PlacedMessage): Placed {
+	const plain = { role: role === "ai" ? "assistant" : role, parts: [{ type: "text", text }] };
+	const isOwn = typeof data["format"] === "string" && data["format"].startsWith("ai-sdk/");
+	const stored = (isOwn ? data["message"] : plain) as Omit<UIMessage, "id">;
+	const { edits } = data;
+	return { id, given: typeof edits === "string" ? edits : id, parentId, message: { ...stored, id } };
+}

@@ -1,0 +1,202 @@
+// Chats of the AI SDK: turns as its own helpers make them, edits, answers anew, tools, and other programs.
+
+import {
+	convertToModelMessages,
+	readUIMessageStream,
+	simulateReadableStream,
+	streamText,
+	tool,
+	toUIMessageStream,
+	type UIMessage,
+	type UIMessageChunk,
+} from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { expect, inject, test } from "vitest";
+import { z } from "zod";
+
+import { Forklore, textOf } from "@forklore/client";
+
+import { loadChat, saveTurn, type Chat } from "../src/index.ts";
+
+let asked = 0;
+const fl = new Forklore(inject("url"), {
+	token: "chats",
+	fetch: async (...sent) => {
+		asked++;
+		return fetch(...sent);
+	},
+});
+const said = (id: string, role: "user" | "assistant", text: string): UIMessage => ({
+	id,
+	role,
+	parts: [{ type: "text", text }],
+});
+const shown = ({ messages, alternatives }: Chat): unknown[] =>
+	messages.map(({ id, parts }) => [
+		parts.map((part) => (part.type === "text" ? part.text : part.type)).join(),
+		alternatives[id]?.indexOf(id) ?? "–",
+		alternatives[id]?.length ?? 1,
+	]);
+
+test("a turn is one request, and the same messages again are none", async () => {
+	const id = crypto.randomUUID();
+	const chat = await loadChat(fl, id);
+	expect(chat).toEqual({ id, messages: [], alternatives: {} });
+	const turn = [said("q", "user", "May?"), said("a", "assistant", "Lisbon.")];
+	asked = 0;
+	await saveTurn(chat, turn);
+	expect(asked).toBe(1);
+	await saveTurn(chat, turn);
+	await saveTurn(chat, [...turn, said("q2", "user", "And then?")]);
+	expect(asked).toBe(2);
+	const loaded = await loadChat(fl, id);
+	expect(loaded.messages).toEqual([...turn, said("q2", "user", "And then?")]);
+	asked = 0;
+	await saveTurn(loaded, loaded.messages);
+	expect(asked).toBe(0);
+	expect(textOf(await fl.conversation(id).entryOf("a"))).toBe("Lisbon.");
+});
+
+test("an answer anew and an edit are branches, and each can be shown", async () => {
+	const id = crypto.randomUUID();
+	const question = said("q", "user", "May?");
+	const chat = await loadChat(fl, id);
+	await saveTurn(chat, [question, said("a1", "assistant", "Lisbon.")]);
+	await saveTurn(chat, [question, said("a2", "assistant", "Porto.")]);
+	const edited = said("q", "user", "June?"); // useChat keeps the id of what it replaces
+	await saveTurn(chat, [edited]);
+	await saveTurn(chat, [edited, said("a3", "assistant", "Faro.")]);
+	await saveTurn(await loadChat(fl, id), [
+		edited,
+		said("a3", "assistant", "Faro."),
+		said("q4", "user", "Why?"),
+	]);
+
+	const current = await loadChat(fl, id);
+	expect(shown(current)).toEqual([
+		["June?", 1, 2],
+		["Faro.", "–", 1],
+		["Why?", "–", 1],
+	]);
+	const before = await loadChat(fl, id, { through: "q" });
+	expect(shown(before)).toEqual([
+		["May?", 0, 2],
+		["Porto.", 1, 2],
+	]);
+	const first = await loadChat(fl, id, { through: "a1" });
+	expect(shown(first)).toEqual([
+		["May?", 0, 2],
+		["Lisbon.", 0, 2],
+	]);
+	expect(await loadChat(fl, id, { through: "a3" })).toEqual(current);
+	expect(await loadChat(fl, id, { through: "nowhere" })).toEqual(current);
+	expect(JSON.parse(JSON.stringify(current))).toEqual(current);
+	await saveTurn(current, [...current.messages, said("q6", "user", "When?")]);
+	expect(shown(await loadChat(fl, id))).toEqual([...shown(current), ["When?", "–", 1]]);
+	await saveTurn(first, [...first.messages, said("q5", "user", "And Sintra?")]);
+	expect(shown(await loadChat(fl, id)).at(-1)).toEqual(["And Sintra?", "–", 1]);
+});
+
+test("a message without an id, and a chat of somebody else's making, are refused", async () => {
+	const chat = await loadChat(fl, crypto.randomUUID());
+	await expect(saveTurn(chat, [said("", "assistant", "Lisbon.")])).rejects.toThrow("each message has an id");
+	await expect(saveTurn({ ...chat }, [])).rejects.toThrow("loadChat");
+});
+
+test("what other programs write is shown, and what the page sends back of it is not stored again", async () => {
+	const conversation = fl.conversation();
+	await conversation.say("user", "By hand");
+	await conversation.say("ai", "Indeed");
+	const chat = await loadChat(fl, conversation.id);
+	expect(shown(chat).map((one) => (one as unknown[])[0])).toEqual(["By hand", "Indeed"]);
+	await saveTurn(chat, [...chat.messages, said("q", "user", "Next")]);
+	expect((await conversation.entries({ channel: "history" }).list()).map(textOf)).toEqual([
+		"By hand",
+		"Indeed",
+		"Next",
+	]);
+});
+
+type Part = Parameters<typeof simulateReadableStream>[0]["chunks"][number];
+const usage = {
+	inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 },
+	outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
+const finish = (unified: "stop" | "tool-calls"): Part => ({
+	type: "finish",
+	finishReason: { unified, raw: undefined },
+	usage,
+});
+
+test("what the AI SDK streams is stored as it is: parts, a tool's call, approval and output, metadata", async () => {
+	const id = crypto.randomUUID();
+	const answers: Part[][] = [
+		[
+			{ type: "reasoning-start", id: "r" },
+			{ type: "reasoning-delta", id: "r", delta: "Look it up." },
+			{ type: "reasoning-end", id: "r" },
+			{ type: "tool-call", toolCallId: "c1", toolName: "weather", input: '{"city":"Porto"}' },
+			finish("tool-calls"),
+		],
+		[
+			{ type: "text-start", id: "t" },
+			{ type: "text-delta", id: "t", delta: "Sunny." },
+			{ type: "text-end", id: "t" },
+			finish("stop"),
+		],
+	];
+	const model = new MockLanguageModelV4({
+		doStream: () =>
+			Promise.resolve({ stream: simulateReadableStream({ chunks: (answers.shift() ?? []) as never[] }) }),
+	});
+	const weather = tool({
+		description: "The weather",
+		inputSchema: z.object({ city: z.string() }),
+		execute: ({ city }) => ({ city, degrees: 21.5 }),
+	});
+	/** Answer as a route handler does; return what the page has then. */
+	const answer = async (messages: UIMessage[]): Promise<UIMessage[]> => {
+		const chat = await loadChat(fl, id);
+		const result = streamText({
+			model,
+			messages: await convertToModelMessages(messages),
+			tools: { weather },
+			toolApproval: { weather: "user-approval" },
+		});
+		const stream = toUIMessageStream({
+			stream: result.stream,
+			originalMessages: messages,
+			generateMessageId: () => crypto.randomUUID(),
+			messageMetadata: ({ part }) =>
+				part.type === "finish" ? { tokens: part.totalUsage.totalTokens } : undefined,
+			onEnd: ({ messages: whole }) => saveTurn(chat, whole),
+		}) as unknown as ReadableStream<UIMessageChunk>;
+		const last = messages.at(-1);
+		const begun = last?.role === "assistant" ? structuredClone(last) : undefined;
+		const shown: UIMessage[] = [];
+		for await (const one of readUIMessageStream({ stream, ...(begun && { message: begun }) }))
+			shown.push(one);
+		return [...(begun ? messages.slice(0, -1) : messages), ...shown.slice(-1)];
+	};
+	const asking = await answer([said("q", "user", "Weather in Porto?")]);
+	expect((await loadChat(fl, id)).messages).toEqual(asking);
+	const call = asking[1]?.parts.find((part) => part.type === "tool-weather");
+	expect(call).toMatchObject({ state: "approval-requested", input: { city: "Porto" } });
+
+	const approved = structuredClone(asking);
+	for (const part of approved[1]?.parts ?? []) {
+		const { approval } = part as { approval?: { id: string } };
+		if (approval)
+			Object.assign(part, { state: "approval-responded", approval: { ...approval, approved: true } });
+	}
+	const done = await answer(approved);
+	const stored = (await loadChat(fl, id)).messages;
+	expect(stored).toEqual(done);
+	expect(stored).toHaveLength(2);
+	expect(stored[1]?.parts.at(-1)).toMatchObject({ type: "text", text: "Sunny." });
+	expect(stored[1]?.metadata).toEqual({ tokens: 5 });
+	expect(stored[1]?.parts.find((part) => part.type === "tool-weather")).toMatchObject({
+		state: "output-available",
+		output: { degrees: 21.5 },
+	});
+});

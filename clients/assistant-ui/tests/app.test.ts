@@ -1,0 +1,116 @@
+// The list of threads in a real page, in a real Chromium: each thread has its own history, on every device.
+
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import type {} from "./app.tsx";
+import { build } from "esbuild";
+import { chromium, type Page } from "playwright-core";
+import { expect, inject, onTestFinished, test } from "vitest";
+
+const PROGRAM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((one) => existsSync(one));
+
+/** Serve the page on a free port. It ends with the test. */
+async function served(): Promise<string> {
+	const entryPoints = [join(import.meta.dirname, "app.tsx")];
+	const made = await build({
+		entryPoints,
+		alias: { "@assistant-ui/core": "assistant-ui-core" }, // the newest one whose other parts npm has
+		bundle: true,
+		write: false,
+		format: "esm",
+		jsx: "automatic",
+	});
+	const script = made.outputFiles[0]?.text ?? "";
+	const server = createServer(({ url }, to) => {
+		const isScript = url === "/app.js";
+		to.setHeader("Content-Type", isScript ? "text/javascript; charset=utf-8" : "text/html");
+		to.end(
+			isScript
+				? script
+				: '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/app.js"></script>',
+		);
+	});
+	await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+	onTestFinished(() => {
+		server.close().closeAllConnections();
+	});
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const texts = (page: Page): Promise<string[]> =>
+	page.evaluate(() =>
+		window.runtime.thread
+			.getState()
+			.messages.map(({ content }) => content.map((part) => (part.type === "text" ? part.text : "")).join()),
+	);
+const titles = (page: Page): Promise<(string | undefined)[]> =>
+	page.evaluate(() => {
+		const { threadIds, threadItems } = window.runtime.threads.getState();
+		return threadIds.map((id) => threadItems[id]?.title);
+	});
+const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 20_000 });
+
+test("threads and their branches are there on a second device, and an archived one is not", async ({
+	skip,
+}) => {
+	if (PROGRAM === undefined && process.env["FORKLORE_REQUIRE_CHROMIUM"])
+		throw new Error("there is no chromium");
+	if (PROGRAM === undefined) return skip("there is no chromium");
+	const address = `${await served()}#${encodeURIComponent(`${inject("url")} app`)}`;
+	const browser = await chromium.launch({ executablePath: PROGRAM, args: ["--no-sandbox", "--disable-gpu"] });
+	onTestFinished(() => browser.close());
+	const wrong: string[] = [];
+	const device = async (): Promise<Page> => {
+		const page = await (await browser.newContext()).newPage();
+		page.on("pageerror", (error) => wrong.push(String(error)));
+		page.on("console", (message) => {
+			if (message.type() === "error") wrong.push(message.text());
+		});
+		await page.goto(address);
+		await page.getByText("ready").waitFor();
+		return page;
+	};
+	const say = (page: Page, text: string, parentId?: null): Promise<void> =>
+		page.evaluate(
+			([content, parent]) => {
+				const message = { role: "user" as const, content: [{ type: "text" as const, text: content }] };
+				window.runtime.thread.append(parent === null ? { ...message, parentId: null } : message);
+			},
+			[text, parentId] as const,
+		);
+
+	const page = await device();
+	await say(page, "May?");
+	await poll(() => texts(page)).toEqual(["May?", "answer to 1"]);
+	await poll(() => titles(page)).toEqual(["May?"]);
+	await say(page, "June?", null);
+	await poll(() => texts(page)).toEqual(["June?", "answer to 1"]);
+	await page.evaluate(() => window.runtime.threads.switchToNewThread());
+	await say(page, "Rome?");
+	await poll(() => texts(page)).toEqual(["Rome?", "answer to 1"]);
+	await poll(() => titles(page)).toEqual(["Rome?", "May?"]);
+
+	const other = await device();
+	await poll(() => titles(other)).toEqual(["Rome?", "May?"]);
+	await other.evaluate(async () => {
+		const { threadIds } = window.runtime.threads.getState();
+		await window.runtime.threads.switchToThread(threadIds[1] ?? "");
+	});
+	await poll(() => texts(other)).toEqual(["June?", "answer to 1"]);
+	const branches = () =>
+		other.evaluate(() => window.runtime.thread.getMessageByIndex(0).getState().branchCount);
+	expect(await branches()).toBe(2);
+	await say(other, "And then?");
+	await poll(() => texts(other)).toEqual(["June?", "answer to 1", "And then?", "answer to 3"]);
+	await other.evaluate(async () => {
+		const { threadIds } = window.runtime.threads.getState();
+		await window.runtime.threads.getItemById(threadIds[0] ?? "").archive();
+	});
+	await poll(() => titles(other)).toEqual(["May?"]);
+	const third = await device();
+	await poll(() => titles(third)).toEqual(["May?"]);
+	expect(wrong).toEqual([]);
+});

@@ -1,0 +1,323 @@
+// The messages of a chat with all its branches, as chat interfaces keep them: each names the one before it.
+
+import type { Keyed, Matched } from "./calls.ts";
+import { ConflictError, InputError, MismatchError, NotFoundError, UnexpectedAnswerError } from "./errors.ts";
+import { newId, stringify } from "./json.ts";
+import { message, roleOf, textOf, type Role } from "./messages.ts";
+import type { AppendEntries, Entry, Operations } from "./operations.ts";
+import { treeOf } from "./tree.ts";
+
+/** A message. data: what the interface keeps beside the text, as members of the entry's content. */
+export interface ChatMessage {
+	id: string;
+	role: Role;
+	text: string;
+	data: Record<string, unknown>;
+}
+
+/** A message in its place. parentId: the message before it; null for what begins a history. */
+export interface PlacedMessage extends ChatMessage {
+	role: "user" | "ai" | "system";
+	parentId: string | null;
+	createdAt: string;
+}
+
+/**
+ * A chat: each message once, parents first. headId: the last message of the current branch; if other branches go
+ * on from there, of the newest of them.
+ */
+export interface ChatTree {
+	messages: PlacedMessage[];
+	headId: string | null;
+}
+
+/** What the store has read. entries: the history by id. branches: the last entry that each shows. */
+interface Known {
+	entries: Map<string, Entry>;
+	branches: Map<string, string | null>;
+	currentId: string;
+	/** The entries of each message, the oldest first. */
+	messages: Map<string, [Entry, ...Entry[]]>;
+	deleted: Set<string>;
+}
+
+/** Where an append goes. */
+interface Place {
+	fields: { conversationId: string } & Partial<AppendEntries>;
+	options?: Keyed & Matched;
+}
+
+const HISTORY = "history";
+const NOTE = "application/json";
+const KEYS_MAX = 44; // entries with a key, in one append
+
+/**
+ * The messages of a fork tree, by their ids.
+ *
+ * A message is an entry of the history whose key is the message's id. One that goes on where a branch ends is
+ * appended there; any other one begins a fork. Either way its branch becomes the current one. What is asked for
+ * at once is done one after the other. Messages that were written without a key have their entry's id.
+ */
+export class ChatStore {
+	/** The conversation that the chat began with. */
+	readonly conversationId: string;
+
+	readonly #api: Operations;
+	#known: Known | undefined;
+	#last: Promise<unknown> = Promise.resolve();
+
+	/** fl: a client. conversationId: any conversation of the tree; a new id for a new chat. */
+	constructor(fl: { readonly api: Operations }, conversationId: string) {
+		this.#api = fl.api;
+		this.conversationId = conversationId;
+	}
+
+	/** Return the chat as it is now: two requests, if a page holds it. A chat that does not exist is empty. */
+	async load(): Promise<ChatTree> {
+		return this.#inTurn(async () => chatOf(await this.#read()));
+	}
+
+	/**
+	 * Append messages behind one another, the first behind `parentId`: one request for 44.
+	 *
+	 * A message that is there is updated. Throws NotFoundError if there is no such parent.
+	 */
+	async append(parentId: string | null, ...messages: ChatMessage[]): Promise<void> {
+		await this.#inTurn(async () => {
+			let parent = parentId;
+			let left = messages;
+			while (left.length > 0) {
+				const known = await this.#knowing(parent);
+				const old = left.findIndex(({ id }) => known.messages.has(id));
+				const added = left.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
+				try {
+					await (old === 0 ? this.#replace(known, added) : this.#add(known, parent, added));
+				} catch (error) {
+					// an earlier attempt may have taken effect, whose answer was lost
+					if (!(error instanceof ConflictError && error.reason === "key_in_use")) throw error;
+					const { messages: found } = await this.#read();
+					if (added.some(({ id }) => found.has(id))) continue;
+					throw error;
+				}
+				left = left.slice(added.length);
+				parent = added.at(-1)?.id ?? parent;
+			}
+		});
+	}
+
+	/**
+	 * Replace a message: the new version is an entry with the same key, on a fork before the old one.
+	 *
+	 * The old one stays in the history. Without such a message it is appended.
+	 */
+	async update(parentId: string | null, message: ChatMessage): Promise<void> {
+		await this.append(parentId, message);
+	}
+
+	/**
+	 * Leave messages out of the chat for good; what follows one stands behind the message before it.
+	 *
+	 * The history keeps them: an entry tells that they are left out. What is not there is passed over.
+	 */
+	async delete(...ids: string[]): Promise<void> {
+		await this.#inTurn(async () => {
+			const known = this.#known ?? (await this.#read());
+			const deletes = ids.filter((id) => known.messages.has(id) && !known.deleted.has(id));
+			if (deletes.length === 0) return;
+			const entries = [{ contentType: NOTE, content: [{ deletes }] }];
+			await this.#send(known, { conversationId: known.currentId, entries });
+		});
+	}
+
+	async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const done = this.#last.then(work);
+		this.#last = done.catch(() => undefined);
+		return done;
+	}
+
+	async #read(): Promise<Known> {
+		const { entries, branches } = await treeOf(this.#api, this.conversationId, {}).catch((error: unknown) => {
+			if (error instanceof NotFoundError && error.code === "not_found") return { entries: [], branches: [] };
+			throw error;
+		});
+		const known: Known = {
+			entries: new Map(),
+			branches: new Map(branches.map((one) => [one.conversationId, one.lastEntryId])),
+			currentId: branches.find((one) => one.isCurrent)?.conversationId ?? this.conversationId,
+			messages: new Map(),
+			deleted: new Set(),
+		};
+		if (branches.length === 0) known.branches.set(this.conversationId, null);
+		for (const entry of entries) take(known, entry);
+		return (this.#known = known);
+	}
+
+	/** Return what is known, with a message in it. */
+	async #knowing(id: string | null): Promise<Known> {
+		const has = (known: Known | undefined): known is Known =>
+			known !== undefined && (id === null || known.messages.has(id));
+		const known = has(this.#known) ? this.#known : await this.#read();
+		if (has(known)) return known;
+		throw new NotFoundError(`the chat has no message ${JSON.stringify(id)}`, { status: 404 });
+	}
+
+	async #add(known: Known, parent: string | null, added: ChatMessage[]): Promise<void> {
+		const end = endingWith(known, parent);
+		if (end !== undefined) {
+			try {
+				await this.#write(known, added, end);
+				return;
+			} catch (error) {
+				const isMoved =
+					error instanceof MismatchError || (error instanceof ConflictError && error.reason === "stale");
+				if (!isMoved) throw error; // else the branch has gone on meanwhile
+			}
+		}
+		await this.#write(known, added, forkBehind(known, parent));
+	}
+
+	/** Store a newer version of a message, if it differs. */
+	async #replace(known: Known, [newer]: ChatMessage[]): Promise<void> {
+		const versions = known.messages.get(newer?.id ?? "");
+		if (newer === undefined || versions === undefined) return;
+		if (isSame(contentOf(newer), versions.at(-1)?.content[0])) return;
+		const [first] = versions;
+		await this.#write(known, [newer], {
+			fields: {
+				conversationId: newId(),
+				forkedAtConversationId: showing(known, first),
+				forkedAtEntryId: first.id,
+				forkedAtPosition: "before",
+				promote: chatOf(known).headId === newer.id,
+			},
+		});
+	}
+
+	async #write(known: Known, added: ChatMessage[], { fields, options }: Place): Promise<void> {
+		const entries = added.map((one) => ({ contentType: HISTORY, content: [contentOf(one)], key: one.id }));
+		await this.#send(known, { promote: true, ...fields, entries }, options);
+		if (fields.promote !== false) known.currentId = fields.conversationId;
+	}
+
+	/** Append, and note what is there then. Somebody else's entry before it is not known: then nothing is. */
+	async #send(
+		known: Known,
+		fields: Place["fields"] & AppendEntries,
+		options?: Keyed & Matched,
+	): Promise<void> {
+		const appended = await this.#api.appendEntry(fields, options);
+		if (!("data" in appended)) throw new UnexpectedAnswerError("the answer to several entries holds one");
+		for (const entry of appended.data) {
+			if (entry.parentId !== null && !known.entries.has(entry.parentId)) this.#known = undefined;
+			take(known, entry);
+			known.branches.set(entry.conversationId, entry.id);
+		}
+	}
+}
+
+/** Return the content of a message's entry: the role, the text, and the rest beside them. */
+function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
+	if ("role" in data || "text" in data) throw new InputError("role and text stand outside of data", "data");
+	return { ...message(role, text)[0], ...data };
+}
+
+/** Put an entry in its place. */
+function take(known: Known, entry: Entry): void {
+	known.entries.set(entry.id, entry);
+	const id = messageIdOf(entry);
+	const versions = id === undefined ? undefined : known.messages.get(id);
+	if (versions) versions.push(entry);
+	else if (id !== undefined) known.messages.set(id, [entry]);
+	for (const each of deletedBy(entry)) known.deleted.add(each);
+}
+
+/** Return the id of the message that an entry is; undefined for any other entry. */
+const messageIdOf = (entry: Entry): string | undefined =>
+	entry.contentType === HISTORY && roleOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
+
+function deletedBy({ contentType, content }: Entry): string[] {
+	const [note] = content;
+	if (contentType !== NOTE || typeof note !== "object" || note === null) return [];
+	const { deletes } = note as Record<string, unknown>;
+	return Array.isArray(deletes) ? deletes.filter((id) => typeof id === "string") : [];
+}
+
+/** Return the message that an entry is, or the nearest one before it that `counts`; null without any. */
+function nearest(
+	known: Known,
+	entryId: string | null,
+	counts = (_id: string): boolean => true,
+): string | null {
+	for (let entry = known.entries.get(entryId ?? ""); entry; entry = known.entries.get(entry.parentId ?? "")) {
+		const id = messageIdOf(entry);
+		if (id !== undefined && counts(id)) return id;
+	}
+	return null;
+}
+
+const lastMessageOf = (known: Known, branch: string): string | null =>
+	nearest(known, known.branches.get(branch) ?? null);
+
+/** Return the branch that ends with a message, the current one if it does; undefined if none does. */
+function endingWith(known: Known, parent: string | null): Place | undefined {
+	const branches = [known.currentId, ...[...known.branches.keys()].reverse()];
+	const conversationId = branches.find(
+		(branch) => known.branches.has(branch) && lastMessageOf(known, branch) === parent,
+	);
+	if (conversationId === undefined) return undefined;
+	const after = known.branches.get(conversationId) ?? null;
+	// nothing can be matched in an empty branch: so all who begin it use one key, and only the first succeeds
+	const options = after === null ? { idempotencyKey: `first of ${conversationId}` } : { ifMatch: after };
+	return { fields: { conversationId }, options };
+}
+
+function forkBehind(known: Known, parent: string | null): Place {
+	const entry = parent === null ? undefined : known.messages.get(parent)?.at(-1);
+	const at =
+		entry === undefined
+			? { forkedAtConversationId: known.currentId }
+			: {
+					forkedAtConversationId: showing(known, entry),
+					forkedAtEntryId: entry.id,
+					forkedAtPosition: "after" as const,
+				};
+	return { fields: { ...at, conversationId: newId() } };
+}
+
+/** Return a conversation that shows an entry: the one that it was written in, or one that was forked behind it. */
+function showing(known: Known, { id, conversationId }: Entry): string {
+	if (known.branches.has(conversationId)) return conversationId;
+	for (const [branch, last] of known.branches) {
+		for (let entry = known.entries.get(last ?? ""); entry; entry = known.entries.get(entry.parentId ?? "")) {
+			if (entry.id === id) return branch;
+		}
+	}
+	return conversationId;
+}
+
+function chatOf(known: Known): ChatTree {
+	const isKept = (id: string): boolean => !known.deleted.has(id);
+	const messages = [...known.messages].flatMap(([id, [first, ...newer]]): PlacedMessage[] => {
+		if (!isKept(id)) return [];
+		const stored = newer.at(-1) ?? first;
+		const { role: _, text: __, ...data } = stored.content[0] as Record<string, unknown>;
+		const parentId = nearest(known, first.parentId, isKept);
+		const said = { role: roleOf(stored) ?? "user", text: textOf(stored) ?? "" };
+		return [{ id, ...said, data, parentId, createdAt: first.createdAt }];
+	});
+	let headId = nearest(known, known.branches.get(known.currentId) ?? null, isKept);
+	const lastChild = new Map(messages.map(({ id, parentId }) => [parentId, id]));
+	for (let next = lastChild.get(headId); next !== undefined; next = lastChild.get(next)) headId = next;
+	return { messages, headId };
+}
+
+/** Tell whether two values are the same JSON, in whatever order their members stand. */
+export const isSame = (one: unknown, other: unknown): boolean =>
+	stringify(sorted(one)) === stringify(sorted(other));
+
+function sorted(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(sorted);
+	if (value?.constructor !== Object) return value;
+	const members = Object.entries(value).map(([name, held]) => [name, sorted(held)] as const);
+	return Object.fromEntries(members.sort(([name], [other]) => (name < other ? -1 : 1)));
+}

@@ -1,0 +1,176 @@
+// The messages of a chat with all branches, where several write, and answers are lost.
+
+import { expect, inject, test } from "vitest";
+
+import { ChatStore, type ChatMessage, type ChatTree } from "../src/chat.ts";
+import { Forklore, InputError, NoAnswerError, NotFoundError, textOf, type Options } from "../src/index.ts";
+import { KEYS } from "./support/server.ts";
+
+const client = (options: Options = {}): Forklore =>
+	new Forklore(inject("url"), { token: "chatter", clientKey: KEYS.planner, ...options });
+let asked = 0;
+const fl = client({
+	fetch: async (...sent) => {
+		asked++;
+		return fetch(...sent);
+	},
+});
+const opened = (): ChatStore => new ChatStore(fl, fl.conversation().id);
+const again = (store: ChatStore): ChatStore => new ChatStore(fl, store.conversationId);
+const said = (id: string, text = id, data = {}): ChatMessage => ({ id, role: "user", text, data });
+const shape = ({ messages, headId }: ChatTree): unknown => [
+	...messages.map(({ id, parentId }) => `${parentId ?? ""}>${id}`),
+	headId,
+];
+
+test("a message is one entry with its id as key, and its data beside role and text", async () => {
+	const store = opened();
+	expect(await store.load()).toEqual({ messages: [], headId: null });
+	await store.append(null, said("a", "Hello", { parts: [1, { b: null }] }));
+	const entry = await fl.conversation(store.conversationId).entryOf("a");
+	expect(entry.content).toEqual([{ role: "USER", text: "Hello", parts: [1, { b: null }] }]);
+	const { messages, headId } = await again(store).load();
+	expect(messages).toEqual([
+		{
+			id: "a",
+			parentId: null,
+			role: "user",
+			text: "Hello",
+			data: { parts: [1, { b: null }] },
+			createdAt: entry.createdAt,
+		},
+	]);
+	expect(headId).toBe("a");
+	await expect(store.append("a", said("b", "", { role: "ai" }))).rejects.toThrow(InputError);
+});
+
+test("many messages at once are one request for 44, and stand behind one another", async () => {
+	const store = opened();
+	await store.load();
+	asked = 0;
+	await store.append(null, ...Array.from({ length: 45 }, (_, at) => said(`${at}`)));
+	expect(asked).toBe(2);
+	const { messages } = await again(store).load();
+	expect(messages.map(({ parentId }) => parentId)).toEqual([
+		null,
+		...Array.from({ length: 44 }, (_, at) => `${at}`),
+	]);
+});
+
+test("what others write has the id of its entry; what is no message has no place", async () => {
+	const chat = fl.conversation();
+	const one = await chat.turn("user", "one", { context: ["memory"] });
+	await chat.append([{ kind: "step" }], { contentType: "application/json" });
+	const two = await chat.say("ai", "two", { key: "two" });
+	const store = new ChatStore(fl, chat.id);
+	expect(shape(await store.load())).toEqual([`>${one.id}`, `${one.id}>two`, "two"]);
+	await store.append("two", said("three"));
+	await store.append(one.id, said("other"));
+	expect(shape(await store.load())).toEqual([
+		`>${one.id}`,
+		`${one.id}>two`,
+		"two>three",
+		`${one.id}>other`,
+		"other",
+	]);
+	expect((await chat.entries({ channel: "history", after: two }).list()).map(textOf)).toEqual(["three"]);
+});
+
+test("a message behind one that is nowhere is refused, behind one of another page it is stored", async () => {
+	const store = opened();
+	await store.append(null, said("a"));
+	const other = again(store);
+	await other.append("a", said("b"));
+	await store.append("b", said("c"));
+	await expect(store.append("x", said("y"))).rejects.toThrow(NotFoundError);
+	await store.append("c", said("d"));
+	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d"]);
+});
+
+test("two who begin a chat at once begin two branches, and two who go on at once, too", async () => {
+	const one = opened();
+	const two = again(one);
+	await Promise.all([one.load(), two.load()]);
+	await one.append(null, said("a"));
+	await two.append(null, said("b"));
+	expect(shape(await one.load())).toEqual([">a", ">b", "b"]);
+	await two.load();
+	await one.append("b", said("c"));
+	await two.append("b", said("d"));
+	await two.append("d", said("e"));
+	expect(shape(await one.load())).toEqual([">a", ">b", "b>c", "b>d", "d>e", "e"]);
+});
+
+test("a message whose answer was lost is stored once when it is appended again", async () => {
+	let isLost = false;
+	const losing = client({
+		retries: 0,
+		fetch: async (...sent) => {
+			const answer = await fetch(...sent);
+			if (!isLost) return answer;
+			isLost = false;
+			throw new TypeError("lost");
+		},
+	});
+	const store = new ChatStore(losing, fl.conversation().id);
+	await store.append(null, said("a"));
+	const appends: [string, ChatMessage[]][] = [
+		["a", [said("b")]], // at the end of a branch
+		["a", [said("c")]], // on a fork
+		["c", [said("d"), said("e")]],
+	];
+	for (const [parent, messages] of appends) {
+		isLost = true;
+		await expect(store.append(parent, ...messages)).rejects.toThrow(NoAnswerError);
+		await store.append(parent, ...messages);
+	}
+	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e"]);
+	await store.append("e", said("f"));
+	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e>f", "f"]);
+});
+
+test("a branch whose source was deleted goes on, and so do the messages that it inherits", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b"));
+	await store.append("a", said("c"));
+	await fl.conversation(store.conversationId).delete();
+	const left = new ChatStore(fl, (await fl.conversations().list({ limit: 1 }))[0]?.id ?? "");
+	expect(shape(await left.load())).toEqual([">a", "a>c", "c"]);
+	await left.append("a", said("d"));
+	await left.append(null, said("e"));
+	await left.append("a", said("f"));
+	expect(shape(await left.load())).toEqual([">a", "a>c", "a>d", ">e", "a>f", "f"]);
+});
+
+test("an update is the message in its place; the same message again is no request", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b", "half"));
+	await store.update("a", said("b", "whole"));
+	await store.append("b", said("c"));
+	await store.update(null, said("a", "late"));
+	asked = 0;
+	await store.update("a", said("b", "whole"));
+	expect(asked).toBe(0);
+	const chat = await store.load();
+	expect(shape(chat)).toEqual([">a", "a>b", "b>c", "c"]);
+	expect(chat.messages.map(({ text }) => text)).toEqual(["late", "whole", "c"]);
+	const current = (await fl.conversation(store.conversationId).forks().list()).find((one) => one.isCurrent);
+	const shown = await fl.conversation(current?.conversationId).entries({ channel: "history" }).list();
+	expect(shown.map(textOf)).toEqual(["a", "whole", "c"]);
+});
+
+test("what is deleted is gone, with its versions, and what follows stands behind the message before", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b"), said("c"), said("d"));
+	await store.update("b", said("c", "newer"));
+	await store.delete("b", "c", "nothing");
+	expect(shape(await store.load())).toEqual([">a", "a>d", "d"]);
+	asked = 0;
+	await store.delete("c");
+	expect(asked).toBe(0);
+	await store.append("a", said("e"));
+	await again(store).update("a", said("c", "late"));
+	expect(shape(await store.load())).toEqual([">a", "a>d", "a>e", "e"]);
+	const stored = await fl.conversation(store.conversationId).entries().list();
+	expect(stored.map(textOf)).toContain("b");
+});
