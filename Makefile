@@ -293,10 +293,11 @@ node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %
 	@cd "./$*" && npm ci --loglevel=error
 	@touch "$@"
 
-# The client is a folder beside the packages that use it, and no package of a registry. npm would follow a link to
-# the folder itself, and tidy it up.
-clients/node_modules/ready: clients/package-lock.json clients/package.json $(addsuffix /package.json,$(kits)) clients/.npmrc $(runtimes)/node_modules/ready
+# These packages are folders here, and not of a registry. npm would follow a link to a folder itself, and tidy it up.
+clients/node_modules/ready: clients/package-lock.json clients/package.json clients/.npmrc $(runtimes)/node_modules/ready
 	@$(newer_node) && cd clients && npm ci --loglevel=error
-	@mkdir -p clients/node_modules/@forklore/client
-	@for part in package.json dist; do ln -sfn ../../../typescript/$$part clients/node_modules/@forklore/client/$$part || exit 1; done
+	@for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk; do \
+		made="clients/node_modules/@forklore/$${one#*:}"; mkdir -p "$$made"; \
+		for part in package.json dist; do ln -sfn "../../../$${one%:*}/$$part" "$$made/$$part" || exit 1; done; \
+	done
 	@touch "$@"
