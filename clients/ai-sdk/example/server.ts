@@ -62,6 +62,8 @@ async function answer(from: IncomingMessage): Promise<Response> {
 	const path = new URL(from.url ?? "/", "http://127.0.0.1").pathname;
 	if (path === "/page.js") return new Response(script, { headers: { "Content-Type": "text/javascript" } });
 	if (path !== "/api/chat") return new Response(HEAD, { headers: { "Content-Type": "text/html" } });
+	if (from.method === "POST" && from.headers["content-type"] !== "application/json")
+		return new Response("JSON, please", { status: 415 }); // pages of other sites cannot send that
 	const request = await requestOf(from);
 	return request.method === "POST" ? POST(fl, request) : GET(fl, request);
 }

@@ -62,8 +62,8 @@ export async function loadChat<M extends UIMessage = UIMessage>(
  * Store what a branch has beyond the chat: one request for all that is new.
  *
  * messages: the whole branch, as the page has it, with the answer. What was edited or answered anew begins a
- * branch. The last answer is updated if it has gone on under its id, such as after a tool's result. With the
- * same messages again nothing is stored. Throws InputError for a message without an id: `generateMessageId` of
+ * branch. The last answer is updated if it has gone on under its id, such as after a tool's result. An answer
+ * without parts, of a model that failed, is left out. With the same messages again nothing is stored. Throws InputError for a message without an id: `generateMessageId` of
  * the AI SDK gives it one.
  */
 export async function saveTurn(chat: Chat, messages: readonly UIMessage[]): Promise<void> {
@@ -81,13 +81,15 @@ export async function saveTurn(chat: Chat, messages: readonly UIMessage[]): Prom
 		);
 		if (found === undefined) break;
 		rest = rest.slice(1);
-		if (rest.length === 0 && !isSameAs(found, message)) {
-			found.message = { ...message, id: found.id };
-			await known.store.update(parentId, chatMessageOf(found.message, found.given));
+		if ((rest.length === 0 || childrenOf(known, found.id).length === 0) && !isSameAs(found, message)) {
+			const newer = { ...message, id: found.id };
+			await known.store.update(parentId, chatMessageOf(newer, found.given));
+			found.message = newer;
 		}
 		parentId = found.id;
 	}
-	const added = rest.map((message) => {
+	const said = rest.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
+	const added = said.map((message) => {
 		const id = known.messages.has(message.id) ? crypto.randomUUID() : message.id;
 		return { id, given: message.id, message: { ...message, id } };
 	});

@@ -97,6 +97,18 @@ test("an answer anew and an edit are branches, and each can be shown", async () 
 	expect(shown(await loadChat(fl, id)).at(-1)).toEqual(["And Sintra?", "–", 1]);
 });
 
+test("an answer of a model that failed is left out; a tool's result is kept with the question behind it", async () => {
+	const id = crypto.randomUUID();
+	const chat = await loadChat(fl, id);
+	const question = said("q", "user", "May?");
+	await saveTurn(chat, [question, { id: "failed", role: "assistant", parts: [] }]);
+	expect((await loadChat(fl, id)).messages).toEqual([question]);
+	await saveTurn(chat, [question, said("a", "assistant", "Lisbon?")]);
+	const talk = [question, said("a", "assistant", "Lisbon."), said("q2", "user", "And then?")];
+	await saveTurn(chat, talk);
+	expect((await loadChat(fl, id)).messages).toEqual(talk);
+});
+
 test("a message without an id, and a chat of somebody else's making, are refused", async () => {
 	const chat = await loadChat(fl, crypto.randomUUID());
 	await expect(saveTurn(chat, [said("", "assistant", "Lisbon.")])).rejects.toThrow("each message has an id");

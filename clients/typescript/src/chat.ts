@@ -48,8 +48,10 @@ interface Place {
 }
 
 const HISTORY = "history";
-const NOTE = "application/json";
+const IS_MESSAGE = /^history(\/|$)/i;
+const NOTE = "application/vnd.forklore.chat+json";
 const KEYS_MAX = 44; // entries with a key, in one append
+const ATTEMPTS_MAX = 5;
 
 /**
  * The messages of a fork tree, by their ids.
@@ -87,18 +89,12 @@ export class ChatStore {
 			let parent = parentId;
 			let left = messages;
 			while (left.length > 0) {
-				const known = await this.#knowing(parent);
-				const old = left.findIndex(({ id }) => known.messages.has(id));
-				const added = left.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
-				try {
-					await (old === 0 ? this.#replace(known, added) : this.#add(known, parent, added));
-				} catch (error) {
-					// an earlier attempt may have taken effect, whose answer was lost
-					if (!(error instanceof ConflictError && error.reason === "key_in_use")) throw error;
-					const { messages: found } = await this.#read();
-					if (added.some(({ id }) => found.has(id))) continue;
-					throw error;
-				}
+				const added = await this.#onKnown(parent, async (known) => {
+					const old = left.findIndex(({ id }) => known.messages.has(id));
+					const next = left.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
+					await (old === 0 ? this.#replace(known, next) : this.#add(known, parent, next));
+					return next;
+				});
 				left = left.slice(added.length);
 				parent = added.at(-1)?.id ?? parent;
 			}
@@ -121,11 +117,12 @@ export class ChatStore {
 	 */
 	async delete(...ids: string[]): Promise<void> {
 		await this.#inTurn(async () => {
-			const known = this.#known ?? (await this.#read());
-			const deletes = ids.filter((id) => known.messages.has(id) && !known.deleted.has(id));
-			if (deletes.length === 0) return;
-			const entries = [{ contentType: NOTE, content: [{ deletes }] }];
-			await this.#send(known, { conversationId: known.currentId, entries });
+			await this.#onKnown(null, async (known) => {
+				const deletes = ids.filter((id) => known.messages.has(id) && !known.deleted.has(id));
+				if (deletes.length === 0) return;
+				const entries = [{ contentType: NOTE, content: [{ deletes }] }];
+				await this.#send(known, { conversationId: known.currentId, entries });
+			});
 		});
 	}
 
@@ -161,19 +158,24 @@ export class ChatStore {
 		throw new NotFoundError(`the chat has no message ${JSON.stringify(id)}`, { status: 404 });
 	}
 
-	async #add(known: Known, parent: string | null, added: ChatMessage[]): Promise<void> {
-		const end = endingWith(known, parent);
-		if (end !== undefined) {
+	/**
+	 * Do the work on what is known, with a message in it; on what is there now, if that is outdated: somebody else
+	 * has gone on or has deleted a branch, or an append took effect whose answer was lost.
+	 */
+	async #onKnown<T>(id: string | null, work: (known: Known) => Promise<T>): Promise<T> {
+		for (let attempt = 1; ; attempt++) {
+			const known = await this.#knowing(id);
 			try {
-				await this.#write(known, added, end);
-				return;
+				return await work(known);
 			} catch (error) {
-				const isMoved =
-					error instanceof MismatchError || (error instanceof ConflictError && error.reason === "stale");
-				if (!isMoved) throw error; // else the branch has gone on meanwhile
+				this.#known = undefined; // it may have taken effect
+				if (attempt === ATTEMPTS_MAX || !isOutdated(error)) throw error;
 			}
 		}
-		await this.#write(known, added, forkBehind(known, parent));
+	}
+
+	async #add(known: Known, parent: string | null, added: ChatMessage[]): Promise<void> {
+		await this.#write(known, added, endingWith(known, parent) ?? forkBehind(known, parent));
 	}
 
 	/** Store a newer version of a message, if it differs. */
@@ -215,6 +217,12 @@ export class ChatStore {
 	}
 }
 
+/** Tell whether a request was refused because of what has happened since the chat was read. */
+const isOutdated = (error: unknown): boolean =>
+	error instanceof MismatchError ||
+	error instanceof NotFoundError ||
+	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
+
 /** Return the content of a message's entry: the role, the text, and the rest beside them. */
 function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
 	if ("role" in data || "text" in data) throw new InputError("role and text stand outside of data", "data");
@@ -233,7 +241,7 @@ function take(known: Known, entry: Entry): void {
 
 /** Return the id of the message that an entry is; undefined for any other entry. */
 const messageIdOf = (entry: Entry): string | undefined =>
-	entry.contentType === HISTORY && roleOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
+	IS_MESSAGE.test(entry.contentType) && roleOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
 
 function deletedBy({ contentType, content }: Entry): string[] {
 	const [note] = content;

@@ -127,6 +127,31 @@ test("a message whose answer was lost is stored once when it is appended again",
 	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e"]);
 	await store.append("e", said("f"));
 	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e>f", "f"]);
+	const { entries } = await fl.conversation(store.conversationId).tree();
+	expect(entries.map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e", "f"]);
+});
+
+test("a message that two pages save at once is stored once", async () => {
+	const one = opened();
+	await one.append(null, said("a"));
+	const two = again(one);
+	await two.load();
+	await Promise.all([one.append("a", said("b")), two.append("a", said("b"))]);
+	const { entries } = await fl.conversation(one.conversationId).tree();
+	expect(entries.map(({ key }) => key)).toEqual(["a", "b"]);
+});
+
+test("what was deleted since the chat was read is asked for again", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b"));
+	await store.append("a", said("c"));
+	const root = fl.conversation(store.conversationId);
+	const fork = (await root.forks().list()).find((one) => one.isCurrent);
+	const left = new ChatStore(fl, fork?.conversationId ?? "");
+	await left.load();
+	await root.delete();
+	await left.append("a", said("d"));
+	expect(shape(await left.load())).toEqual([">a", "a>c", "a>d", "d"]);
 });
 
 test("a branch whose source was deleted goes on, and so do the messages that it inherits", async () => {
