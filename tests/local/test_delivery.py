@@ -260,7 +260,8 @@ def test_a_receiver_that_hangs_delays_neither_a_call_nor_another_receiver_nor_th
             slowest = max(slowest, time.monotonic() - begun)
         wait_until(lambda: len(good.taken) == 50)
         begun = time.monotonic()
-        assert delivery.stop() == 50
+        # What the good one took last may not be noted yet.
+        assert 50 <= delivery.stop() <= 50 + delivery_module.AT_ONCE
         assert time.monotonic() - begun < 20
         free.set()
     assert slowest < 20, f"{slowest:.3f} s"
