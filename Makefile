@@ -174,7 +174,7 @@ fix-typescript: $(typescript)/node_modules/ready clients/node_modules/ready ## t
 	$(call in_kits,fix)
 
 chat: $(RUN)/ready build-kits ## start the example of a chat page, with a scripted model and a forklore of its own; PORT=… chooses where
-	@$(newer_node) && cd clients/ai-sdk && FORKLORE_PYTHON="$(abspath $(RUN))/bin/python" exec npm run --silent example
+	@$(newer_node) && cd clients/ai-sdk && FORKLORE_PYTHON="$(abspath $(RUN))/bin/python" exec node example/server.ts
 
 # $(call byte-code,FOLDER,PLACE): compile the code in FOLDER, which Lambda has at PLACE. Lambda uses this
 # byte-code and cannot keep any that it compiles itself (docs/decisions/0012). SAM's cache serves every
