@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from forklore.embedded import opened
+from tests.support.tables import Ticking
 from tools.harness.local_server import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -25,10 +27,14 @@ def names() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def region() -> Iterator[None]:
-    """A region for the client of boto3 that an example makes. It sends nothing."""
+def surroundings() -> Iterator[None]:
+    """A region for the client of boto3 that an example makes, which sends nothing, and a clock that ticks.
+
+    Entries of two branches that are made in one millisecond have no order.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        patch.setattr(opened, "Clock", Ticking)
         yield
 
 
