@@ -150,10 +150,10 @@ build-kits: build-typescript clients/node_modules/ready ## the same of the packa
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
 	"$(WEB)/bin/python" -m tests.web.pictures
 
-chromium: ## install Debian's Chromium, if there is none
-	@command -v chromium >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
-		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium; } || \
-		echo "Chromium is missing and could not be installed." >&2
+chromium: ## install Debian's Chromium without windows, if there is none
+	@command -v chromium-headless-shell >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
+		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } || \
+		command -v chromium >/dev/null || echo "Chromium is missing and could not be installed." >&2
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
