@@ -130,7 +130,7 @@ else
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
 	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
-	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=2 --dist=worksteal tests/web
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
@@ -150,10 +150,10 @@ build-kits: build-typescript clients/node_modules/ready ## the same of the packa
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
 	"$(WEB)/bin/python" -m tests.web.pictures
 
-chromium: ## install Debian's Chromium, if there is none
-	@command -v chromium >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
-		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium; } || \
-		echo "Chromium is missing and could not be installed." >&2
+chromium: ## install Debian's Chromium without windows, if there is none
+	@command -v chromium-headless-shell >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
+		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } || \
+		command -v chromium >/dev/null || echo "Chromium is missing and could not be installed." >&2
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json

@@ -104,9 +104,7 @@ def look_at_tree(page: Page) -> list[str]:
         return "allForks" in response.url and "afterCursor" in response.url
 
     with page.expect_response(is_look) as found:
-        for _ in range(8):  # every fourth look is for the tree, by turns for its entries and its branches
-            with page.expect_request(steps.is_news):
-                page.clock.fast_forward(EVERY_MS)
+        steps.let_time_pass(page, found.is_done)
     return [entry["id"] for entry in found.value.json()["data"]]
 
 

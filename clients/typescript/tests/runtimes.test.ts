@@ -137,7 +137,7 @@ const config :Workerd.Config = (
 });
 
 test("Chromium", async (context) => {
-	const path = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((one) => existsSync(one));
+	const path = ["chromium-headless-shell", "chromium"].map((name) => `/usr/bin/${name}`).find((one) => existsSync(one));
 	const program = needed("Chromium", path, context);
 	const { work: input, planted } = await work("Chromium");
 	const found = await new Promise<unknown>((resolve, reject) => {
