@@ -85,7 +85,7 @@ export class Grove extends EventTarget {
 		if (!isSame) this._changed();
 	}
 
-	/** A branch shows its own entries, or if it has none its last one, and what these go on after. */
+	/** Keep what a branch shows: its own entries, its last one if it has no others, and all that these go on after. */
 	_prune() {
 		const shown = new Set([...this.forks.values()].map(({ lastEntryId }) => lastEntryId));
 		for (const { id, conversationId, parentId } of this.dots.toReversed())
@@ -125,7 +125,7 @@ export class Grove extends EventTarget {
 		return (dot ?? this.dots[0])?.id;
 	}
 
-	/** Take in entries of the history. Before the branches are known, they will come with the first page. @param {Entry[]} entries */
+	/** Take in entries of the history. While the branches are unknown they are left to the first page. @param {Entry[]} entries */
 	addEntries(entries) {
 		if (!this.hasForks) return;
 		const added = entries
