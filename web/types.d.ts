@@ -33,7 +33,7 @@ interface Message {
 /** What the tree keeps of an entry of the history. `id` sorts by time, as text; `conversationId` is the owner. */
 interface Dot extends Pick<
 	Entry,
-	"id" | "conversationId" | "userId" | "clientId" | "agentId" | "createdAt" | "usage"
+	"id" | "conversationId" | "parentId" | "userId" | "clientId" | "agentId" | "createdAt" | "usage"
 > {
 	role: Role;
 	line: string;
@@ -116,6 +116,8 @@ interface Conversation extends ForkPoint {
 interface Fork extends ForkPoint {
 	conversationId: string;
 	title: string | null;
+	/** The last entry of the history that it shows. */
+	lastEntryId: string | null;
 	isCurrent: boolean;
 	createdAt: string;
 }
@@ -123,6 +125,8 @@ interface Fork extends ForkPoint {
 interface Entry {
 	id: string;
 	conversationId: string;
+	/** The entry of the history that is shown just before it. */
+	parentId: string | null;
 	userId: string;
 	clientId?: string;
 	agentId?: string;
@@ -204,7 +208,7 @@ interface Api {
 	appendEntry(id: string, body: object, key: string): Promise<Entry>;
 	listEntries(id: string, query: Query, once?: boolean): Promise<EntryPage>;
 	compareConversations(id: string, query: Query): Promise<Comparison>;
-	listAncestors(id: string, query?: Query, once?: boolean): Promise<{ data: Ancestor[] }>;
+	listAncestors(id: string): Promise<{ data: Ancestor[] }>;
 	forkConversation(id: string, body: object, key: string): Promise<Conversation>;
 	promoteConversation(id: string, key: string): Promise<null>;
 	mergeConversation(id: string, body: object, key: string): Promise<{ data: Entry[] }>;

@@ -14,6 +14,7 @@ from tests.web.steps import (
     conversations,
     deed,
     dialog,
+    dots,
     head,
     row,
     rows,
@@ -244,6 +245,24 @@ def test_a_tree_is_offered_and_the_offer_taken_back(
     expect(row(other_page, "Pond")).to_be_visible()
     expect(offer(other_page)).to_have_count(0)
     assert levels(grown) == {user: "owner", bob: "reader"}
+
+
+@pytest.mark.parametrize("named", ["main", "side"])
+def test_an_offer_that_names_a_deleted_branch_is_that_of_its_tree(
+    blank: Page, grown: Pond, user: str, bob: str, api: Forklore, named: str
+) -> None:
+    """The fork shows entries of the main branch, and none of the side branch, which it leaves."""
+    grown.main.share(bob, "reader")
+    heir = grown.side.fork(before=grown.answered[0])
+    api.api.request_transfer(conversation_id=getattr(grown, named).id, new_owner_user_id=bob)
+    grown.main.delete()
+    grown.side.delete()
+    sign_in(blank, user, at=at_conversation(heir.id))
+    expect(dots(blank)).to_have_count(3)
+
+    deed(blank, "Hand over").click()
+
+    expect(dialog(blank)).to_have_accessible_name("Take the offer back?")
 
 
 def test_an_offer_is_declined(other_page: Page, grown: Pond, user: str, bob: str, api: Forklore) -> None:

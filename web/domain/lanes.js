@@ -6,12 +6,11 @@ import { shortId, titleOf } from "./words.js";
 export const NOWHERE = -1; // in place of a row's number
 export const COLOURS = 8;
 const TITLE_MAX = 60;
-const NOT_LOADED = ""; // in place of an entry's id
 
 /** Return the picture of what is loaded of a fork tree. Older entries only add rows at the end. @param {Tree} tree */
 export function layOut(tree) {
-	const { forks, removed, dots, isWhole } = tree;
-	const { endOf, empty } = endsOf(tree);
+	const { forks, dots, isWhole } = tree;
+	const byId = new Map(dots.map((dot) => [dot.id, dot]));
 	/** @param {Fork | undefined} fork */
 	const nameOf = (fork) => clipped(titleOf(fork?.title), TITLE_MAX);
 	const names = new Set();
@@ -25,7 +24,7 @@ export function layOut(tree) {
 	const newBranch = (id) => {
 		const fork = forks.get(id);
 		const name = nameOf(fork);
-		const isRemoved = removed.has(id);
+		const isRemoved = !fork;
 		const label = isRemoved ? "deleted branch" : shared.has(name) ? `${name} ${shortId(id)}` : name;
 		const isCurrent = fork?.isCurrent ?? false;
 		const branch = { id, label, isCurrent, isRemoved, lane: 0, colour: 0, rows: [], join: NOWHERE };
@@ -34,7 +33,7 @@ export function layOut(tree) {
 		return branch;
 	};
 	const entries = dots.map((dot) => ({ id: dot.conversationId, time: dot.createdAt, dot }));
-	const newestFirst = [...entries, ...empty]
+	const newestFirst = [...entries, ...emptyOf(tree, byId)]
 		.reverse()
 		.sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0));
 	for (const { id, time, dot } of newestFirst) {
@@ -44,9 +43,11 @@ export function layOut(tree) {
 		rowOf.set(key, rows.length);
 		rows.push({ key, branch, dot, time });
 	}
+	const below = isWhole ? NOWHERE : rows.length; // what a whole tree does not have yet is news
 	for (const branch of branches.values()) {
-		const end = endOf(branch.id);
-		branch.join = end === null ? NOWHERE : (rowOf.get(end) ?? rows.length);
+		const { dot } = rows[branch.rows[branch.rows.length - 1]];
+		const end = dot ? dot.parentId : forks.get(branch.id)?.lastEntryId;
+		branch.join = end ? (rowOf.get(end) ?? below) : NOWHERE;
 	}
 	picture.lanes = chooseLanes(picture, isWhole);
 	return picture;
@@ -78,66 +79,19 @@ function chooseLanes({ branches, rows }, isWhole) {
 }
 
 /**
- * Return where branches end: `endOf` a branch is the entry that it goes on after, NOT_LOADED if that one or an own
- * one is missing, or null. `empty` are the rows of the branches that surely have no entries, the oldest first.
- * @param {Tree} tree
+ * Return the rows of the branches that surely have no entries, the oldest first. One that is older than what is loaded
+ * may have some.
+ * @param {Tree} tree @param {Map<string, Dot>} byId
  */
-function endsOf({ forks, removed, dots, isWhole }) {
-	const byId = new Map(dots.map((dot) => [dot.id, dot]));
-	/** @type {Map<string, Dot[]>} */
-	const owned = new Map();
-	for (const dot of dots) if (!owned.get(dot.conversationId)?.push(dot)) owned.set(dot.conversationId, [dot]);
-	/** @type {Map<string, string | null>} */
-	const known = new Map();
-
-	/** Return whether a branch may have entries older than those that are loaded. @param {string} id */
-	const mayGoOn = (id) => !isWhole && (!dots.length || (forks.get(id)?.createdAt ?? "") <= dots[0].createdAt);
-
-	/** @param {string} id @returns {string | null} */
-	const endOf = (id) => {
-		let end = known.get(id);
-		if (end === undefined) {
-			known.set(id, null); // a cycle, which no tree has, ends here
-			end = leaves(id) ?? (mayGoOn(id) ? NOT_LOADED : null);
-			known.set(id, end);
-		}
-		return end;
-	};
-
-	/** @param {string} id */
-	const leaves = (id) => {
-		const fork = forks.get(id);
-		const entryId = fork ? fork.forkedAtEntryId : removed.get(id);
-		if (!entryId) return null; // also of a blank fork
-		const dot = byId.get(entryId);
-		if (dot && fork?.forkedAtPosition !== "before") return entryId;
-		return fork ? before(dot?.conversationId ?? fork.forkedAtConversationId ?? "", entryId) : null;
-	};
-
-	/**
-	 * Return the last entry before another one in what a branch shows. The other one may be hidden: of the context, or
-	 * of a branch that was deleted. Ids sort by time.
-	 * @type {(id: string, entryId: string) => string | null}
-	 */
-	const before = (id, entryId) => {
-		for (;;) {
-			const last = owned.get(id)?.findLast((one) => one.id < entryId);
-			if (last) return last.id;
-			const end = endOf(id);
-			const dot = byId.get(end ?? "");
-			if (!dot || dot.id < entryId) return end;
-			id = dot.conversationId;
-		}
-	};
-
-	for (const id of forks.keys()) endOf(id); // the oldest first, so that no call goes deep
-	const empty = [...forks.values()]
-		.filter(({ conversationId: id }) => !owned.has(id) && !mayGoOn(id))
-		.map(({ conversationId: id, createdAt }) => {
-			const origin = byId.get(endOf(id) ?? "")?.createdAt ?? "";
+function emptyOf({ forks, dots, isWhole }, byId) {
+	const owners = new Set(dots.map((dot) => dot.conversationId));
+	const since = isWhole ? "" : (dots[0]?.createdAt ?? "~");
+	return [...forks.values()]
+		.filter(({ conversationId: id, createdAt }) => createdAt > since && !owners.has(id))
+		.map(({ conversationId: id, createdAt, lastEntryId }) => {
+			const origin = byId.get(lastEntryId ?? "")?.createdAt ?? "";
 			return { id, time: origin > createdAt ? origin : createdAt, dot: null }; // not below where it goes on
 		});
-	return { endOf, empty };
 }
 
 /**

@@ -1,7 +1,7 @@
 // The shapes of the picture of a fork tree. For the type checker alone: it is not served.
 
 /** What the picture needs of a fork tree. */
-type Tree = Pick<Grove, "forks" | "removed" | "dots" | "isWhole">;
+type Tree = Pick<Grove, "forks" | "dots" | "isWhole">;
 
 /** A row for each entry, and one for each branch without any: its dot is null. */
 interface Row {

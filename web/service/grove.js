@@ -2,7 +2,7 @@
 
 import { lineOf, messageOf } from "../domain/message.js";
 import { allOf, ENTRIES_MAX } from "./api.js";
-import { isAborted, Problem } from "./http.js";
+import { isAborted } from "./http.js";
 import { byId } from "./opened.js";
 
 const FIRST_PAGE = 200; // is drawn at once, so it is small
@@ -12,9 +12,7 @@ const OVERLAP_MS = 30_000; // entries of two branches may arrive in another orde
 export class Grove extends EventTarget {
 	/** The live branches, the root among them, oldest first. @type {Map<string, Fork>} */
 	forks = new Map();
-	/** Of a deleted branch the entry that it goes on after, null if unknown. @type {Map<string, string | null>} */
-	removed = new Map();
-	/** All entries from the oldest that is loaded to the newest, in the order of their ids. @type {Dot[]} */
+	/** All entries from the oldest that is loaded to the newest, in the order of their ids: parents first. @type {Dot[]} */
 	dots = [];
 	/** @type {Map<string, Dot>} */
 	_byId = new Map();
@@ -41,14 +39,21 @@ export class Grove extends EventTarget {
 		return this._byId.get(entryId);
 	}
 
+	/** Return whether a conversation is of this tree, also if it was deleted. @param {string} id */
+	has(id) {
+		const forks = [...this.forks.values()];
+		const isNamed = forks.some((fork) => fork.conversationId === id || fork.forkedAtConversationId === id);
+		return isNamed || this.dots.some((dot) => dot.conversationId === id);
+	}
+
 	/** The branch that an interface opens. */
 	get current() {
 		return [...this.forks.values()].find(({ isCurrent }) => isCurrent);
 	}
 
-	/** Load what is missing, and return the grove. Called again after a problem, it goes on. It never raises. */
+	/** Load what is missing. Called again after a problem, it goes on. It never raises. */
 	async load() {
-		if (this.isLoading || this.isWhole) return this;
+		if (this.isLoading || this.isWhole) return;
 		this.isLoading = true;
 		this.problem = null;
 		this._changed();
@@ -60,11 +65,13 @@ export class Grove extends EventTarget {
 		}
 		this.isLoading = false;
 		this._changed();
-		return this;
 	}
 
-	/** Load the list of branches anew. @param {boolean} [once] do not try again */
-	async loadForks(once = false) {
+	/**
+	 * Load the list of branches anew, and leave out what no branch shows any more.
+	 * @param {boolean} [once] do not try again @param {Entry[]} [news] entries that were listed before
+	 */
+	async loadForks(once = false, news = []) {
 		const known = new Set(this.forks.keys());
 		const { conversationId } = this; // the cursors are for this one alone
 		const rows = await allOf((query) => this._api.listForks(conversationId, query, once));
@@ -73,24 +80,29 @@ export class Grove extends EventTarget {
 		const isSame = JSON.stringify([...found.values()]) === JSON.stringify([...this.forks.values()]);
 		this.forks = found;
 		this.hasForks = true;
-		if ([...known].some((id) => !found.has(id))) {
-			// What only a deleted branch showed is gone.
-			const { isWhole, dots, _byId } = await new Grove(this._api, conversationId).load();
-			if (isWhole) Object.assign(this, { dots, _byId });
-		}
+		this.addEntries(news);
+		this._prune();
 		if (!isSame) this._changed();
-		await this._learnRemoved(once);
+	}
+
+	/** Keep what a branch shows: its own entries, its last one if it has no others, and all that these go on after. */
+	_prune() {
+		const shown = new Set([...this.forks.values()].map(({ lastEntryId }) => lastEntryId));
+		for (const { id, conversationId, parentId } of this.dots.toReversed())
+			if (shown.has(id) || this.forks.has(conversationId)) shown.add(id).add(parentId);
+		if (this.dots.every(({ id }) => shown.has(id))) return;
+		this.dots = this.dots.filter(({ id }) => shown.has(id));
+		this._byId = new Map(this.dots.map((dot) => [dot.id, dot]));
+		this._changed();
 	}
 
 	async _loadOlder() {
 		const older = { beforeCursor: this._before, limit: ENTRIES_MAX };
 		const page = await this._list(this._hasBegun ? older : { tail: true, limit: FIRST_PAGE });
 		this._hasBegun = true;
-		this.addEntries(page.data, false);
 		this._before = page.beforeCursor;
 		this.isWhole = this._before === null;
-		await this._learnRemoved(false);
-		this._changed();
+		this.addEntries(page.data);
 	}
 
 	/**
@@ -100,11 +112,11 @@ export class Grove extends EventTarget {
 	async loadNews() {
 		if (!this._hasBegun) return;
 		const newest = performance.now() - this._addedAt > OVERLAP_MS && this.dots.at(-1)?.id;
-		const news = await allOf((query) => this._list(query, true), this._newsCursor());
+		const listed = await allOf((query) => this._list(query, true), this._newsCursor());
+		const news = listed.filter(({ id }) => !this._byId.has(id));
+		if (news.every(({ conversationId }) => this.forks.has(conversationId))) this.addEntries(news);
+		else await this.loadForks(true, news);
 		this._settled = newest || this._settled;
-		if (!this.addEntries(news, false)) return;
-		if (this.dots.some((dot) => this._isUnknown(dot.conversationId))) await this.loadForks(true);
-		this._changed();
 	}
 
 	_newsCursor() {
@@ -113,17 +125,17 @@ export class Grove extends EventTarget {
 		return (dot ?? this.dots[0])?.id;
 	}
 
-	/** Take in entries of the history. Return whether one was new. @param {Entry[]} entries @param {boolean} [isTold] */
-	addEntries(entries, isTold = true) {
+	/** Take in entries of the history. While the branches are unknown they are left to the first page. @param {Entry[]} entries */
+	addEntries(entries) {
+		if (!this.hasForks) return;
 		const added = entries
 			.filter((entry) => entry.channel === "history" && !this._byId.has(entry.id))
 			.map(dotOf);
-		if (!added.length) return false;
+		if (!added.length) return;
 		for (const dot of added) this._byId.set(dot.id, dot);
 		this.dots = [...this.dots, ...added].sort(byId);
 		this._addedAt = performance.now();
-		if (isTold) this._changed();
-		return true;
+		this._changed();
 	}
 
 	/** Take in a branch that was made just now. @param {Fork} fork */
@@ -138,33 +150,6 @@ export class Grove extends EventTarget {
 		return this._api.listEntries(this.conversationId, { channel: "history", allForks: true, ...query }, once);
 	}
 
-	/** @param {string} id */
-	_isUnknown(id) {
-		return !this.forks.has(id) && !this.removed.has(id);
-	}
-
-	/** Find out where deleted branches leave, from the ancestors of a branch that shows them. @param {boolean} once */
-	async _learnRemoved(once) {
-		for (const id of this.forks.keys()) this.removed.delete(id);
-		const forks = [...this.forks.values()];
-		const sources = forks.map((fork) => fork.forkedAtConversationId);
-		for (const id of new Set([...sources, ...this.dots.map((dot) => dot.conversationId)])) {
-			if (!id || !this._isUnknown(id)) continue;
-			const heir = forks.find((fork) => fork.forkedAtConversationId === id);
-			try {
-				const path = heir ? (await this._api.listAncestors(heir.conversationId, {}, once)).data : [];
-				for (const [index, one] of path.entries())
-					if (one.removed)
-						this.removed.set(one.conversationId, path[index - 1]?.inheritedUpToEntryId ?? null);
-				if (this._isUnknown(id)) this.removed.set(id, null);
-				this._changed();
-			} catch (error) {
-				// A deleted heir leaves the list; then the next one is asked.
-				if (!(error instanceof Problem) || error.status !== 404) throw error;
-			}
-		}
-	}
-
 	_changed() {
 		this.dispatchEvent(new Event("change"));
 	}
@@ -172,10 +157,8 @@ export class Grove extends EventTarget {
 
 /** @param {Entry} entry @returns {Dot} */
 function dotOf(entry) {
-	const { id, conversationId, userId, clientId, agentId, createdAt, usage } = entry;
+	const { id, conversationId, parentId, userId, clientId, agentId, createdAt, usage } = entry;
 	const { role } = messageOf(entry);
-	return { id, conversationId, userId, clientId, agentId, createdAt, usage, role, line: lineOf(entry, 90) };
+	const line = lineOf(entry, 90);
+	return { id, conversationId, parentId, userId, clientId, agentId, createdAt, usage, role, line };
 }
-
-/** Return the row of a conversation in the list of branches. @param {Conversation} conversation @returns {Fork} */
-export const forkOf = ({ id: conversationId, ...conversation }) => ({ conversationId, ...conversation });

@@ -4,7 +4,6 @@ import { counted, isObject, messageOf } from "../domain/message.js";
 import { toConversation } from "../domain/route.js";
 import { isAtLeast } from "../domain/rules.js";
 import { button, fill, h } from "../dom.js";
-import { forkOf } from "../service/grove.js";
 import { newKey } from "../service/http.js";
 import { boxOf, composerOf } from "./composer.js";
 import { entryCard } from "./entry.js";
@@ -122,16 +121,17 @@ export function showConversation(app, panel, place) {
 	}
 
 	/** Begin a branch. One that waits for another answer becomes the current branch. @type {BeginFork} */
-	async function fork({ id }, position) {
+	async function fork({ id, parentId }, position) {
 		const deed = conversationId + position + id;
 		const key = app.keys.get(deed) ?? newKey();
 		app.keys.set(deed, key);
 		const isBefore = position === "before";
 		try {
 			const body = { atEntryId: id, position, promote: isBefore };
-			const made = await app.api.forkConversation(conversationId, body, key);
+			const { id: forkId, ...made } = await app.api.forkConversation(conversationId, body, key);
 			app.keys.delete(deed);
-			if (!signal.aborted) app.openFork(forkOf(made));
+			const lastEntryId = isBefore ? parentId : id;
+			if (!signal.aborted) app.openFork({ ...made, conversationId: forkId, lastEntryId });
 			app.say(`This new branch ${isBefore ? "waits for another answer" : "goes on from here"}.`);
 		} catch (error) {
 			app.fail(error);
@@ -178,12 +178,15 @@ export function showConversation(app, panel, place) {
 			},
 			sent: (made) => {
 				cancel();
-				grove.addEntries([made]);
-				const { conversationId, createdAt } = made;
+				if (signal.aborted) return; // it comes with the next news
+				const { id: lastEntryId, conversationId, createdAt } = made;
 				const { title } = opened.conversation;
 				const point = { ...from, forkedAtPosition: /** @type {Position} */ ("before") };
-				const fork = { conversationId, title, ...point, createdAt, isCurrent: true };
-				if (!signal.aborted) app.openFork(fork, made.id);
+				grove.addEntries([made]);
+				app.openFork(
+					{ conversationId, title, ...point, lastEntryId, createdAt, isCurrent: true },
+					lastEntryId,
+				);
 			},
 			cancel,
 		});

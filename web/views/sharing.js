@@ -108,7 +108,7 @@ export function openMembers(app, place) {
 export async function askHandOver(app, place) {
 	const { api, conversationId: id, grove, opened } = place;
 	const sent = await allOf((query) => api.listTransfers({ role: "sender", ...query }));
-	const pending = sent.find(({ conversationId: at }) => grove.forks.has(at) || grove.removed.has(at));
+	const pending = sent.find(({ conversationId: at }) => grove.has(at));
 	if (pending) return await askTakeBack(app, pending);
 	const members = await allOf((query) => api.listMemberships(id, query));
 	const others = members.map(({ userId }) => userId).filter((userId) => userId !== app.user);

@@ -22,7 +22,7 @@ const within = (number, low, high) => Math.max(low, Math.min(high, number));
 export function showTree(app, panel, signal) {
 	/** @type {Grove | undefined} */
 	let grove;
-	let picture = layOut({ forks: new Map(), removed: new Map(), dots: [], isWhole: true });
+	let picture = layOut({ forks: new Map(), dots: [], isWhole: true });
 	let openId = ""; // the open conversation
 	// Rows, whose numbers change with the tree: what is open, where the keyboard is, where the pointer is.
 	let openKey = "";

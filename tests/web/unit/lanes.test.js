@@ -15,25 +15,21 @@ class Tree {
 		this.tick = 0;
 		/** @type {Map<string, Fork>} */
 		this.forks = new Map();
-		/** @type {Map<string, string | null>} */
-		this.removed = new Map();
 		/** @type {Dot[]} */
 		this.dots = [];
 		this.isWhole = true;
+		/** The last entry that each branch shows, also those that were deleted. @type {Map<string, string | null>} */
+		this.ends = new Map();
 	}
 
 	/**
 	 * @param {string} id
-	 * @param {{source?: string, entry?: string, position?: Position, isCurrent?: boolean, title?: string}} [how]
+	 * @param {{after?: string | null, isCurrent?: boolean, title?: string}} [how] after: an entry, null for none
 	 */
-	branch(id, { source, entry, position, isCurrent = false, title = id } = {}) {
-		const fork = { conversationId: id, title, isCurrent, createdAt: at(++this.tick) };
-		this.forks.set(id, {
-			...fork,
-			forkedAtConversationId: source,
-			forkedAtEntryId: entry,
-			forkedAtPosition: position,
-		});
+	branch(id, { after = null, isCurrent = false, title = id } = {}) {
+		const createdAt = at(++this.tick);
+		this.forks.set(id, { conversationId: id, title, lastEntryId: after, isCurrent, createdAt });
+		this.ends.set(id, after);
 		return this;
 	}
 
@@ -43,24 +39,16 @@ class Tree {
 	 */
 	append(conversationId) {
 		const id = entryId(++this.tick);
-		this.dots.push({ id, conversationId, userId: "ann", createdAt: at(this.tick), role: "user", line: id });
+		const parentId = this.ends.get(conversationId) ?? null;
+		const createdAt = at(this.tick);
+		this.dots.push({ id, conversationId, parentId, userId: "ann", createdAt, role: "user", line: id });
+		this.ends.set(conversationId, id);
 		return id;
-	}
-
-	/** @param {string} id @param {string | null} after */
-	remove(id, after) {
-		this.forks.delete(id);
-		this.removed.set(id, after);
 	}
 
 	/** The tree as it is while only its newest entries are loaded. @param {number} count */
 	newest(count) {
-		return {
-			forks: this.forks,
-			removed: this.removed,
-			dots: this.dots.slice(-count),
-			isWhole: count >= this.dots.length,
-		};
+		return { forks: this.forks, dots: this.dots.slice(-count), isWhole: count >= this.dots.length };
 	}
 }
 
@@ -84,88 +72,44 @@ const branchOf = (picture, id) => {
 const viewOf = (picture, id) =>
 	rowsOf(pathOf(picture, branchOf(picture, id))).map((row) => picture.rows[row].key);
 
-test("a fork joins the entry it goes on after, and one before an entry joins the entry before that", () => {
+test("a branch joins the entry that its first one goes on after, or its last one if it has none of its own", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const [one, two] = [tree.append("root"), tree.append("root")];
-	tree.branch("after", { source: "root", entry: two, position: "after" });
-	const three = tree.append("after");
-	tree.branch("before", { source: "root", entry: two, position: "before" });
-	const four = tree.append("before");
+	tree.branch("fork", { after: two });
+	const three = tree.append("fork");
+	tree.branch("other", { after: one });
+	const four = tree.append("other");
+	tree.branch("empty", { after: two });
+	tree.branch("blank");
+	const five = tree.append("blank");
 
 	const picture = layOut(tree);
 
 	assert.deepEqual(
 		picture.rows.map(({ key }) => key),
-		[four, three, two, one],
+		[five, "#empty", four, three, two, one],
 	);
 	assert.deepEqual(drawn(picture), {
-		before: { lane: 1, own: [0], join: one },
-		after: { lane: 2, own: [1], join: two },
-		root: { lane: 0, own: [2, 3], join: -1 },
+		blank: { lane: 1, own: [0], join: -1 },
+		empty: { lane: 1, own: [1], join: two },
+		other: { lane: 2, own: [2], join: one },
+		fork: { lane: 3, own: [3], join: two },
+		root: { lane: 0, own: [4, 5], join: -1 },
 	});
 });
 
-test("a fork before the first entry of another fork leaves where that one leaves, at any depth", () => {
+test("a branch whose last entry is news that did not come yet joins nothing", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
-	const [one, two] = [tree.append("root"), tree.append("root")];
-	tree.branch("fork", { source: "root", entry: two, position: "before" });
-	const mine = tree.append("fork");
-	tree.branch("again", { source: "fork", entry: mine, position: "before" });
-	const again = tree.append("again");
-	tree.branch("third", { source: "again", entry: again, position: "before" });
-	tree.append("third");
-
-	const { again: second, third } = drawn(layOut(tree));
-
-	assert.equal(second.join, one);
-	assert.equal(third.join, one);
-});
-
-test("a fork at an inherited entry joins the branch that owns the entry", () => {
-	const tree = new Tree().branch("root", { isCurrent: true });
-	const [one, two] = [tree.append("root"), tree.append("root")];
-	tree.branch("fork", { source: "root", entry: two, position: "after" });
-	tree.append("fork");
-	tree.branch("other", { source: "fork", entry: one, position: "after" });
-	tree.append("other");
-
-	assert.equal(drawn(layOut(tree)).other.join, one);
-});
-
-test("a blank fork, and one before the very first entry, join nothing", () => {
-	const tree = new Tree().branch("root", { isCurrent: true });
-	const first = tree.append("root");
-	tree.branch("blank", { source: "root", position: "blank" });
-	tree.append("blank");
-	tree.branch("start", { source: "root", entry: first, position: "before" });
-	tree.append("start");
-
-	const { blank, start } = drawn(layOut(tree));
-
-	assert.deepEqual([blank.join, start.join], [-1, -1]);
-});
-
-test("an anchor that the list does not have is placed by its id", () => {
-	const tree = new Tree().branch("root", { isCurrent: true });
-	const one = tree.append("root");
-	const hidden = entryId(++tree.tick);
 	tree.append("root");
-	tree.branch("before", { source: "root", entry: hidden, position: "before" });
-	tree.append("before");
-	tree.branch("fork", { source: "root", entry: one, position: "after" });
-	const hiddenToo = entryId(++tree.tick);
-	tree.branch("after", { source: "fork", entry: hiddenToo, position: "after" });
-	tree.append("after");
+	tree.branch("fork", { after: entryId(++tree.tick) });
 
-	const { before, after } = drawn(layOut(tree));
-
-	assert.deepEqual([before.join, after.join], [one, one]);
+	assert.equal(drawn(layOut(tree)).fork.join, -1);
 });
 
 test("a branch without own entries has a hollow row at its time, and none once it has an entry", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const one = tree.append("root");
-	tree.branch("empty", { source: "root", entry: one, position: "after" });
+	tree.branch("empty", { after: one });
 	const two = tree.append("root");
 
 	assert.deepEqual(
@@ -192,9 +136,9 @@ test("a tree without entries has the hollow row of its root", () => {
 test("the current branch has lane 0, and its source takes over the lane where it ends", () => {
 	const tree = new Tree().branch("root");
 	const [, two] = [tree.append("root"), tree.append("root")];
-	tree.branch("fork", { source: "root", entry: two, position: "after", isCurrent: true });
+	tree.branch("fork", { after: two, isCurrent: true });
 	tree.append("fork");
-	tree.branch("side", { source: "root", entry: two, position: "after" });
+	tree.branch("side", { after: two });
 	tree.append("side");
 
 	const picture = layOut(tree);
@@ -209,7 +153,7 @@ test("the current branch has lane 0, and its source takes over the lane where it
 test("a lane is used again below the join of a branch", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	for (const id of ["a", "b", "c"]) {
-		tree.branch(id, { source: "root", entry: tree.append("root"), position: "after" });
+		tree.branch(id, { after: tree.append("root") });
 		tree.append(id);
 	}
 	tree.append("root");
@@ -223,14 +167,14 @@ test("a lane is used again below the join of a branch", () => {
 	assert.equal(picture.lanes, 2);
 });
 
-test("a deleted branch that others show goes on where its source is left", () => {
+test("a deleted branch is drawn as far as others show it", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const one = tree.append("root");
-	tree.branch("gone", { source: "root", entry: one, position: "after" });
+	tree.branch("gone", { after: one });
 	const two = tree.append("gone");
-	tree.branch("heir", { source: "gone", entry: two, position: "after" });
+	tree.branch("heir", { after: two });
 	const three = tree.append("heir");
-	tree.remove("gone", one);
+	tree.forks.delete("gone");
 
 	const picture = layOut(tree);
 	const gone = branchOf(picture, "gone");
@@ -239,23 +183,11 @@ test("a deleted branch that others show goes on where its source is left", () =>
 	assert.deepEqual(viewOf(picture, "heir"), [three, two, one]);
 });
 
-test("a branch that left a deleted one where nobody shows it leaves where that one left", () => {
-	const tree = new Tree().branch("root", { isCurrent: true });
-	const one = tree.append("root");
-	tree.branch("gone", { source: "root", entry: one, position: "after" });
-	const hidden = entryId(++tree.tick);
-	tree.branch("heir", { source: "gone", entry: hidden, position: "before" });
-	tree.append("heir");
-	tree.remove("gone", one);
-
-	assert.equal(drawn(layOut(tree)).heir.join, one);
-});
-
 test("branches with one title are told apart by the ends of their ids", () => {
 	const tree = new Tree().branch("r-0001", { title: "Trip", isCurrent: true });
 	const one = tree.append("r-0001");
-	tree.branch("r-0002", { title: "Trip", source: "r-0001", entry: one, position: "after" });
-	tree.branch("r-0003", { title: "Lisbon", source: "r-0001", entry: one, position: "after" });
+	tree.branch("r-0002", { title: "Trip", after: one });
+	tree.branch("r-0003", { title: "Lisbon", after: one });
 
 	const labels = [...layOut(tree).branches.values()].map(({ label }) => label);
 
@@ -265,10 +197,10 @@ test("branches with one title are told apart by the ends of their ids", () => {
 test("a branch shows its own entries, then what it inherits, and nothing else", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const [one, two] = [tree.append("root"), tree.append("root")];
-	tree.branch("fork", { source: "root", entry: one, position: "after" });
+	tree.branch("fork", { after: one });
 	const mine = tree.append("fork");
 	const later = tree.append("root");
-	tree.branch("empty", { source: "fork", entry: mine, position: "after" });
+	tree.branch("empty", { after: mine });
 	const picture = layOut(tree);
 
 	assert.deepEqual(viewOf(picture, "root"), [later, two, one]);
@@ -281,7 +213,7 @@ test("a branch shows its own entries, then what it inherits, and nothing else", 
 test("the row beside is the nearest one of the next lane", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const one = tree.append("root");
-	tree.branch("fork", { source: "root", entry: one, position: "after" });
+	tree.branch("fork", { after: one });
 	const [mine] = [tree.append("fork"), tree.append("fork")];
 	const picture = layOut(tree);
 	const row = picture.rowOf.get(one) ?? -1;
@@ -295,14 +227,15 @@ test("the row beside is the nearest one of the next lane", () => {
 test("what is not loaded yet is below: lines run down to it, and no branch is taken for an empty one", () => {
 	const tree = new Tree().branch("root", { isCurrent: true });
 	const one = tree.append("root");
-	tree.branch("old", { source: "root", entry: one, position: "after" });
+	tree.branch("old", { after: one });
 	tree.append("old");
-	tree.branch("fork", { source: "root", entry: one, position: "after" });
-	const [two] = [tree.append("root"), tree.append("fork")];
-	tree.branch("before", { source: "root", entry: two, position: "before" });
+	tree.branch("fork", { after: one });
+	tree.append("root");
+	tree.append("fork");
+	tree.branch("empty", { after: one });
 
 	assert.deepEqual(drawn(layOut(tree.newest(2))), {
-		before: { lane: 1, own: [0], join: 3 },
+		empty: { lane: 1, own: [0], join: 3 },
 		fork: { lane: 2, own: [1], join: 3 },
 		root: { lane: 0, own: [2], join: 3 },
 	});
@@ -330,9 +263,9 @@ function randomTree(branches, entries, seed, isJoined = false) {
 		const isPlain = isJoined ? place > 0 && place < view.length : draw(10) > 0;
 		if (ids.length < branches && draw(entries) < branches * 2 && (isPlain || !isJoined)) {
 			const id = `b${ids.length}`;
-			const position = view[place] && isPlain ? (draw(2) ? "before" : "after") : "blank";
-			tree.branch(id, { source, entry: position === "blank" ? undefined : view[place], position });
-			views.set(id, position === "blank" ? [] : view.slice(0, position === "after" ? place + 1 : place));
+			const shown = isPlain ? view.slice(0, place) : [];
+			tree.branch(id, { after: shown.at(-1) });
+			views.set(id, shown);
 			ids.push(id);
 		}
 		const owner = ids[draw(ids.length)];
@@ -385,32 +318,6 @@ test("older pages change nothing of what is drawn above them", () => {
 			assert.deepEqual(above(picture), told, `seed ${seed}, ${count} of the entries`);
 		}
 	}
-});
-
-test("a chain of 10,000 forks, each before the first entry of the one above, is laid out", () => {
-	const tree = new Tree().branch("f0", { isCurrent: true });
-	const first = tree.append("f0");
-	let entry = tree.append("f0");
-	for (let number = 1; number <= 10000; number++) {
-		tree.branch(`f${number}`, { source: `f${number - 1}`, entry, position: "before" });
-		entry = tree.append(`f${number}`);
-	}
-
-	assert.equal(drawn(layOut(tree)).f10000.join, first);
-});
-
-test("an anchor that the list does not have is found below a chain of 10,000 forks", () => {
-	const tree = new Tree().branch("f0", { isCurrent: true });
-	const first = tree.append("f0");
-	const hidden = entryId(++tree.tick);
-	let entry = tree.append("f0");
-	for (let number = 1; number <= 10000; number++) {
-		tree.branch(`f${number}`, { source: `f${number - 1}`, entry, position: "after" });
-		entry = tree.append(`f${number}`);
-	}
-	tree.branch("before", { source: "f10000", entry: hidden, position: "before" });
-
-	assert.equal(drawn(layOut(tree)).before.join, first);
 });
 
 test("10,000 entries in 1,000 branches are laid out in 60 ms of the processor", () => {
