@@ -28,7 +28,7 @@ def names() -> dict[str, Any]:
 
 @pytest.fixture(scope="module", autouse=True)
 def surroundings() -> Iterator[None]:
-    """A region for the client of boto3 that an example makes, which sends nothing; a clock that ticks.
+    """A region for the client of boto3 of an example, which sends nothing, and a clock that ticks.
 
     Entries of two branches that are made in one millisecond have no order.
     """
