@@ -39,7 +39,8 @@ ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 python := "$(VENV)/bin/python"
 run := "$(RUN)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
-install := $(pip) install --no-deps --require-hashes
+# Most modules are never imported here: those that are, are compiled then.
+install := $(pip) install --no-compile --no-deps --require-hashes
 # SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
 # off. SAM's own `python3` runs the Makefiles of the layer and of the authorizer.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
@@ -77,7 +78,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -116,8 +117,9 @@ demo: $(RUN)/ready ## import the trees of FILE=… into the running local server
 		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
-	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini
-	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=auto --dist=loadgroup tests/adapters
+	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini & types=$$!; \
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=auto --dist=loadgroup tests/adapters; \
+	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
 ifdef npm
@@ -154,6 +156,10 @@ chromium: ## install Debian's Chromium without windows, if there is none
 	@command -v chromium-headless-shell >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
 		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } || \
 		command -v chromium >/dev/null || echo "Chromium is missing and could not be installed." >&2
+
+# `make --jobs=2 environments` makes two at a time. The tests make those that they need, too.
+environments: $(addsuffix /locked,$(VENV) $(ADAPTERS) $(WEB) $(SAM) $(CHECKS) $(RELEASE)) $(runtime) \
+	node_modules/ready $(typescript)/node_modules/ready clients/node_modules/ready chromium ## make what the tests run in
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
@@ -270,7 +276,6 @@ $(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(WEB)/ready: %/ready: %/locked pyp
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
 $(ADAPTERS)/locked: $(locks)/adapters.txt
-$(RUN)/locked: install += --no-compile
 $(WEB)/locked: $(locks)/web.txt
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt

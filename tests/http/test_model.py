@@ -21,8 +21,8 @@ from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, ROLES, local_servers
 from tools.harness.dynamodb import engine_server
 
-HISTORIES = 90
-HISTORIES_OF_ONE_SERVICE = 20
+HISTORIES = 30
+HISTORIES_OF_ONE_SERVICE = 15
 CREATIONS_SECONDS_MAX = 1.5
 """How much time may pass between reading the two clocks, which are 10 seconds apart."""
 STEPS = 22

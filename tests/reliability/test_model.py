@@ -108,7 +108,7 @@ def test_every_request_is_answered_as_the_oracle_says(
     names = [name for name in likely_first for _ in range(MOVES[name])]
     rules = {f"rule_{number:03}": _rule(name) for number, name in enumerate(names)}
     machine = type("Machine", (Model,), {"endpoint": endpoint, "measure": measure, "asked": asked, **rules})
-    steps = measure.goal(ci=2_000, gate=10_000)
+    steps = measure.goal(ci=1_000, gate=10_000)
     try:
         run_state_machine_as_test(
             seed(measure.seed)(machine),
