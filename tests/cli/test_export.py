@@ -212,6 +212,39 @@ def test_deleted_branches_that_show_through_are_exported(
     assert (("one", "two", "three") in shown) == ("root" not in deleted)
 
 
+@pytest.mark.parametrize("agent", [False, True])
+def test_forks_at_an_agents_context_are_exported_as_the_caller_sees_them(run: Forklore, agent: bool) -> None:
+    with client_of(as_agent(run)) as client:
+        chat = client.conversation(str(uuid.uuid4()))
+        memory = chat.context.sync(["memory"]).entry
+        assert memory
+        bare = chat.fork()
+        chat.say("user", "one")
+        early = chat.fork(after=memory)
+        later = chat.context.sync(["memory", "more"]).entry
+        chat.say("user", "two")
+        assert later
+        late = chat.fork(after=later)
+        leaf = late.fork()
+        for fork in (leaf, late, early, bare):
+            fork.say("user", "own")
+
+    shown = views(read((as_agent(run) if agent else run)(f"export {chat.id}").out))
+
+    texts = {one: [json.loads(text)[1]["content"][0] for text in view] for one, view in shown.items()}
+    one, two, own = ({"role": "USER", "text": text} for text in ("one", "two", "own"))
+    expected = {
+        chat.id: ["memory", one, "more", two],
+        bare.id: ["memory", own],
+        early.id: ["memory", own],
+        late.id: ["memory", one, "more", own],
+        leaf.id: ["memory", one, "more", own],
+    }
+    assert texts == {
+        branch: [one for one in view if agent or isinstance(one, dict)] for branch, view in expected.items()
+    }
+
+
 def test_one_view_is_exported_as_a_tree_of_its_own(run: Forklore, there: Forklore, tmp_path: Path) -> None:
     run("say trip one --key k")
     run("say trip two")
@@ -298,8 +331,8 @@ def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> Non
         text = "".join(lines)
 
         reads = Counter(sent)
-        # An agent asks twice for each fork beside a context: where exactly does it leave?
-        assert reads.pop("listEntries") == (1 + 2 * 10 if agent else 1)
+        # An agent asks once for each fork beside a context: where exactly does it leave?
+        assert reads.pop("listEntries") == (1 + 10 if agent else 1)
         assert reads == {"listForks": 1, "getConversation": 12}
         assert text.count('"inheritedUpToEntryId"') == (10 if agent else 0)
         assert text.count('"type":"conversation"') == 12

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.graph import ENTRY, FOLD, JOIN, LINE, GraphEntry, GraphLine, draw, link
+from forklore.cli.graph import ENTRY, FOLD, JOIN, LINE, GraphEntry, GraphLine, draw
 from tests.domain.builders import examples
 
 
@@ -106,6 +106,12 @@ def test_a_branch_has_one_colour_and_its_column_has_it_too() -> None:
     ]
 
 
+def test_of_forks_at_one_entry_the_newest_branch_comes_first() -> None:
+    entries = [*chain("a", "1"), *chain("b", "2", parent="1"), *chain("a", "3", parent="1")]
+
+    assert drawn(entries) == ["* 2", "| * 3", "|/", "* 1"]
+
+
 def test_an_entry_before_its_parent_is_an_error() -> None:
     with pytest.raises(ValueError, match="2 does not come after its parent 1"):
         list(draw([GraphEntry("2", "a", "1"), GraphEntry("1", "a", None)]))
@@ -188,39 +194,3 @@ def test_a_thousand_forks_are_drawn_in_a_second_in_few_columns() -> None:
     assert time.process_time() - before < 1
     assert sum(len(line.entries) for line in lines) == 20_000
     assert max(len(line.cells) for line in lines) <= 10
-
-
-def test_rows_of_the_api_are_linked_by_where_each_fork_leaves() -> None:
-    forks: list[dict[str, str | None]] = [
-        {"conversationId": "a"},
-        fork("b", of="a", at="2", position="before"),
-        fork("c", of="b", at="1", position="after"),
-        fork("d", of="a", at="25", position="after"),  # an entry of the context
-        fork("e", of="a", at=None, position="blank"),
-        fork("f", of="b", at="4", position="after"),
-    ]
-    owners = {"1": "a", "2": "a", "3": "a", "4": "b", "5": "c", "6": "d", "7": "e", "0": "gone"}
-    linked = link(forks, [GraphEntry(entry_id, branch, None) for entry_id, branch in owners.items()])
-
-    parents = {entry.entry_id: entry.parent for entry in linked.entries}
-    assert parents == {
-        "0": None,
-        "1": None,
-        "2": "1",
-        "3": "2",
-        "4": "1",
-        "5": "1",
-        "6": "2",
-        "7": None,
-    }
-    assert linked.heads == {"gone": "0", "a": "3", "b": "4", "c": "5", "d": "6", "e": "7", "f": "4"}
-    assert len([line for line in draw(linked.entries) if line.entries]) == 8
-
-
-def fork(conversation_id: str, *, of: str, at: str | None, position: str) -> dict[str, str | None]:
-    return {
-        "conversationId": conversation_id,
-        "forkedAtConversationId": of,
-        "forkedAtEntryId": at,
-        "forkedAtPosition": position,
-    }

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from forklore.cli.entries import is_shown, text_to_show
-from forklore.cli.graph import GraphEntry, GraphLine, Linked, draw, link, without
+from forklore.cli.graph import GraphEntry, GraphLine, draw
 from forklore.cli.output import Output, Part
 from forklore.cli.references import PART_MIN
-from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows, whole_rows
+from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows
 from forklore.cli.visible import visible
 from forklore.client.messages import role_of
 
@@ -42,15 +42,16 @@ def show_graph(
     lines_max: how many lines at most. is_whole: no entry is folded away. with_records: also entries
     that `is_shown` leaves out.
     """
-    linked, rows, is_all = _linked(client, conversation, with_records=with_records)
-    branches = _at_their_heads(_named(client, rows), linked)
+    rows = live_rows(conversation)
+    entries, heads, is_all = _read(conversation, rows, with_records=with_records)
+    branches = _at_their_heads(_named(client, rows), heads)
     shorter = short_ids(row["conversationId"] for row in rows)
     labels = {head: [_label(row, shorter) for row in held] for head, held in branches.items()}
-    lines = islice(draw(linked.entries, labels=labels, folded=not is_whole), lines_max)
+    lines = islice(draw(entries, labels=labels, folded=not is_whole), lines_max)
     if out.is_json:
         out.results(_row(line, branches) for line in lines)
         return is_all
-    shorter = short_ids(entry.entry_id for entry in linked.entries)
+    shorter = short_ids(entry.entry_id for entry in entries)
     for line in lines:
         parts = [(cell.text, COLOURS[cell.colour % len(COLOURS)]) for cell in line.cells]
         cells = out.width - 2 * len(parts) if out.is_terminal else None
@@ -58,52 +59,52 @@ def show_graph(
     return is_all
 
 
-def _linked(
-    client: "Forklore", conversation: "Conversation", *, with_records: bool
-) -> tuple[Linked, list[Row], bool]:
-    """Return the linked entries, the rows of all branches, and whether all entries are there."""
-    rows = live_rows(conversation)
-    known = {row["conversationId"] for row in rows}
-    first: dict[str, Entry] = {}
+def _read(
+    conversation: "Conversation", rows: Iterable[Row], *, with_records: bool
+) -> tuple[list[GraphEntry], dict[str, str | None], bool]:
+    """Return what to draw, the last entry that each branch shows, and whether that is all.
+
+    What follows an entry that is left out hangs on what is before it.
+    """
+    last: dict[str, str | None] = {row["conversationId"]: row["lastEntryId"] for row in rows}
+    drawn: dict[str | None, str | None] = {}  # of each entry that was read: itself, or what is before it
     entries: list[GraphEntry] = []
-    records: set[str] = set()
     listed = iter(conversation.entries(all_forks=True, channel="history", page_entries=PAGE_ENTRIES))
     for entry in islice(listed, ENTRIES_MAX):
-        if entry.conversation_id not in known:
-            first.setdefault(entry.conversation_id, entry)
-        entries.append(_drawn(entry))
-        if not (with_records or is_shown(entry) or entry.merged_from_conversation_id):
-            records.add(entry.id)
+        drawn[entry.id] = parent = drawn.get(entry.parent_id)
+        if with_records or is_shown(entry) or entry.merged_from_conversation_id:
+            drawn[entry.id] = entry.id
+            entries.append(_drawn(entry, parent))
+        last[entry.conversation_id] = entry.id
     is_all = next(listed, None) is None
-    rows = whole_rows(client, rows, first)
-    return without(link(rows, entries), records), rows, is_all
+    return entries, {branch: drawn.get(at) for branch, at in last.items()}, is_all
 
 
-def _drawn(entry: "Entry") -> GraphEntry:
+def _drawn(entry: "Entry", parent: str | None) -> GraphEntry:
     text = _cut(text_to_show(entry), TEXT_MAX)
     said = f"{role_of(entry) or entry.content_type}: {text}"
-    return GraphEntry(entry.id, entry.conversation_id, None, said, entry.merged_from_conversation_id)
+    return GraphEntry(entry.id, entry.conversation_id, parent, said, entry.merged_from_conversation_id)
 
 
 def _named(client: "Forklore", rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of the branches that are there, each with its names."""
+    """Return the rows, each with its names."""
     names: dict[str, list[str]] = {}
     for one in islice(client.names(), NAMES_MAX):
         names.setdefault(one.conversation_id, []).append(one.name)
-    return [{**row, "names": names.get(row["conversationId"], [])} for row in rows if not row.get("removed")]
+    return [{**row, "names": names.get(row["conversationId"], [])} for row in rows]
 
 
-def _at_their_heads(rows: Iterable[Row], linked: Linked) -> dict[str, list[Row]]:
+def _at_their_heads(rows: Iterable[Row], heads: Mapping[str, str | None]) -> dict[str, list[Row]]:
     """Return the branches by the last entry that they show. A title that is no news is left out."""
-    heads: dict[str, list[Row]] = {}
+    found: dict[str, list[Row]] = {}
     titles: set[str | None] = set()
     for row in rows:
         title = row.get("title")
-        head = linked.heads.get(row["conversationId"])
+        head = heads[row["conversationId"]]
         if head is not None:
-            heads.setdefault(head, []).append({**row, "title": None if title in titles else title})
+            found.setdefault(head, []).append({**row, "title": None if title in titles else title})
         titles.add(title)
-    return heads
+    return found
 
 
 def _label(row: Row, shorter: Mapping[str, str]) -> str:

@@ -7,21 +7,12 @@ pages, however many branches there are.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from forklore.cli.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
 from forklore.cli.output import wire
-from forklore.cli.trees import (
-    PAGE_ENTRIES,
-    Row,
-    blank_fork,
-    first_of_deleted,
-    fork_after,
-    last_inherited,
-    may_show_deleted,
-    whole_rows,
-    without_fork,
-)
+from forklore.cli.trees import PAGE_ENTRIES, Row, blank_fork, entry_before, fork_after, without_fork
 
 if TYPE_CHECKING:
     from forklore.client.results import Entry
@@ -39,18 +30,32 @@ def exported(
     rows: its branches, as `live_rows` returns them. on_branch: called after each. What is forked
     while the export goes on is not in it.
     """
-    first = first_of_deleted(client, rows) if may_show_deleted(rows) else {}
-    whole = whole_rows(client, rows, first)
-    entries = client.conversation(rows[0]["conversationId"]).entries(
-        all_forks=True, page_entries=PAGE_ENTRIES
-    )
+    deleted = _deleted(client, rows)
+    known = deleted.keys() | {row["conversationId"] for row in rows}
+    listed = client.conversation(rows[0]["conversationId"]).entries(all_forks=True, page_entries=PAGE_ENTRIES)
+    entries = (entry for entry in listed if entry.conversation_id in known)
+    first = next(entries, None)
+    oldest = first.conversation_id if first else rows[0]["conversationId"]
+    root = next((row["conversationId"] for row in rows if not row.get("forkedAtConversationId")), oldest)
     with ThreadPoolExecutor(threads) as executor:
-        details = _Details(client, [row for row in whole if not row.get("removed")], executor, threads)
+        details = _Details(client, rows, executor, threads)
+        telling = _Telling(client, rows, deleted, root, details, is_agent=is_agent, on_branch=on_branch)
         try:
-            told = _Telling(client, whole, details, is_agent=is_agent, on_branch=on_branch).lines(entries)
-            yield from tree_lines(whole[0]["conversationId"], told)
+            yield from tree_lines(root, telling.lines(chain([first] if first else [], entries)))
         finally:
             details.cancel()
+
+
+def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
+    """Return the deleted branches that others show entries of, each with one that shows it."""
+    known = {None, *(row["conversationId"] for row in rows)}
+    forks = [row["conversationId"] for row in rows if row.get("forkedAtConversationId") not in known]
+    return {
+        above.conversation_id: fork
+        for fork in forks
+        for above in client.conversation(fork).ancestors()
+        if above.removed
+    }
 
 
 def exported_view(client: "Forklore", conversation_id: str) -> Iterator[str]:
@@ -101,69 +106,86 @@ class _Details:
 
 
 class _Telling:
-    """Puts the branches between the entries: each before its first own entry, after its source."""
+    """Puts the branches between the entries: each before its first own entry, after its source.
+
+    deleted: as `_deleted` returns them. root: the first branch that is told.
+    """
 
     def __init__(
         self,
         client: "Forklore",
         rows: list[Row],
+        deleted: Mapping[str, str],
+        root: str,
         details: _Details,
         *,
         is_agent: bool,
         on_branch: Callable[[], None],
     ) -> None:
         self._client, self._details, self._on_branch = client, details, on_branch
-        self._is_agent = is_agent
+        self._is_agent, self._deleted, self._root = is_agent, deleted, root
         self._untold = {row["conversationId"]: row for row in rows}
-        self._known = set(self._untold)
-        self._root = rows[0]["conversationId"]
-        self._entries: set[str] = set()
+        self._told: set[str] = set()
+        self._entries: dict[str, str] = {}  # the branch of each, so far
         self._last: dict[str, Entry] = {}  # of each branch, so far
         self._beside: set[str] = set()  # entries with context just before or after them
 
     def lines(self, entries: "Iterable[Entry]") -> Iterator[Line]:
         """Yield the branches and the entries. entries: of the whole tree, the oldest first."""
-        yield from self._branch(self._root)
+        if self._root in self._untold:
+            yield from self._branch(self._root)
         for entry in entries:
-            if entry.conversation_id not in self._known:
-                continue
-            yield from self._branch(entry.conversation_id)
+            one = entry.conversation_id
+            if one in self._deleted and one not in self._told:
+                self._untold[one] = {"conversationId": one, "createdAt": entry.created_at, "removed": True}
+            yield from self._branch(one, entry)
             self._note(entry)
             yield ENTRY, wire(entry)
-        for conversation_id in list(self._untold):
-            yield from self._branch(conversation_id)
+        for one in list(self._untold):
+            yield from self._branch(one)
 
-    def _branch(self, conversation_id: str) -> Iterator[Line]:
-        """Yield a branch that has not been told, after those that it forks."""
+    def _branch(self, conversation_id: str, first: "Entry | None" = None) -> Iterator[Line]:
+        """Yield a branch that has not been told, after those that it forks. first: its own one."""
         above: list[Row] = []
         at: str | None = conversation_id
         while at is not None and at in self._untold:
             above.append(self._untold.pop(at))
             at = above[-1].get("forkedAtConversationId")
         for row in reversed(above):
-            yield CONVERSATION, self._told(row)
+            one = row["conversationId"]
+            details = {} if row.get("removed") else self._details.of(one)
+            point = {} if one == self._root else self._point(row, first if row is above[0] else None)
+            self._told.add(one)
+            yield CONVERSATION, {**details, **without_fork(row), **point, "id": one}
             self._on_branch()
 
-    def _told(self, row: Row) -> Mapping[str, object]:
-        conversation_id = row["conversationId"]
-        details = {} if row.get("removed") else self._details.of(conversation_id)
-        anchor = row.get("forkedAtEntryId")
-        point: Row = {}
-        if anchor is not None and (anchor not in self._entries or self._needs_last(anchor)):
-            # A deleted branch shows nothing. Its row names the last entry that it inherits.
-            last = None if row.get("removed") else last_inherited(self._client, conversation_id)
-            last_id = last.id if last else anchor if row.get("removed") else None
-            if anchor not in self._entries:  # a clock was late: the fork is older than its anchor
-                row, point = without_fork(row), self._point_after(last)
-            if self._is_agent and last_id in self._entries:
-                point["inheritedUpToEntryId"] = last_id
-        return {**details, **row, **point, "id": conversation_id}
+    def _point(self, row: Row, first: "Entry | None") -> Row:
+        """Return the members of a row that say where it forks.
 
-    def _needs_last(self, anchor: str) -> bool:
-        return self._is_agent and anchor in self._beside
+        What it forks may be gone, and so may the entry at which it forks. A user does not see the
+        context at which an agent forks, and where a clock was late, a fork is older than the entry
+        before which it leaves. Then it is after the last entry that it inherits.
+        """
+        source, anchor = row.get("forkedAtConversationId"), row.get("forkedAtEntryId")
+        is_there = source in self._told and (anchor in self._entries or row["forkedAtPosition"] == "blank")
+        point = {name: held for name, held in row.items() if name.startswith("forkedAt")}
+        if is_there and not (self._is_agent and anchor in self._beside):
+            return point
+        last = self._last_inherited(row, first)
+        if last not in self._entries:
+            return point if is_there else blank_fork(self._root)
+        if not is_there:
+            point = fork_after(self._entries[last], last)
+        return {**point, "inheritedUpToEntryId": last} if self._is_agent else point
 
-    def _point_after(self, last: "Entry | None") -> Row:
-        return fork_after(last) if last and last.id in self._entries else blank_fork(self._root)
+    def _last_inherited(self, row: Row, first: "Entry | None") -> str | None:
+        """Return the last entry that a branch shows of others. first: its own one, if known."""
+        one = row["conversationId"]
+        first = first or self._client.conversation(one).entries(own=True, page_entries=1).first()
+        if not self._is_agent:
+            return first.parent_id if first else row["lastEntryId"]
+        last = entry_before(self._client, self._deleted.get(one, one), first.id if first else None)
+        return last.id if last else None
 
     def _note(self, entry: "Entry") -> None:
         before = self._last.get(entry.conversation_id)
@@ -172,4 +194,4 @@ class _Telling:
             if before is not None:
                 self._beside.add(before.id)
         self._last[entry.conversation_id] = entry
-        self._entries.add(entry.id)
+        self._entries[entry.id] = entry.conversation_id

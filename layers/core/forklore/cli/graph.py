@@ -6,10 +6,8 @@ again. Of these the one that needs most columns comes first, then the newest. So
 branches has at most 1 + log2(n) columns: 1,000 forks need no more than ten.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 ENTRY, FOLD, LINE, JOIN = "* ", ": ", "| ", "|/"
 FOLDED_MIN = 2  # fewer entries are not worth a line that says so
@@ -78,7 +76,7 @@ def draw(
     for entry in entries:
         colours.setdefault(entry.branch, len(colours))
     below = _below(runs)
-    _sort(runs, below)
+    _sort(runs, below, colours)
     columns: list[int] = []  # the colour of each that is open
     waiting = [_Step(run, 0) for run in below[-1]]  # the newest first
     while waiting:
@@ -151,17 +149,20 @@ def _below(runs: Sequence[Sequence[GraphEntry]]) -> dict[int, list[int]]:
     return below
 
 
-def _sort(runs: Sequence[Sequence[GraphEntry]], below: dict[int, list[int]]) -> None:
+def _sort(
+    runs: Sequence[Sequence[GraphEntry]], below: dict[int, list[int]], colours: Mapping[str, int]
+) -> None:
     """Put the runs below each run into the order in which they are drawn.
 
     That is by how many columns each needs, with all that is drawn above it, and then the newest
-    first. The need is the Strahler number of a tree: it grows only where two equal ones meet.
+    branch first. The need is the Strahler number of a tree: it grows only where two equal ones
+    meet.
     """
     needs = [1] * len(runs)
     for number in reversed(range(len(runs))):
         kept = below.get(number)
         if kept:
-            kept.sort(key=lambda run: (needs[run], run), reverse=True)
+            kept.sort(key=lambda run: (needs[run], colours[runs[run][0].branch]), reverse=True)
             needs[number] = max(needs[kept[0]], *(1 + needs[run] for run in kept[1:2]), 1)
 
 
@@ -195,65 +196,3 @@ def _line(
     return GraphLine(
         (*before, Cell(ENTRY, colour)), entries, part[0].text, colour, names, part[0].merged_from
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """entries: to draw. heads: the last entry that each conversation shows, if it shows one."""
-
-    entries: list[GraphEntry]
-    heads: dict[str, str]
-
-
-def link(forks: Iterable[Mapping[str, Any]], entries: Iterable[GraphEntry]) -> Linked:
-    """Return the entries of a tree with their parents.
-
-    forks: the rows of `listForks`, each after the one that it forks. For a deleted branch whose
-    entries are still shown, add a row that says where it forks; without one it hangs on nothing.
-    entries: each conversation's own, oldest first; their `parent` is not looked at.
-    """
-    own: dict[str, list[GraphEntry]] = {}
-    for entry in entries:
-        own.setdefault(entry.branch, []).append(entry)
-    rows = {str(row["conversationId"]): row for row in forks}
-    linked: dict[str, GraphEntry] = {}
-    heads: dict[str, str] = {}
-    for branch in [*(branch for branch in own if branch not in rows), *rows]:
-        head = _anchor(rows.get(branch, {}), linked, heads)
-        for entry in own.get(branch, ()):
-            linked[entry.entry_id] = GraphEntry(entry.entry_id, branch, head, entry.text, entry.merged_from)
-            head = entry.entry_id
-        if head is not None:
-            heads[branch] = head
-    return Linked(list(linked.values()), heads)
-
-
-def without(linked: Linked, left_out: AbstractSet[str]) -> Linked:
-    """Return the same tree without some entries. What follows one of them hangs on what is before.
-
-    A branch that shows no other entry has no head.
-    """
-    above: dict[str | None, str | None] = {}
-    entries: list[GraphEntry] = []
-    for entry in linked.entries:
-        parent = above.get(entry.parent, entry.parent)
-        if entry.entry_id in left_out:
-            above[entry.entry_id] = parent
-        else:
-            entries.append(replace(entry, parent=parent))
-    heads = {branch: above.get(head, head) for branch, head in linked.heads.items()}
-    return Linked(entries, {branch: head for branch, head in heads.items() if head is not None})
-
-
-def _anchor(row: Mapping[str, Any], linked: Mapping[str, GraphEntry], heads: Mapping[str, str]) -> str | None:
-    """Return the last entry that a conversation inherits; None if it inherits nothing."""
-    anchor, position = row.get("forkedAtEntryId"), row.get("forkedAtPosition")
-    if anchor is None or position == "blank":
-        return None
-    if anchor in linked:
-        return str(anchor) if position == "after" else linked[anchor].parent
-    # It is an entry of an agent's context. Ids sort by time, so what is older was before it.
-    head = heads.get(str(row.get("forkedAtConversationId")))
-    while head is not None and head > anchor:
-        head = linked[head].parent
-    return head
