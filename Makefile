@@ -52,6 +52,8 @@ machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
+# Where tests wait for other processes, one more of them than there are cores.
+waiting := $(shell expr 1 + "$$(getconf _NPROCESSORS_ONLN)")
 pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
 checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
@@ -97,8 +99,8 @@ test-random: $(VENV)/ready ## run the tests that make up thousands of requests: 
 	$(pytest) $(random)
 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few need DynamoDB Local, with Java, and Maven the first time
-	$(python) -m pytest --numprocesses=auto --dist=worksteal $(reliability)
-	$(python) -m pytest --numprocesses=auto --dist=worksteal -m long $(long)
+	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal $(reliability)
+	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal -m long $(long)
 
 bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
@@ -132,7 +134,7 @@ else
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
 	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
-	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
