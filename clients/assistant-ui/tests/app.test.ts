@@ -10,7 +10,9 @@ import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
 import { expect, inject, onTestFinished, test } from "vitest";
 
-const PROGRAM = ["chromium-headless-shell", "chromium"].map((name) => `/usr/bin/${name}`).find((one) => existsSync(one));
+const PROGRAM = ["chromium-headless-shell", "chromium"]
+	.map((name) => `/usr/bin/${name}`)
+	.find((one) => existsSync(one));
 
 /** Serve the page on a free port. It ends with the test. */
 async function served(): Promise<string> {

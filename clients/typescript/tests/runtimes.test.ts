@@ -137,7 +137,9 @@ const config :Workerd.Config = (
 });
 
 test("Chromium", async (context) => {
-	const path = ["chromium-headless-shell", "chromium"].map((name) => `/usr/bin/${name}`).find((one) => existsSync(one));
+	const path = ["chromium-headless-shell", "chromium"]
+		.map((name) => `/usr/bin/${name}`)
+		.find((one) => existsSync(one));
 	const program = needed("Chromium", path, context);
 	const { work: input, planted } = await work("Chromium");
 	const found = await new Promise<unknown>((resolve, reject) => {
