@@ -137,9 +137,10 @@ const config :Workerd.Config = (
 });
 
 test("Chromium", async (context) => {
-	const path = ["chromium-headless-shell", "chromium"]
-		.map((name) => `/usr/bin/${name}`)
-		.find((one) => existsSync(one));
+	// The one in /usr/bin is a script, which leaves it behind when it is ended.
+	const path = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"].find((one) =>
+		existsSync(one),
+	);
 	const program = needed("Chromium", path, context);
 	const { work: input, planted } = await work("Chromium");
 	const found = await new Promise<unknown>((resolve, reject) => {
