@@ -54,7 +54,7 @@ runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
 # Where tests wait for other processes, one more of them than there are cores.
 waiting := $(shell expr 1 + "$$(getconf _NPROCESSORS_ONLN)")
-pytest := $(python) -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
 checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
 	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded
@@ -120,7 +120,7 @@ demo: $(RUN)/ready ## import the trees of FILE=… into the running local server
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini & types=$$!; \
-	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=auto --dist=loadgroup tests/adapters; \
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup tests/adapters; \
 	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
@@ -139,11 +139,9 @@ endif
 
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
 test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the packages for TypeScript; run their tests on Node, Bun, Deno, workerd and Chromium, against the local server
-	cd $(typescript) && npm run --silent check
-	$(call in_kits,check)
-	cd $(typescript) && npm run --silent test
-	$(call in_kits,test)
-	$(python) -m pytest tests/typescript
+	( cd $(typescript) && npm run --silent check ) && ( $(call in_kits,check) ) & checks=$$!; \
+	( cd $(typescript) && npm run --silent test ) && ( $(call in_kits,test) ) && $(python) -m pytest tests/typescript; \
+	tests=$$?; wait $$checks && exit $$tests
 
 build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
 	cd $(typescript) && npm run --silent build
