@@ -17,12 +17,11 @@ from tests.http.conftest import URL
 from tests.model.asking import Caller
 from tests.model.history import History
 from tests.model.services import OverHttp
+from tests.reliability.figures import Measure
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, ROLES, local_servers
 from tools.harness.dynamodb import engine_server
 
-HISTORIES = 30
-HISTORIES_OF_ONE_SERVICE = 15
 CREATIONS_SECONDS_MAX = 1.5
 """How much time may pass between reading the two clocks, which are 10 seconds apart."""
 STEPS = 22
@@ -31,9 +30,10 @@ USERS = 5
 SEED = "FORKLORE_TEST_SEED"
 
 
-def agree(services: Sequence[Service], histories: int, capsys: pytest.CaptureFixture[str]) -> None:
+def agree(services: Sequence[Service], capsys: pytest.CaptureFixture[str]) -> None:
     """Run random histories in parallel. Prints the seed and the number of each operation."""
     seed = int(os.environ.get(SEED) or secrets.randbits(32))
+    histories = Measure.of("histories").goal(ci=15, gate=45) * len(services)
     made = [_history(services, Random(seed + number)) for number in range(histories)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         runs = {threads.submit(history.run, STEPS): number for number, history in enumerate(made)}
@@ -66,11 +66,11 @@ def test_two_processes_whose_clocks_differ_by_10_s_agree_with_the_oracle(
 
         least, most = difference_seconds(*services)
         assert least < 8 if sees_date else most > 8
-        agree(services, HISTORIES, capsys)
+        agree(services, capsys)
 
 
 def test_one_service_agrees_with_the_oracle(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
-    agree([service], HISTORIES_OF_ONE_SERVICE, capsys)
+    agree([service], capsys)
 
 
 def test_on_its_own_engine_the_service_agrees_with_the_oracle(
@@ -83,7 +83,7 @@ def test_on_its_own_engine_the_service_agrees_with_the_oracle(
         local_servers([MachineClock()], endpoint=endpoint, table=new_table) as [url],
         Service(url, keys=API_KEYS) as service,
     ):
-        agree([service], HISTORIES_OF_ONE_SERVICE, capsys)
+        agree([service], capsys)
 
 
 def difference_seconds(first: Service, second: Service) -> tuple[float, float]:
