@@ -39,8 +39,9 @@ ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 python := "$(VENV)/bin/python"
 run := "$(RUN)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
-# Most modules are never imported here: those that are, are compiled then.
-install := $(pip) install --no-compile --no-deps --require-hashes
+# Most modules are never imported: those that are, are compiled then. Functions cannot keep byte-code.
+install = $(pip) install $(compiled) --no-deps --require-hashes
+compiled := --no-compile
 # SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
 # off. SAM's own `python3` runs the Makefiles of the layer and of the authorizer.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
@@ -52,12 +53,12 @@ machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
-# Where tests wait for other processes, one more of them than there are cores.
-waiting := $(shell expr 1 + "$$(getconf _NPROCESSORS_ONLN)")
+# One more than there are cores, as many tests wait for other processes.
+waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN || echo 1)")
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
 reliability := tests/reliability
 checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
-	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded
+	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded tests/http/test_model.py
 # These use all cores or measure time.
 alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
 on_engine := tests/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
@@ -134,7 +135,7 @@ else
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
 	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
-	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=worksteal tests/web
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
 
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
@@ -154,12 +155,13 @@ pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/ima
 
 chromium: ## install Debian's Chromium without windows, if there is none
 	@command -v chromium-headless-shell >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
-		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } || \
+		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } 2>/dev/null || \
 		command -v chromium >/dev/null || echo "Chromium is missing and could not be installed." >&2
 
 # `make --jobs=2 environments` makes two at a time. The tests make those that they need, too.
-environments: $(addsuffix /locked,$(VENV) $(ADAPTERS) $(WEB) $(SAM) $(CHECKS) $(RELEASE)) $(runtime) \
-	node_modules/ready $(typescript)/node_modules/ready clients/node_modules/ready chromium ## make what the tests run in
+parts := $(addsuffix /locked,$(VENV) $(ADAPTERS) $(WEB) $(SAM) $(CHECKS) $(RELEASE)) $(runtime)
+parts += node_modules/ready $(typescript)/node_modules/ready clients/node_modules/ready chromium
+environments: $(parts) ## make what the tests run in
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore.local.openapi > docs/openapi.json
@@ -282,6 +284,7 @@ $(CHECKS)/locked: $(locks)/checks.txt
 $(RELEASE)/locked: $(locks)/release.txt
 $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
+$(RUNTIME)/locked: compiled :=
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
 $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:

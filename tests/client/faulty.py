@@ -42,7 +42,7 @@ SENT_ON |= {"busy_after", "late_request"}
 
 
 class Proxy(ThreadingTCPServer):
-    """Sends requests on to `address`, and plants faults. planted: how often each one was."""
+    """Sends requests on to `address`, and plants faults: first each once. planted: how often."""
 
     allow_reuse_address = True
     daemon_threads = False  # the end waits for requests that are late
@@ -54,6 +54,7 @@ class Proxy(ThreadingTCPServer):
         self.planted: Counter[str] = Counter()
         self.underway = 0
         self._random, self._lock = Random(seed), threading.Lock()
+        self._first = self._random.sample(list(FAULTS), len(FAULTS))
 
     @property
     def url(self) -> str:
@@ -62,7 +63,8 @@ class Proxy(ThreadingTCPServer):
     def fault(self) -> str:
         """Return the fault of the next request."""
         with self._lock:
-            [fault] = self._random.choices(list(FAULTS), list(FAULTS.values()))
+            drawn = self._random.choices(list(FAULTS), list(FAULTS.values()))
+            fault = self._first.pop() if self._first else drawn[0]
             self.planted[fault] += 1
             return fault
 

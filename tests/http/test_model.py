@@ -1,7 +1,6 @@
 """The whole service agrees with the oracle on random histories, even with wrong clocks."""
 
 import os
-import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from tests.http.conftest import URL
 from tests.model.asking import Caller
 from tests.model.history import History
 from tests.model.services import OverHttp
-from tests.reliability.figures import Measure
+from tests.reliability.figures import SEED, Measure
 from tests.support.machine_clock import MachineClock
 from tests.support.processes import API_KEYS, ROLES, local_servers
 from tools.harness.dynamodb import engine_server
@@ -27,13 +26,12 @@ CREATIONS_SECONDS_MAX = 1.5
 STEPS = 22
 AT_ONCE = 10
 USERS = 5
-SEED = "FORKLORE_TEST_SEED"
 
 
 def agree(services: Sequence[Service], capsys: pytest.CaptureFixture[str]) -> None:
     """Run random histories in parallel. Prints the seed and the number of each operation."""
-    seed = int(os.environ.get(SEED) or secrets.randbits(32))
-    histories = Measure.of("histories").goal(ci=15, gate=45) * len(services)
+    measure = Measure.of("histories")
+    seed, histories = measure.seed, measure.goal(ci=15, gate=45) * len(services)
     made = [_history(services, Random(seed + number)) for number in range(histories)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         runs = {threads.submit(history.run, STEPS): number for number, history in enumerate(made)}

@@ -35,7 +35,7 @@ def skip_or_fail(missing: str) -> None:
 def chromium() -> Iterator[Browser]:
     """Yield a Chromium without windows. If there is none, skip the test or fail it (REQUIRED).
 
-    The one that cannot have any takes half the time.
+    Debian's `chromium-headless-shell` takes half the time of `chromium`.
     """
     program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:

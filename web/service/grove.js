@@ -39,7 +39,7 @@ export class Grove extends EventTarget {
 		return this._byId.get(entryId);
 	}
 
-	/** Return whether a conversation is of this tree, also if it was deleted. @param {string} id */
+	/** Return whether a conversation is of this tree, or was, and one that is forked it or shows it. @param {string} id */
 	has(id) {
 		const forks = [...this.forks.values()];
 		const isNamed = forks.some((fork) => fork.conversationId === id || fork.forkedAtConversationId === id);
@@ -67,22 +67,27 @@ export class Grove extends EventTarget {
 		this._changed();
 	}
 
-	/**
-	 * Load the list of branches anew, and leave out what no branch shows any more.
-	 * @param {boolean} [once] do not try again @param {Entry[]} [news] entries that were listed before
-	 */
-	async loadForks(once = false, news = []) {
+	/** Load the list of branches anew, and leave out what none shows any more. @param {boolean} [once] do not try again */
+	async loadForks(once = false) {
 		const known = new Set(this.forks.keys());
 		const { conversationId } = this; // the cursors are for this one alone
 		const rows = await allOf((query) => this._api.listForks(conversationId, query, once));
+		const news = this._isBehind(rows) ? await this._listNews() : []; // what is pruned must hang on what is known
 		const found = new Map(rows.map((fork) => [fork.conversationId, fork]));
 		for (const [id, fork] of this.forks) if (!known.has(id)) found.set(id, fork); // made meanwhile
 		const isSame = JSON.stringify([...found.values()]) === JSON.stringify([...this.forks.values()]);
 		this.forks = found;
 		this.hasForks = true;
 		this.addEntries(news);
-		this._prune();
+		if (!this._isBehind(rows)) this._prune();
 		if (!isSame) this._changed();
+	}
+
+	/** Return whether a branch shows an entry at its end that is news. @param {Fork[]} forks */
+	_isBehind(forks) {
+		const oldest = this.isWhole ? "" : this.dots[0]?.id;
+		const ends = forks.map((fork) => fork.lastEntryId ?? "");
+		return oldest !== undefined && ends.some((end) => end > oldest && !this._byId.has(end));
 	}
 
 	/** Keep what a branch shows: its own entries, its last one if it has no others, and all that these go on after. */
@@ -112,17 +117,16 @@ export class Grove extends EventTarget {
 	async loadNews() {
 		if (!this._hasBegun) return;
 		const newest = performance.now() - this._addedAt > OVERLAP_MS && this.dots.at(-1)?.id;
-		const listed = await allOf((query) => this._list(query, true), this._newsCursor());
-		const news = listed.filter(({ id }) => !this._byId.has(id));
+		const news = (await this._listNews()).filter(({ id }) => !this._byId.has(id));
 		if (news.every(({ conversationId }) => this.forks.has(conversationId))) this.addEntries(news);
-		else await this.loadForks(true, news);
+		else await this.loadForks(true);
 		this._settled = newest || this._settled;
 	}
 
-	_newsCursor() {
+	_listNews() {
 		const since = Date.parse(this.dots.at(-1)?.createdAt ?? "") - OVERLAP_MS;
 		const dot = this.dots.findLast((one) => one.id <= this._settled || Date.parse(one.createdAt) < since);
-		return (dot ?? this.dots[0])?.id;
+		return allOf((query) => this._list(query, true), (dot ?? this.dots[0])?.id);
 	}
 
 	/** Take in entries of the history. While the branches are unknown they are left to the first page. @param {Entry[]} entries */

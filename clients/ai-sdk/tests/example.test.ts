@@ -9,9 +9,11 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { expect, inject, onTestFinished, test } from "vitest";
 
 const EXAMPLE = join(import.meta.dirname, "..", "example", "server.ts");
-const PROGRAM = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"].find((one) =>
-	existsSync(one),
-);
+const PROGRAM = [
+	"/usr/lib/chromium/chromium-headless-shell",
+	"/usr/bin/chromium",
+	"/usr/bin/chromium-browser",
+].find((one) => existsSync(one));
 
 /** Start the example on a free port. It ends with the test. */
 async function started(): Promise<string> {

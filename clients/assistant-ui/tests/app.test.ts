@@ -10,9 +10,11 @@ import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
 import { expect, inject, onTestFinished, test } from "vitest";
 
-const PROGRAM = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"].find((one) =>
-	existsSync(one),
-);
+const PROGRAM = [
+	"/usr/lib/chromium/chromium-headless-shell",
+	"/usr/bin/chromium",
+	"/usr/bin/chromium-browser",
+].find((one) => existsSync(one));
 
 /** Serve the page on a free port. It ends with the test. */
 async function served(): Promise<string> {

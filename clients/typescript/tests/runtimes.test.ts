@@ -137,10 +137,12 @@ const config :Workerd.Config = (
 });
 
 test("Chromium", async (context) => {
-	// The one in /usr/bin is a script, which leaves it behind when it is ended.
-	const path = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"].find((one) =>
-		existsSync(one),
-	);
+	// /usr/bin/chromium-headless-shell is a script, which leaves it behind when it is ended.
+	const path = [
+		"/usr/lib/chromium/chromium-headless-shell",
+		"/usr/bin/chromium",
+		"/usr/bin/chromium-browser",
+	].find((one) => existsSync(one));
 	const program = needed("Chromium", path, context);
 	const { work: input, planted } = await work("Chromium");
 	const found = await new Promise<unknown>((resolve, reject) => {

@@ -47,15 +47,16 @@ def exported(
 
 
 def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
-    """Return the deleted branches that others show entries of, each with one that shows it."""
+    """Return the deleted branches that others still show, each with the one that shows most."""
     known = {None, *(row["conversationId"] for row in rows)}
     forks = [row["conversationId"] for row in rows if row.get("forkedAtConversationId") not in known]
-    return {
-        above.conversation_id: fork
-        for fork in forks
-        for above in client.conversation(fork).ancestors()
-        if above.removed
-    }
+    shown: dict[str, tuple[str, str]] = {}
+    for fork in forks:
+        for above in client.conversation(fork).ancestors():
+            if above.removed and above.inherited_up_to_entry_id:
+                one = above.conversation_id
+                shown[one] = max(shown.get(one, ("", "")), (above.inherited_up_to_entry_id, fork))
+    return {one: fork for one, (_, fork) in shown.items()}
 
 
 def exported_view(client: "Forklore", conversation_id: str) -> Iterator[str]:
