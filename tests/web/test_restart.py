@@ -19,7 +19,8 @@ from tools.harness.local_server import ROOT, environment
 
 LOST = "The server does not answer. Trying again…"
 APPENDS = "**/v1/conversations/*/entries"
-GONE = "ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|ERR_SOCKET_NOT_CONNECTED"
+GONE = "ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
+GONE += "|ERR_INCOMPLETE_CHUNKED|ERR_CONTENT_LENGTH_MISMATCH"  # it was in the middle of an answer
 READY_S = 60
 PORT_MAX = 32_768
 BACK_MS = 40_000
