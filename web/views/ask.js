@@ -13,14 +13,16 @@ export function openDialog(app, title, ...content) {
 	const closing = new AbortController();
 	const { signal } = closing;
 	const opener = document.activeElement?.id ?? "";
-	const onclose = () => {
+	// All at once, and not when "close" comes: a key that is pressed before that would be for the closed dialog.
+	const close = () => {
+		if (signal.aborted) return;
 		closing.abort();
+		dialog.close();
 		dialog.remove();
 		document.getElementById(opener)?.focus(); // it may have been drawn anew meanwhile
 	};
 	const heading = h("h2", { dir: "auto" }, title);
-	const dialog = h("dialog.ask", { "aria-label": title, onclose }, heading, content);
-	const close = () => dialog.close();
+	const dialog = h("dialog.ask", { "aria-label": title, oncancel: close, onclose: close }, heading, content);
 	app.signal.addEventListener("abort", close, { signal });
 	addEventListener("hashchange", close, { signal });
 	document.body.append(dialog);
