@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.cli.running import Forklore
 from tools.harness.local_server import ROOT, environment
 
 COMMAND = [sys.executable, "-m", "forklore.cli"]
@@ -65,26 +67,12 @@ def started(*arguments: str, **more: str) -> Iterator[subprocess.Popen[str]]:
 def long(url: str) -> str:
     """The options for a server with a conversation of entries that are longer than a pipe."""
     options = f"--url {url} --token piper"
-    say = f"head -c 200000 /dev/zero | tr '\\0' x | $F {options} say long - > /dev/null"
-    done = ran(f"{say} && {say} && {say}")
-    assert (done.returncode, done.stderr) == (0, "")
+    for _ in range(3):
+        assert Forklore()(f"{options} say long -", stdin=b"x" * 200_000).code == 0
     return options
 
 
-def test_the_whole_way_over_http(url: str) -> None:
-    done = ran(
-        "$F say trip 'Two nights in Köln?' --json && $F log trip --oneline && $F fork trip --before -1",
-        FORKLORE_URL=url,
-        FORKLORE_TOKEN="ann",
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    entry, listed, fork = done.stdout.splitlines()
-    assert listed == f"{json.loads(entry)['id']} user Two nights in Köln?"
-    assert re.fullmatch("[0-9a-f-]{36}", fork)
-
-
-@pytest.mark.parametrize("options", ["", "--json", "--oneline"])
+@pytest.mark.parametrize("options", ["", "--json"])
 def test_a_reader_that_leaves_ends_the_command_in_silence(long: str, options: str) -> None:
     done = ran(f"$F {long} log long {options} | head -c 5")
 
@@ -118,21 +106,22 @@ def test_a_service_that_is_not_there_is_said_in_one_line() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        done = ran(f"$F --url http://127.0.0.1:{port} --token secret ls")
+        done = Forklore()(f"--url http://127.0.0.1:{port} --token secret ls")
 
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
+    assert (done.code, done.out, len(done.err.splitlines())) == (5, "", 1)
     start = f"`forklore serve --port {port}` starts a local server"
-    assert done.stderr.endswith(f"Connection refused (http://127.0.0.1:{port}: {start})\n")
-    assert "secret" not in done.stderr
+    assert done.err.endswith(f"Connection refused (http://127.0.0.1:{port}: {start})\n")
+    assert "secret" not in done.err
 
 
 @pytest.mark.parametrize(
     "answer", ["HTTP/1.1 200 OK\r\n\r\nno json", "HTTP/1.1 401 No\r\n\r\n", "nonsense\r\n\r\n"]
 )
 def test_an_answer_that_is_not_forklores_is_one_line_without_the_token(answer: str) -> None:
-    with silent_server() as (url, listener), started("--url", url, "--token", "s3cret", "ls") as process:
-        listener.settimeout(1)
-        while process.poll() is None:
+    with silent_server() as (url, listener), ThreadPoolExecutor(1) as threads:
+        running = threads.submit(Forklore(), f"--url {url} --token s3cret ls")
+        listener.settimeout(0.05)
+        while not running.done():
             try:
                 taken, _ = listener.accept()
             except TimeoutError:
@@ -140,25 +129,25 @@ def test_an_answer_that_is_not_forklores_is_one_line_without_the_token(answer: s
             with taken:
                 taken.recv(10_000)
                 taken.sendall(answer.encode())
-        out, err = process.communicate(timeout=RUN_S)
+        done = running.result()
 
-    assert (process.returncode, out, len(err.splitlines())) == (4 if "401" in answer else 5, "", 1)
-    assert "s3cret" not in err
+    assert (done.code, done.out, len(done.err.splitlines())) == (4 if "401" in answer else 5, "", 1)
+    assert "s3cret" not in done.err
 
 
 def test_an_import_to_a_wrong_address_says_so(url: str) -> None:
-    done = ran(f"$F --url {url}/nowhere --token ann import examples/trees.jsonl")
+    done = Forklore()(f"--url {url}/nowhere --token ann import examples/trees.jsonl")
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "the address may be wrong" in done.stderr
-    assert "deleted" not in done.stderr
+    assert (done.code, done.out) == (2, "")
+    assert "the address may be wrong" in done.err
+    assert "deleted" not in done.err
 
 
 def test_a_token_that_no_header_can_hold_is_refused_and_not_shown() -> None:
-    done = ran("$F --token $'s3cret\\n' ls")
+    done = Forklore()("--token 's3cret\n' ls")
 
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "s3cret" not in done.stderr
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert "s3cret" not in done.err
 
 
 def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
@@ -170,8 +159,8 @@ def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
         server.wait(timeout=RUN_S)
 
     assert (said.returncode, said.stderr) == (0, "")
-    again = ran(f"$F --data {tmp_path}/d --user ann log trip --oneline")
-    assert (again.stdout, again.stderr) == (said.stdout, "")
+    again = Forklore()(f"--data {tmp_path}/d --user ann log trip --oneline")
+    assert (again.out, again.err) == (said.stdout, "")
 
 
 def test_ending_make_run_by_its_pid_ends_the_server(tmp_path: Path) -> None:
@@ -204,20 +193,20 @@ def test_a_profile_file_is_read(tmp_path: Path, url: str) -> None:
     file = tmp_path / "forklore" / "config.toml"
     file.write_text(f'[profiles.here]\nurl = "{url}"\ntoken = "ann"\n')
 
-    done = ran("$F --profile here say profiled hello && $F --profile there ls", XDG_CONFIG_HOME=str(tmp_path))
+    run = Forklore((), {"XDG_CONFIG_HOME": str(tmp_path)})
+    said, unknown = run("--profile here say profiled hello"), run("--profile there ls")
     file.write_bytes(b"\xff")
-    broken = ran("$F ls", XDG_CONFIG_HOME=str(tmp_path))
+    broken = run("ls")
 
-    assert (done.returncode, len(done.stdout.splitlines())) == (2, 1)
-    assert done.stderr == "forklore: the profile file has no profile 'there'\n"
-    assert (broken.returncode, len(broken.stderr.splitlines())) == (2, 1)
+    assert (said.code, len(said.lines)) == (0, 1)
+    assert (unknown.code, unknown.err) == (2, "forklore: the profile file has no profile 'there'\n")
+    assert (broken.code, len(broken.err.splitlines())) == (2, 1)
 
 
 def test_json_is_whole_where_the_output_is_not_utf_8(url: str) -> None:
-    done = ran(
-        f"$F --url {url} --token ascii say trip 'Köln 😀 日本' --json; $F --url {url} --token ascii log trip",
-        PYTHONIOENCODING="ascii",
-    )
+    options = f"--url {url} --token ascii"
+    assert Forklore()(f"{options} say trip 'Köln 😀 日本'").code == 0
+    done = ran(f"$F {options} log trip --json; $F {options} log trip", PYTHONIOENCODING="ascii")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout.splitlines()[0])["content"][0]["text"] == "Köln 😀 日本"
@@ -268,38 +257,43 @@ def test_a_missing_extra_is_named_in_one_line(missing: str, extra: str, line: st
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
-def test_a_function_that_cannot_be_invoked_is_one_line() -> None:
+def test_a_function_that_cannot_be_invoked_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = {
         "AWS_ACCESS_KEY_ID": "x",
         "AWS_SECRET_ACCESS_KEY": "s3cret",
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:1",
     }
-    done = ran("$F --function F ls", AWS_DEFAULT_REGION="us-east-1", **nowhere)
-    no_region = ran("unset AWS_DEFAULT_REGION; $F --function F ls", **nowhere)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    done = Forklore()("--function F ls", AWS_DEFAULT_REGION="us-east-1", **nowhere)
+    no_region = Forklore()("--function F ls", **nowhere)
 
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (5, "", 1)
-    assert (no_region.returncode, no_region.stdout, len(no_region.stderr.splitlines())) == (2, "", 1)
-    assert "s3cret" not in done.stderr + no_region.stderr
+    assert (done.code, done.out, len(done.err.splitlines())) == (5, "", 1)
+    assert (no_region.code, no_region.out, len(no_region.err.splitlines())) == (2, "", 1)
+    assert "s3cret" not in done.err + no_region.err
 
 
 def test_the_version_is_shown_and_completion_is_there() -> None:
     assert re.fullmatch(r"forklore \S.*\n", ran("$F --version").stdout)
-    assert completed("forklore br") == ["branch"]
+    assert ran("$F", **at_tab("forklore br")).stdout.split() == ["branch"]
+
+
+def at_tab(line: str) -> dict[str, str]:
+    """Return the variables by which bash asks at the Tab key at the end of a line."""
+    words = len(line.split(" ")) - 1
+    return {"_FORKLORE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": f"{words}"}
 
 
 def completed(line: str, **more: str) -> list[str]:
-    """Return what bash is told at the Tab key at the end of a line."""
-    words = len(line.split(" ")) - 1
-    done = ran("$F", _FORKLORE_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=f"{words}", **more)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.split()
+    done = Forklore()("", **at_tab(line), **more)
+    assert (done.code, done.err) == (0, "")
+    return done.out.split()
 
 
 def test_the_shell_completes_names_and_roles(url: str, tmp_path: Path) -> None:
     options = f"--url {url} --token completer"
     names = ("trip", "trip-by-train", "other", "trip;reboot", "tri p")
-    assert ran("; ".join(f"$F {options} say '{name}' hello" for name in names)).returncode == 0
+    assert [Forklore()(f"{options} say '{name}' hello").code for name in names] == [0] * len(names)
 
     assert completed(f"forklore {options} log tr") == ["trip", "trip-by-train"]
     assert completed("forklore diff trip o", FORKLORE_URL=url, FORKLORE_TOKEN="completer") == ["other"]
@@ -311,12 +305,12 @@ def test_the_shell_completes_names_and_roles(url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", ["--endpoint http://127.0.0.1:1", "--segments 0"])
 def test_fsck_that_cannot_check_says_so_in_one_line(options: str) -> None:
-    done = ran(
-        f"$F fsck --table none --region us-east-1 {options}",
+    done = Forklore()(
+        f"fsck --table none --region us-east-1 {options}",
         AWS_ACCESS_KEY_ID="x",
         AWS_SECRET_ACCESS_KEY="x",
         AWS_MAX_ATTEMPTS="1",
     )
 
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert done.stderr.startswith("fsck: ")
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert done.err.startswith("fsck: ")
