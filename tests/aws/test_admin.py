@@ -242,15 +242,6 @@ def test_a_request_is_refused_with_the_first_error_in_the_order_of_checks(
     assert [line["status"] for line in audit(lines)] == ([] if expected[0] == 405 else [expected[0]])
 
 
-@pytest.mark.parametrize("query", ["userId=ann", "mode=all", "ancestry=all", "userId=bob"])
-def test_a_cursor_goes_with_its_filters(world: World, query: str) -> None:
-    cursor = world.send(ask(query="limit=1")).json["afterCursor"]
-
-    assert cursor is not None
-    assert_refused(world.send(ask(query=f"{query}&afterCursor={cursor}")), CURSOR)
-    assert world.send(ask(query=f"afterCursor={cursor}", user="adam")).status == 200
-
-
 def test_a_role_gives_no_access_through_the_other_routes(world: World) -> None:
     for asked in (show(ROOT, user="adam"), entries(user="adam"), show(ROOT, user="aude")):
         assert_refused(world.send(asked), FORBIDDEN)

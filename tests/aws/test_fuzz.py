@@ -343,7 +343,6 @@ def query_of(draw: st.DrawFn, operation: Operation) -> str:
 
 Headers = list[tuple[str, str]]
 CONTENT_TYPES = ["application/json;charset=utf-8", "text/plain", ""]
-MATCHES = ['"<second>"', f'"{ROOT}"', "*"]
 HEADERS: st.SearchStrategy[Headers] = st.lists(
     st.one_of(
         st.tuples(st.just("Idempotency-Key"), st.text(max_size=4)),

@@ -181,15 +181,6 @@ def test_a_stranger_does_not_learn_that_a_tree_is_full(warm: None, world: World)
         open_table.cache_clear()
 
 
-def test_a_reader_may_read_and_nothing_else(world: World) -> None:
-    reads = [world.send(ask).status for ask in (show(ROOT, **READER), entries(**READER), forks(**READER))]
-    writes = [append(PLAIN, **READER), change({"title": "x"}, **READER), fork({}, **READER)]
-
-    assert reads == [200, 200, 200]
-    for ask in writes:
-        assert_refused(world.send(ask), FORBIDDEN)
-
-
 @pytest.mark.parametrize("name", ["updateMembership", "removeMembership"])
 @pytest.mark.parametrize("user", ["x" * 256, "x" * 5_000, "😀" * 64, "", " ", "\x00", "\ud800"])
 def test_a_member_whose_user_id_is_invalid_is_not_found(world: World, name: str, user: str) -> None:

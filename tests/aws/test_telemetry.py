@@ -223,16 +223,6 @@ def direct(gateway: Gateway, open_world: World) -> Direct:
     return Direct(gateway.template)
 
 
-def test_a_direct_invocation_writes_the_same_line(direct: Direct, lines: Lines) -> None:
-    answer = direct.ask("appendEntry", {"conversationId": ROOT, **PLAIN})
-    line = only(lines)
-
-    assert answer["status"] == 201
-    assert about(line) == ("direct", "appendEntry", None, "201", None)
-    assert line.keys() == FIELDS
-    assert line["DynamoDBCalls"] >= 1
-
-
 def test_a_direct_invocation_of_an_unknown_operation_writes_a_line(direct: Direct, lines: Lines) -> None:
     answer = direct.send({"operation": "brew", "caller": ANN})
     line = only(lines)
@@ -240,19 +230,6 @@ def test_a_direct_invocation_of_an_unknown_operation_writes_a_line(direct: Direc
     assert about(line) == ("direct", "none", "none", "400", "validation_error")
     assert id_in(line) == answer["body"]["requestId"]
     assert line["DynamoDBCalls"] == 0
-
-
-def test_an_asynchronous_request_that_is_refused_writes_a_warning_and_its_line(
-    direct: Direct, lines: Lines
-) -> None:
-    direct.send(
-        {"operation": "getConversation", "caller": ANN, "input": {"conversationId": FRESH}, "async": True}
-    )
-    request, warning = lines.all
-
-    assert (request["operation"], request["status"]) == ("getConversation", "404")
-    assert (warning["message"], warning["level"]) == ("refused", "WARNING")
-    assert warning["xRequestId"] == id_in(request)
 
 
 def test_an_asynchronous_request_that_is_sent_again_writes_a_line_each_time(

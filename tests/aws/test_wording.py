@@ -147,20 +147,6 @@ def test_an_error_about_a_tag_shows_its_whole_name(world: World) -> None:
     assert told(world, create({"tags": {"a b": "x"}}))[1] == "tags.a b"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *("{'a': 1}", '{"a": tru}', '{"a" 1}', '{"a": 1 "b": 2}', '{"a": "b', '{"a": "\n"}', '{"a": "\\x"}'),
-        *('{"a": "\\u12"}', "{}{}", "\ufeff{}", '{"a": 1,}', '{"a": [1,]}', "{", '{"a": None}'),
-    ],
-)
-def test_the_error_for_a_body_that_is_not_json_has_no_words_of_python(world: World, body: str) -> None:
-    message, _ = told(world, create(body))
-
-    assert message.startswith("the body is not JSON: ")
-    assert not re.search(r"Expecting|Unterminated|Invalid|Extra data|Illegal|BOM|at at|: at", message)
-
-
 @pytest.mark.parametrize("method", ["DELETE", "GET"])
 def test_a_body_is_refused_if_the_operation_takes_none(world: World, method: str) -> None:
     """A DELETE of one member with a body that names another member would be ambiguous."""

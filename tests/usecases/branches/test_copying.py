@@ -196,13 +196,6 @@ def test_a_copy_up_to_an_entry_includes_it(tree: Table) -> None:
         assert copied == ["a", "b", "x", "y"][: at + 1]
 
 
-def test_who_may_not_read_may_not_copy(store: Store, tree: Table) -> None:
-    with store.unchanged():
-        fails(ForbiddenError, lambda: copy(tree, by=BOB))
-        fails(NotFoundError, lambda: copy(tree, conversation(99)))
-        fails(ForbiddenError, lambda: copy(tree, up_to="x", by=BOB))
-
-
 def test_an_entry_that_the_source_does_not_show_is_400(store: Store, tree: Table) -> None:
     c = page(tree, ROOT).entries[2].entry_id
 

@@ -387,29 +387,6 @@ def test_a_blank_fork_has_no_path(store: Store, table: Table) -> None:
 # Context in forks
 
 
-def test_epoch_one_of_a_fork_continues_the_one_inherited(table: Table) -> None:
-    create(table)
-    append(table, ROOT, "a", thought("inherited"), by=PLANNER)
-    fork(table)
-
-    (entry,) = append(table, FORK, thought("own"), by=PLANNER)
-
-    assert entry.epoch == 1
-    assert read(table, FORK, by=PLANNER, channel=C) == ["inherited", "own"]
-    assert read(table, ROOT, by=PLANNER, channel=C) == ["inherited"]
-
-
-def test_an_epoch_started_in_a_fork_belongs_only_to_the_fork(table: Table) -> None:
-    create(table)
-    append(table, ROOT, "a", thought("inherited", epoch=3), by=PLANNER)
-    fork(table)
-    append(table, FORK, thought("own", epoch=4), by=PLANNER)
-    append(table, ROOT, thought("the root's"), by=PLANNER)
-
-    assert read(table, FORK, by=PLANNER, channel=C) == ["own"]
-    assert read(table, ROOT, by=PLANNER, channel=C) == ["inherited", "the root's"]
-
-
 @pytest.mark.parametrize("is_append", [True, False], ids=["by appending", "alone"])
 def test_a_forks_first_context_may_not_be_below_the_inherited_epoch(
     store: Store, table: Table, is_append: bool
@@ -828,16 +805,6 @@ def test_the_fork_fields_of_an_append_do_not_match_a_fork_after_the_entry(store:
         append(table, FORK, "x", fork=(ROOT, a))
 
 
-def test_an_append_to_a_fork_without_fork_fields_is_one_request(store: Store, table: Table) -> None:
-    [a] = say(table, ROOT, "a")
-    append(table, FORK, "x", fork=(ROOT, a))
-    show(table, FORK)
-    wire = Wire.of(table)
-    append(table, FORK, "y")
-
-    assert wire.operations == [WRITE]
-
-
 def test_a_replay_is_answered_before_the_fork_fields_are_compared(store: Store, table: Table) -> None:
     [a] = say(table, ROOT, "a")
     made = append(table, FORK, "x", fork=(ROOT, a), idempotency_key=idempotency_key("k"))
@@ -1017,14 +984,3 @@ def test_only_present_members_of_a_live_tree_see_the_list_of_forks(store: Store,
     refused(BOB, ForbiddenError)
     store.remove_tree(ROOT)
     refused(ANN, NotFoundError)
-
-
-def test_a_fork_copies_no_entries(store: Store, table: Table) -> None:
-    say(table, ROOT, *["text " * 100] * 20)
-    size = len(store.contents())
-
-    for at in range(5):
-        fork(table, ROOT, conversation(300 + at))
-
-    assert len(store.contents()) - size == 5 * 5
-    assert len(texts(page(table, conversation(304)).entries)) == 20

@@ -107,16 +107,6 @@ def test_a_promotion_in_one_tree_leaves_others_alone(store: Store, forked: Table
     assert show(store.process(), OTHER).is_current
 
 
-def test_only_writers_promote(store: Store, forked: Table) -> None:
-    store.add_member(ROOT, "rita", AccessLevel.READER)
-
-    for by in (Caller("rita"), EVE):
-        with store.refuses(ForbiddenError):
-            promote(store.process(), FORK, by=by)
-    with store.refuses(NotFoundError):
-        promote(store.process(), OTHER)
-
-
 @pytest.mark.failure("write-during-revocation")
 def test_a_writer_who_was_removed_meanwhile_promotes_nothing(store: Store, forked: Table) -> None:
     process = store.process()

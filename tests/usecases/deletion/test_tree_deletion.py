@@ -311,48 +311,6 @@ def test_the_ids_are_retired_for_30_days_and_then_free(world: World) -> None:
     assert show(world.store.process(), FORK, by=BOB).owner == "bob"
 
 
-@pytest.mark.parametrize(
-    ("by", "conversation_id", "error"),
-    [
-        (BOB, ROOT, ForbiddenError),
-        (BOB, TWIG, ForbiddenError),
-        (Caller("stranger"), ROOT, ForbiddenError),
-        (ANN, CHILD, ForbiddenError),  # Bob owns it.
-        (ANN, conversation(99), NotFoundError),
-        (ADMIN, conversation(99), NotFoundError),
-    ],
-)
-def test_only_the_owner_deletes(
-    world: World, by: Caller, conversation_id: str, error: type[ForbiddenError] | type[NotFoundError]
-) -> None:
-    with world.store.refuses(error):
-        delete(world.store, conversation_id, by=by)
-
-
-def test_a_manager_does_not_delete(world: World) -> None:
-    world.store.change(keys.member(ROOT, "bob"), level=items.text(AccessLevel.MANAGER))
-
-    with world.store.refuses(ForbiddenError):
-        delete(world.store, by=BOB)
-
-
-def test_an_administrator_deletes_any_tree(world: World) -> None:
-    mailbox = Mailbox()
-    assert delete(world.store, by=ADMIN, mailbox=mailbox)
-    drain(world.store, mailbox)
-
-    assert left(world.store) == remains(world.before)
-
-
-@pytest.mark.failure("retry-without-key")
-def test_a_second_delete_is_404(world: World) -> None:
-    delete(world.store)
-
-    for by in (ANN, BOB, Caller("stranger"), ADMIN):
-        with world.store.refuses(NotFoundError):
-            delete(world.store, by=by)
-
-
 def test_the_tree_is_marked_deleted_only_if_the_caller_is_still_the_owner(world: World) -> None:
     table = world.store.process()
     offer = world.before[keys.transfer_of_group(ROOT)]["id"]["S"]

@@ -12,7 +12,7 @@ from forklore.storage.table import Table
 from forklore.usecases.steps.requests import Append, Start
 from forklore.usecases.writing.append import append_entries
 from tests.support.tables import Store
-from tests.usecases.builders import ANN, BOB, EVE, FORK, OTHER, ROOT, TWIG, fork, promote, said, say, show
+from tests.usecases.builders import ANN, BOB, FORK, OTHER, ROOT, TWIG, fork, promote, said, say, show
 from tests.usecases.members import (
     MANAGER,
     OWNER,
@@ -87,20 +87,6 @@ def test_archiving_takes_one_transaction_and_what_is_so_already_takes_none(share
         wire.clear()
         act(shared)
         assert wire.operations == operations
-
-
-@pytest.mark.parametrize("act", [archive, unarchive])
-def test_who_is_no_member_is_403_and_an_unknown_conversation_404(
-    store: Store, shared: Table, act: Act
-) -> None:
-    with pytest.raises(ForbiddenError):
-        act(shared, by=EVE)
-    with pytest.raises(NotFoundError):
-        act(shared, OTHER)
-    store.mark_deleted(ROOT)
-    with pytest.raises(NotFoundError):
-        act(shared)
-    assert [key for key, item in store.contents().items() if "archived" in item] == []
 
 
 def test_an_archived_tree_stays_archived_whatever_is_done_in_it(store: Store, shared: Table) -> None:

@@ -25,9 +25,7 @@ from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BOB,
-    EVE,
     FORK,
-    OTHER,
     ROOT,
     TWIG,
     answer,
@@ -175,21 +173,6 @@ def test_nobody_changes_their_own_level(store: Store, table: Table, level: Acces
             update(table, by.user_id, wanted, by=by)
 
 
-def test_a_conversation_that_does_not_exist_or_is_deleted_is_404_for_all(store: Store, table: Table) -> None:
-    create(table)
-    share(table, "bob", MANAGER)
-    acts: list[Callable[[str], object]] = [
-        lambda of: share(table, "eve", READER, by=BOB, of=of),
-        lambda of: update(table, "ann", READER, by=BOB, of=of),
-        lambda of: remove(table, "bob", by=BOB, of=of),
-        lambda of: members(table, of, by=BOB),
-    ]
-    store.mark_deleted(ROOT)
-    for act, of in itertools.product(acts, (ROOT, OTHER)):
-        with store.refuses(NotFoundError):
-            act(of)
-
-
 # The effects of sharing
 
 
@@ -318,16 +301,6 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
     assert second == ["d", "e"]
     share(table, "c")
     assert one_page(place) == (["f", "c"], None)
-
-
-def test_only_members_see_the_list_of_members(store: Store, table: Table) -> None:
-    create(table)
-    share(table, "bob", READER)
-    assert members(table, by=BOB) == {"ann": "owner", "bob": "reader"}
-    remove(table, "bob")
-    for by in (BOB, EVE):
-        with store.refuses(ForbiddenError):
-            members(table, by=by)
 
 
 # Retries

@@ -43,42 +43,6 @@ def edit(table: Table, new_id: str, source: str, anchor: EntryId, text: str) -> 
     return entry.entry_id
 
 
-def test_a_message_that_was_edited_twice_has_two_alternatives_in_each_branch(table: Table) -> None:
-    _, _, third = say(table, ROOT, "A", "B", "C")
-    own = edit(table, FORK, ROOT, third, "C, edited")
-    edit(table, TWIG, FORK, own, "C, edited again")
-
-    assert alternatives(table, ROOT) == {"C": [FORK, TWIG]}
-    assert alternatives(table, FORK) == {"C, edited": [ROOT, TWIG]}
-    assert alternatives(table, TWIG) == {"C, edited again": [ROOT, FORK]}
-
-
-def test_the_first_message_of_a_tree_can_be_edited_too(table: Table) -> None:
-    [first] = say(table, ROOT, "A")
-    own = edit(table, FORK, ROOT, first, "A, edited")
-    edit(table, TWIG, FORK, own, "A, edited again")
-    append(table, OTHER, "blank", fork=(ROOT, None))
-
-    assert alternatives(table, ROOT) == {"A": [FORK, TWIG, OTHER]}
-    assert alternatives(table, TWIG) == {"A, edited again": [ROOT, FORK, OTHER]}
-    assert alternatives(table, OTHER) == {"blank": [ROOT, FORK, TWIG]}
-
-
-def test_a_second_answer_and_an_edit_are_alternatives_of_one_place(table: Table) -> None:
-    """One fork is made after the question and the other before the answer."""
-    asked, answered, _ = say(table, ROOT, "question", "answer", "thanks")
-    fork(table, ROOT, FORK, asked, AFTER)
-    say(table, FORK, "another answer")
-    edit(table, TWIG, ROOT, answered, "a third answer")
-    further = conversation(9)
-    fork(table, ROOT, further, answered, AFTER)
-    say(table, further, "more")
-
-    assert alternatives(table, FORK) == {"another answer": [ROOT, TWIG]}
-    assert alternatives(table, ROOT) == {"answer": [FORK, TWIG], "thanks": [further]}
-    assert alternatives(table, further) == {"answer": [FORK, TWIG], "more": [ROOT]}
-
-
 def test_the_end_of_a_view_has_alternatives(table: Table) -> None:
     first, last = say(table, ROOT, "A", "B")
     fork(table, ROOT, FORK)

@@ -2,16 +2,12 @@
 
 from itertools import pairwise
 
-import pytest
-
-from forklore.errors import ForbiddenError, NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.reading.ancestors import Ancestor, list_ancestors
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
     BLANK,
-    EVE,
     FORK,
     OTHER,
     PLANNER,
@@ -84,15 +80,6 @@ def test_a_removed_ancestor_is_marked(store: Store, table: Table) -> None:
         Ancestor(FORK, is_removed=True, up_to=own.entry_id),
         Ancestor(TWIG, title="twig"),
     ]
-
-
-def test_only_members_see_them(table: Table) -> None:
-    say(table, ROOT, "A")
-
-    with pytest.raises(ForbiddenError):
-        list_ancestors(table, caller=EVE, conversation_id=ROOT)
-    with pytest.raises(NotFoundError):
-        ancestors(table, FORK)
 
 
 def test_a_long_path_takes_one_round_more_than_the_conversation(store: Store, table: Table) -> None:

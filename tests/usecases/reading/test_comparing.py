@@ -17,7 +17,6 @@ from tests.usecases.builders import (
     AFTER,
     ANN,
     BEFORE,
-    BLANK,
     BOB,
     EVE,
     FORK,
@@ -58,43 +57,6 @@ def test_a_fork_is_compared_with_its_source(table: Table) -> None:
     assert [branch.conversation_id for branch in found.branches] == [ROOT, FORK]
     turned = compare(table, FORK, ROOT)
     assert (turned.base, turned.branches) == (second, found.branches[::-1])
-
-
-def test_two_forks_of_a_fork_part_in_the_fork(table: Table) -> None:
-    say(table, ROOT, "A")
-    first, second = [
-        entry.entry_id for entry in append(table, FORK, "B", "C", fork=(ROOT, say(table, ROOT, "x")[0]))
-    ]
-    fork(table, FORK, TWIG, second)
-    fork(table, FORK, OTHER)
-    say(table, TWIG, "C, edited")
-
-    found = compare(table, TWIG, OTHER)
-    assert (found.base, said(found)) == (first, [["C, edited"], ["C"]])
-
-
-def test_a_conversation_compared_with_itself_or_its_prefix_has_an_empty_side(table: Table) -> None:
-    first, second = say(table, ROOT, "A", "B")
-    fork(table, ROOT, FORK, first, AFTER)
-    fork(table, ROOT, TWIG)
-
-    assert (compare(table, ROOT, ROOT).base, said(compare(table, ROOT, ROOT))) == (second, [[], []])
-    assert (compare(table).base, said(compare(table))) == (first, [["B"], []])
-    assert (compare(table, FORK, TWIG).base, said(compare(table, FORK, TWIG))) == (first, [[], ["B"]])
-    say(table, TWIG, "C")
-    assert (compare(table, TWIG, ROOT).base, said(compare(table, TWIG, ROOT))) == (second, [["C"], []])
-
-
-def test_conversations_that_share_no_history_have_no_base(table: Table) -> None:
-    append(table, ROOT, thought("p1"), "A", by=PLANNER)
-    [shared] = [e.entry_id for e in page(table, ROOT).entries]
-    fork(table, ROOT, FORK, shared)
-    fork(table, ROOT, TWIG, position=BLANK)
-
-    for other in (FORK, TWIG):
-        found = compare(table, ROOT, other)
-        assert (found.base, said(found)) == (None, [["A"], []])
-    assert (compare(table, FORK, TWIG).base, said(compare(table, FORK, TWIG))) == (None, [[], []])
 
 
 def test_the_ordinary_list_goes_on_from_the_cursor(table: Table) -> None:

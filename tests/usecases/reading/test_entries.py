@@ -11,7 +11,6 @@ from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, InvalidCursorError, NotFoundError
-from forklore.limits import PAGE_BYTES_MAX
 from forklore.storage.items import text
 from forklore.storage.table import Table
 from forklore.usecases.reading.entries import EntryPage, get_entry
@@ -31,7 +30,6 @@ from tests.usecases.builders import (
     append,
     conversation,
     fork,
-    large,
     page,
     read,
     say,
@@ -171,18 +169,6 @@ def spoil(wire: Wire, most: int) -> None:
     wire.after(shorten)
 
 
-@pytest.mark.failure("misleading-query-page")
-@each_view
-@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
-def test_pages_of_dynamodb_that_are_empty_or_end_early_lose_nothing(
-    grown: Grown, conversation_id: str, backward: bool
-) -> None:
-    table = grown.store.process()
-    spoil(Wire.of(table), 2)
-
-    assert walk(table, conversation_id, 5, backward=backward) == grown.shows[conversation_id]
-
-
 def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store, table: Table) -> None:
     say(table, ROOT, *map(str, range(6)))
     say(table, ROOT, "elsewhere")
@@ -207,37 +193,6 @@ def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store,
 
 def ends(found: EntryPage) -> tuple[list[str], EntryId | None, EntryId | None]:
     return texts(found.entries), found.before, found.after
-
-
-@each_view
-def test_the_tail_is_the_page_nearest_the_end_oldest_first(grown: Grown, conversation_id: str) -> None:
-    shows = grown.shows[conversation_id]
-
-    last = page(grown.table, conversation_id, limit=3, tail=True)
-    all_of_it = page(grown.table, conversation_id, limit=len(shows), tail=True)
-
-    assert ends(last) == (shows[-3:], grown.id_of(shows[-3]), None)
-    assert ends(all_of_it) == (shows, None, None)
-
-
-@each_view
-def test_cursors_are_exclusive(grown: Grown, conversation_id: str) -> None:
-    shows = grown.shows[conversation_id]
-    middle = grown.id_of(shows[4])
-
-    after = page(grown.table, conversation_id, limit=2, after=middle)
-    before = page(grown.table, conversation_id, limit=2, before=middle)
-
-    assert ends(after) == (shows[5:7], grown.id_of(shows[5]), grown.id_of(shows[6]))
-    assert ends(before) == (shows[2:4], grown.id_of(shows[2]), grown.id_of(shows[3]))
-
-
-@pytest.mark.failure("misleading-query-page")
-def test_the_last_page_has_no_next_cursor(grown: Grown) -> None:
-    assert page(grown.table, ROOT, limit=12).after is None
-    assert page(grown.table, ROOT, limit=11).after == grown.id_of("r10")
-    assert ends(page(grown.table, ROOT, after=grown.id_of("r11"))) == ([], grown.id_of("r11"), None)
-    assert page(grown.table, ROOT, before=grown.id_of("r0")).before is None
 
 
 @each_view
@@ -398,14 +353,6 @@ def test_the_latest_epoch_of_all_forks_is_that_of_the_tree(grown: Grown) -> None
 # Access
 
 
-def test_only_members_see_entries(grown: Grown) -> None:
-    for conversation_id in VIEWS:
-        with pytest.raises(ForbiddenError):
-            page(grown.table, conversation_id, by=EVE)
-    with pytest.raises(NotFoundError):
-        page(grown.table, conversation(999), by=EVE)
-
-
 @pytest.mark.failure("gone-between-pages")
 @pytest.mark.parametrize("all_forks", [False, True])
 def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
@@ -432,35 +379,6 @@ def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
 
 
 # Bytes
-
-
-@pytest.mark.failure("too-large")
-@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
-def test_a_page_is_cut_by_bytes_and_holds_at_least_one_entry(table: Table, backward: bool) -> None:
-    sizes = [2_400_000, 2_490_000, 20_000, 2_490_000, 2_490_000]
-    for size in sizes:
-        append(table, ROOT, large(size))
-
-    pages: list[list[int]] = []
-    cursor: dict[str, Any] = {"tail": True} if backward else {}
-    while True:
-        found = page(table, ROOT, limit=9, **cursor)
-        pages.append([len(entry.content) + 2 for entry in found.entries])
-        further = found.before if backward else found.after
-        if further is None:
-            break
-        cursor = {"before" if backward else "after": further}
-
-    assert pages == ([sizes[3:], sizes[:3]] if backward else [sizes[:3], sizes[3:]])
-    assert all(sum(one) <= PAGE_BYTES_MAX for one in pages)
-
-
-def test_the_hidden_parts_of_a_tree_do_not_affect_what_is_shown(grown: Grown) -> None:
-    shown = page(grown.table, FORK).entries
-
-    assert {entry.conversation_id for entry in shown} == {ROOT, FORK}
-    assert all(keys.position(entry.entry_id).startswith(ids.created_at(entry.entry_id)) for entry in shown)
-    assert [entry.entry_id for entry in shown] == sorted(entry.entry_id for entry in shown)
 
 
 @each_view

@@ -155,15 +155,6 @@ def test_context_is_found_by_its_own_client_only(table: Table) -> None:
     assert found(table, "k", FORK, by=auditor) == "coder's"
 
 
-def test_only_members_find(table: Table) -> None:
-    append(table, ROOT, marked("a", "k"))
-
-    with pytest.raises(ForbiddenError):
-        found(table, "k", by=EVE)
-    with pytest.raises(NotFoundError):
-        found(table, "k", OTHER)
-
-
 def test_a_fork_is_made_at_a_key(table: Table) -> None:
     append(table, ROOT, marked("a", "1"), marked("b", "2"), marked("c", "3"))
 

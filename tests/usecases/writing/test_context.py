@@ -146,20 +146,6 @@ def test_each_level_of_forks_has_epochs_of_its_own(table: Table) -> None:
     assert known(table, OTHER) == ["d", "g"]
 
 
-def test_two_clients_have_epochs_of_their_own(table: Table) -> None:
-    create(table)
-    for epoch, text in ((1, "p1"), (7, "p7")):
-        note(table, ROOT, text, epoch, by=PLANNER)
-    note(table, ROOT, "c1", by=CODER)
-    fork(table)
-    note(table, FORK, "c2", 2, by=CODER)
-    note(table, FORK, "p7 too", by=PLANNER)
-
-    assert (known(table), known(table, by=CODER)) == (["p7"], ["c1"])
-    assert known(table, FORK) == ["p7", "p7 too"]
-    assert known(table, FORK, by=CODER) == ["c2"]
-
-
 def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
     """Return the latest context, read backward two at a time."""
     found: list[str] = []
@@ -346,18 +332,6 @@ def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothi
     assert (told(done), done.epoch_incremented) == ((1, '["a"]'), False)
     assert sync(table, "a", to=of, idempotency_key=idempotency_key(by=PLANNER)) == done
     assert sync(table, "b", to=of).epoch_incremented
-
-
-def test_a_sync_to_a_deleted_conversation_is_404(store: Store, table: Table) -> None:
-    sync(table, "a")
-    store.mark_deleted(ROOT)
-    for process in (table, store.process()):
-        with store.refuses(NotFoundError):
-            sync(process, "b")
-    store.remove_tree(ROOT)
-    for process in (table, store.process()):
-        with store.refuses(NotFoundError):
-            sync(process, "b")
 
 
 def test_a_sync_whose_conversation_is_deleted_meanwhile_is_404(store: Store, table: Table) -> None:

@@ -30,7 +30,6 @@ from tests.usecases.builders import (
     append,
     create,
     fork,
-    page,
     read,
     say,
     show,
@@ -101,21 +100,6 @@ def test_an_id_is_made_if_none_is_given(table: Table) -> None:
     assert show(table, first).conversation.conversation_id == first
 
 
-@pytest.mark.parametrize("user_id", HOSTILE, ids=ascii)
-def test_any_user_may_create_a_conversation_that_nobody_else_sees(
-    store: Store, table: Table, user_id: str
-) -> None:
-    caller = Caller(user_id)
-    create(table, by=caller)
-    append(table, ROOT, "a", by=caller)
-
-    assert show(table, by=caller).head.owner == user_id
-    for other in [*HOSTILE, "a", "a#", "ann"]:
-        if other != user_id:
-            with pytest.raises(ForbiddenError):
-                show(table, by=Caller(other))
-
-
 @pytest.mark.parametrize("by", [ANN, EVE], ids=["one's own", "another's"])
 def test_an_id_in_use_is_409_without_details_of_the_conversation(
     store: Store, table: Table, by: Caller
@@ -131,30 +115,6 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
         assert raised.value.details["reason"] == "id_in_use"
         assert "secret" not in raised.value.message
         assert "ann" not in raised.value.message
-
-
-@pytest.mark.failure("reused-id")
-def test_an_id_that_was_deleted_recently_is_409(store: Store, table: Table) -> None:
-    create(table)
-    fork(table)
-    store.remove_tree(ROOT)
-
-    for conversation_id in (ROOT, FORK):
-        with store.refuses(ConflictError):
-            create(table, conversation_id)
-
-
-def test_an_id_is_free_again_once_its_time_is_over(store: Store, table: Table) -> None:
-    create(table, title="old")
-    show(table)
-    store.remove_tree(ROOT, ttl_s=system_ms() // 1000 - 10)
-
-    create(table, title="new", by=EVE)
-
-    assert show(table, by=EVE).conversation.described.title == "new"
-    assert show(store.process(), by=EVE).head.owner == "eve"
-    with pytest.raises(ForbiddenError):
-        show(table)
 
 
 @pytest.mark.failure("two-creators")
@@ -218,41 +178,6 @@ def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> Non
 # Show
 
 
-@pytest.mark.parametrize("level", [level for level in AccessLevel if level is not AccessLevel.OWNER])
-def test_any_member_may_see_a_conversation_and_their_own_level(
-    store: Store, table: Table, level: AccessLevel
-) -> None:
-    create(table, title="t")
-    fork(table)
-    store.add_member(ROOT, "bob", level)
-
-    for conversation_id in (ROOT, FORK):
-        shown = show(store.process(), conversation_id, by=BOB)
-        assert (shown.level, shown.head.owner) == (level, "ann")
-
-
-def test_a_conversation_is_404_when_unknown_and_403_for_strangers(store: Store, table: Table) -> None:
-    create(table)
-    fork(table)
-
-    for conversation_id in (ROOT, FORK):
-        with store.refuses(ForbiddenError):
-            show(table, conversation_id, by=EVE)
-    with store.refuses(NotFoundError):
-        show(table, OTHER, by=EVE)
-
-
-def test_a_removed_member_sees_nothing_also_with_a_warm_cache(store: Store, table: Table) -> None:
-    create(table)
-    store.add_member(ROOT, "bob")
-    show(table, by=BOB)
-    store.remove_member(ROOT, "bob")
-
-    for use in (lambda: show(table, by=BOB), lambda: page(table, by=BOB), lambda: change(table, by=BOB)):
-        with store.refuses(ForbiddenError):
-            use()
-
-
 # Change
 
 
@@ -306,43 +231,6 @@ def test_updated_at_moves_on_after_a_clock_that_was_fast(store: Store, table: Ta
     fast = create(store.process(clock=WrongClock(60 * MINUTE_MS)))
 
     assert change(table).head.updated_at > fast.head.updated_at
-
-
-def test_updated_at_never_goes_back(store: Store, table: Table) -> None:
-    create(table)
-    changed = change(store.process(clock=WrongClock(5 * MINUTE_MS)))
-    say(table, ROOT, "a")
-
-    assert show(table).head.updated_at >= changed.head.updated_at
-
-
-@pytest.mark.parametrize("level", [AccessLevel.WRITER, AccessLevel.MANAGER])
-def test_a_writer_may_change_a_conversation(store: Store, table: Table, level: AccessLevel) -> None:
-    create(table)
-    store.add_member(ROOT, "bob", level)
-
-    change(table, by=BOB, title="bob's")
-
-    assert show(table).conversation.described.title == "bob's"
-
-
-@pytest.mark.parametrize("level", [AccessLevel.READER, None])
-def test_a_reader_and_a_stranger_may_not(store: Store, table: Table, level: AccessLevel | None) -> None:
-    create(table)
-    if level:
-        store.add_member(ROOT, "bob", level)
-
-    with store.refuses(ForbiddenError):
-        change(table, by=BOB, title="bob's")
-
-
-def test_an_unknown_or_deleted_conversation_is_404(store: Store, table: Table) -> None:
-    create(table)
-    with store.refuses(NotFoundError):
-        change(table, conversation_id=OTHER, title="x")
-    store.mark_deleted(ROOT)
-    with store.refuses(NotFoundError):
-        change(table, title="x")
 
 
 @pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
@@ -445,15 +333,6 @@ def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table)
 
     assert wire.operations.count(WRITE) == CHANGE.attempts_max
     assert items.conversation(store.item(keys.conversation(ROOT, ROOT))).described.title == "t"
-
-
-@pytest.mark.failure("retry-without-key")
-def test_a_change_sent_twice_is_the_same_change(store: Store, table: Table) -> None:
-    create(table, title="t")
-
-    first, second = (change(table, title="new", tags={"a": "b"}) for _ in range(2))
-
-    assert second.conversation == first.conversation == show(table).conversation
 
 
 # If-Match on a change

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry, EntryRef, TokenUsage
 from forklore.errors import (
@@ -211,14 +210,6 @@ def test_the_chain_of_the_copies_is_right(tree: Table) -> None:
     one, other = merge(tree)
 
     assert (one.after.history, other.after.history) == (c, one.entry_id)
-
-
-def test_only_writers_merge(tree: Table) -> None:
-    fails(ForbiddenError, lambda: merge(tree, by=EVE))
-    share(tree, "eve", AccessLevel.READER)
-    fails(ForbiddenError, lambda: merge(tree, by=EVE))
-    share(tree, "bob", WRITER)
-    assert texts(merge(tree, by=BOB)) == ["x", "y"]
 
 
 def test_a_branch_of_another_tree_or_of_none_is_400(store: Store, tree: Table) -> None:
