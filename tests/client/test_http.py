@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -143,7 +142,7 @@ def test_a_call_without_credentials_and_body_has_no_header_for_them(address: str
     transport.close()
 
 
-@pytest.mark.parametrize("text", ["a/b", "a b", "100%", "a?b#c", "é€", "", ".", "..", "x" * 101, "a\n"])
+@pytest.mark.parametrize("text", ["a/b", "é", "", "..", "x" * 101, "a\n"])
 def test_what_is_no_id_does_not_reach_a_path(address: str, text: str) -> None:
     transport = opened(address)
 
@@ -325,16 +324,6 @@ def test_a_cancelled_call_leaves_the_client_usable(address: str, backend: str) -
             return (await client.call("checkHealth")).status
 
     assert anyio.run(use, backend=backend) == 200
-
-
-def test_a_deadline_holds_for_all_sendings_together(address: str) -> None:
-    client = Forklore(address, timeout=0.1, deadline=0.5)
-    started = time.monotonic()
-    with pytest.raises(NoAnswerError):
-        client.api.get_conversation("slow")
-
-    assert time.monotonic() - started < 20, "the deadline of a client is 30 s"
-    client.close()
 
 
 def test_an_answer_of_another_service_is_told_from_forklores(address: str) -> None:

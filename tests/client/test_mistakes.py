@@ -169,15 +169,6 @@ def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:
         ann.with_options(**wrong)
 
 
-def test_a_limit_of_retries_can_be_taken_away() -> None:
-    busy = RawAnswer(503, "", retry_after_s=0.0)
-    for retries, sent in ((0, 1), (2, 3)):
-        transport = Told(*[busy] * 4)
-        with pytest.raises(ServerError) as caught:
-            Operations(transport, Options(retries_max=retries)).check_health()
-        assert caught.value.attempts == sent
-
-
 def test_a_child_is_made_by_its_first_entry_also_by_a_batch(ann: Forklore) -> None:
     chat = ann.conversation()
     asked = chat.say("user", "Find a hotel.")

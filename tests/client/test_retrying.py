@@ -191,13 +191,6 @@ def test_without_time_nothing_is_sent() -> None:
     assert done.error.attempts == 0
 
 
-def test_a_repeated_delete_that_finds_nothing_has_succeeded() -> None:
-    for first in (LOST, RawAnswer(500, ""), RawAnswer(502, "<html>")):
-        done = run(a_call(DELETE), first, NOT_FOUND)
-
-        assert done.answer == RawAnswer(204, "", attempts=2)
-
-
 @pytest.mark.parametrize(
     "other", [RawAnswer(404, '{"message":"Not Found"}'), RawAnswer(404, "<html>"), RawAnswer(404, "[]")]
 )

@@ -91,28 +91,6 @@ def test_a_root_shows_its_own_entries_without_end() -> None:
     assert ancestry.view_of(ROOT, ()) == View((Segment(ROOT, LAST),))
 
 
-def test_a_fork_shows_its_source_up_to_the_fork_point_only() -> None:
-    tree = Tree()
-    (root,) = tree.conversations
-    one, two = (tree.append(root, now_ms=NOW_MS + n) for n in (1, 2))
-    fork = tree.fork(root, BEFORE, tree.sees[root][1])
-    three = tree.append(fork, now_ms=NOW_MS + 3)
-    four = tree.append(root, now_ms=NOW_MS + 4)
-
-    assert shown(tree.view(fork), tree.entries) == [one, three]
-    assert shown(tree.view(root), tree.entries) == [one, two, four]
-
-
-def test_a_fork_before_the_first_entry_shows_nothing_of_its_source() -> None:
-    tree = Tree()
-    (root,) = tree.conversations
-    tree.append(root, now_ms=NOW_MS)
-    fork = tree.fork(root, BEFORE, tree.sees[root][0])
-    own = tree.append(fork, now_ms=0)
-
-    assert shown(tree.view(fork), tree.entries) == [own]
-
-
 def test_a_cut_is_made_in_the_segment_that_owns_the_anchor_and_drops_everything_newer() -> None:
     view = ancestry.view_of(TWIG, (Segment(ROOT, at(20)), Segment(FORK, at(30))))
 
@@ -317,30 +295,6 @@ def test_every_view_equals_the_recursive_definition(
             if ancestry.shows(view, conversation_id=e.entry.conversation_id, entry_id=e.entry_id)
         )
         assert [entry.entry_id for entry in tree.sees[conversation_id]] == plain
-
-
-@examples(600)
-@given(HISTORIES)
-def test_what_a_fork_inherits_never_changes(history: Operations | Growth) -> None:
-    tree = play(history)
-
-    for fork, made in tree.forks.items():
-        then = shown(ancestry.inherited(tree.paths[fork]), tree.entries[: made.moment])
-        assert then == plain_view(tree, fork, made.moment)
-        assert shown(ancestry.inherited(tree.paths[fork]), tree.entries) == then
-
-
-@examples(600)
-@given(HISTORIES)
-def test_a_view_only_grows_at_its_end(history: Operations | Growth) -> None:
-    tree = play(history)
-
-    for conversation_id in tree.paths:
-        now = shown(tree.view(conversation_id), tree.entries)
-        born = tree.forks[conversation_id].moment if conversation_id in tree.forks else 0
-        for moment in range(born, len(tree.entries), 3):
-            then = shown(tree.view(conversation_id), tree.entries[:moment])
-            assert then == now[: len(then)]
 
 
 @examples(600)
