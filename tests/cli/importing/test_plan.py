@@ -13,9 +13,7 @@ from tests.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_p
 from tests.domain.builders import examples
 
 ROOT = Path(__file__).parents[3]
-REAL_TREES = ROOT.parent / "shared" / "data" / "oasst-trees-50.jsonl"
 FILES = [(ROOT / "examples" / "trees.jsonl", (3, 29, 12))]
-FILES += [(REAL_TREES, (50, 549, 288))] if REAL_TREES.exists() else []
 
 
 def planned(tree: Tree, **given_: str) -> Plan:

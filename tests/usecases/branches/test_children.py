@@ -42,7 +42,6 @@ from tests.usecases.builders import (
     PLANNER,
     ROOT,
     TWIG,
-    C,
     answer,
     append,
     conversation,
@@ -177,14 +176,6 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
     say(parent, CHILD, "more", by=BOB)
     assert read(parent, ROOT) == ["a", "b"]
     assert_settled(store)
-
-
-def test_a_child_may_begin_with_several_entries_and_with_context(store: Store, parent: Table) -> None:
-    start(parent, "x", thought("c"), "y", by=PLANNER)
-
-    assert read(parent, CHILD) == ["x", "y"]
-    assert read(parent, CHILD, by=PLANNER, channel=C) == ["c"]
-    assert show(parent, CHILD).conversation.client_id == "planner"
 
 
 @pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
@@ -362,22 +353,6 @@ def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
     assert (page.children, page.resume) == ([], rows[children.ROWS_MAX - 1])
     assert wire.operations.count("Query") <= (1 if started_by else children.ROWS_MAX // 25)
     assert kids(parent, started_by=started_by) == []
-
-
-def test_children_of_one_millisecond_are_all_listed_by_id(store: Store, parent: Table) -> None:
-    created_at = show(parent).conversation.created_at
-    made = [conversation(number) for number in (5, 3, 9, 4)]
-    for child_key in made:
-        start(parent, child_key=child_key)
-        own = items.group(store.item(keys.group(child_key))).child_key
-        assert own is not None
-        store.delete(own)
-        store.put(
-            items.child_item(keys.child(ROOT, ROOT, ListKey(created_at, child_key)), StartedBy(ROOT, None))
-        )
-
-    for limit in (1, 2, 3, 4):
-        assert kids(parent, limit=limit) == sorted(made)
 
 
 def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate(

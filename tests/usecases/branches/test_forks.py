@@ -24,7 +24,6 @@ from forklore.errors import (
     ConflictError,
     ForbiddenError,
     ForkLimitError,
-    ForkloreError,
     ForkTooDeepError,
     NotFoundError,
     UnavailableError,
@@ -124,40 +123,6 @@ def test_a_fork_by_appending_without_an_entry_inherits_nothing(table: Table) -> 
 
     assert read(table, TWIG) == ["x"]
     assert show(table, TWIG).conversation.fork_point == ForkPoint(FORK, None, BLANK)
-
-
-def test_a_fork_of_a_fork_at_an_inherited_entry_shows_no_more_than_its_source(table: Table) -> None:
-    a, b, c = say(table, ROOT, "a", "b", "c")
-    append(table, FORK, "x", fork=(ROOT, c))
-    say(table, ROOT, "late")
-    fork(table, FORK, TWIG, b, AFTER)
-    fork(table, TWIG, OTHER, a, AFTER)
-    say(table, TWIG, "t")
-
-    assert read(table, TWIG) == ["a", "b", "t"]
-    assert read(table, OTHER) == ["a"]
-    assert show(table, TWIG).conversation.fork_point == ForkPoint(FORK, b, AFTER)
-
-
-def test_a_fork_at_the_head_of_a_fork_inherits_all_of_both(table: Table) -> None:
-    say(table, ROOT, "a")
-    fork(table)
-    say(table, FORK, "b")
-    fork(table, FORK, TWIG)
-    say(table, FORK, "later")
-    say(table, TWIG, "c")
-
-    assert read(table, TWIG) == ["a", "b", "c"]
-
-
-def test_repeated_forks_at_the_head_do_not_lengthen_the_path(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    for at in range(10):
-        fork(table, ROOT if at == 0 else conversation(100 + at - 1), conversation(100 + at))
-
-    path = items.path(store.item(keys.path(ROOT, conversation(109))))
-    assert [segment.conversation_id for segment in path] == [ROOT]
-    assert read(table, conversation(109)) == ["a"]
 
 
 def test_an_entry_appended_to_the_source_after_its_look_up_is_not_inherited(
@@ -646,25 +611,6 @@ def test_an_id_in_use_is_409_and_says_nothing_of_what_it_holds(
     assert "secret" not in raised.value.message
 
 
-def test_a_fork_cannot_take_its_sources_id(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-
-    with store.refuses(ConflictError):
-        fork(table, ROOT, ROOT)
-
-
-@pytest.mark.failure("reused-id")
-def test_an_id_that_was_deleted_recently_cannot_be_taken_by_a_fork(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    say(table, OTHER, "b")
-    store.remove_tree(OTHER)
-
-    with store.refuses(ConflictError):
-        fork(table, ROOT, OTHER)
-    with store.refuses(NotFoundError):
-        append(table, OTHER, "x", fork=(ROOT, None))
-
-
 def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
     say(table, OTHER, "b")
@@ -951,36 +897,3 @@ def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
 
     (_, one) = listed(table)
     assert (one.described.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))
-
-
-def test_forks_made_between_two_pages_are_listed_at_the_end(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    fork(table)
-    first = fork_lists.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=2)
-    assert first.resume is None
-    first = fork_lists.list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=1)
-    fork(table, ROOT, TWIG)
-
-    rest = fork_lists.list_forks(table, caller=ANN, conversation_id=ROOT, after=first.resume, limit=9)
-
-    assert [one.conversation_id for one, _ in rest.conversations] == [FORK, TWIG]
-
-
-def test_only_present_members_of_a_live_tree_see_the_list_of_forks(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    fork(table)
-    store.add_member(ROOT, "bob", AccessLevel.READER)
-    first = fork_lists.list_forks(table, caller=BOB, conversation_id=ROOT, after=None, limit=1)
-
-    def next_page(by: Caller) -> object:
-        return fork_lists.list_forks(table, caller=by, conversation_id=ROOT, after=first.resume, limit=1)
-
-    def refused(by: Caller, error: type[ForkloreError]) -> None:
-        with store.refuses(error):
-            next_page(by)
-
-    refused(EVE, ForbiddenError)
-    store.remove_member(ROOT, "bob")
-    refused(BOB, ForbiddenError)
-    store.remove_tree(ROOT)
-    refused(ANN, NotFoundError)

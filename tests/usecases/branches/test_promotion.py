@@ -11,14 +11,12 @@ from forklore.domain.model import Caller, ForkPosition
 from forklore.errors import ConflictError, ForbiddenError, IdempotencyMismatchError, NotFoundError
 from forklore.storage import items
 from forklore.storage.table import Table
-from forklore.usecases.deletion.branch_removal import remove_branch
 from forklore.usecases.reading import conversation_lists, fork_lists
 from forklore.usecases.reading.conversation_lists import ListRequest
 from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotentReplay
 from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_entries
-from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.builders import (
     ANN,
@@ -29,7 +27,6 @@ from tests.usecases.builders import (
     ROOT,
     TWIG,
     conversation,
-    create,
     fork,
     idempotency_key,
     promote,
@@ -89,22 +86,6 @@ def test_a_promotion_of_the_current_branch_is_counted_and_changes_nothing_else(
     after = store.contents()
     changed = {"promotions": items.number(2), "usedAt": after[group]["usedAt"]}
     assert after == before | {group: before[group] | changed}
-
-
-def test_a_promotion_does_not_touch_the_conversation(store: Store, forked: Table) -> None:
-    before = show(forked, FORK)
-
-    promote(forked, FORK)
-
-    assert show(store.process(), FORK) == before._replace(is_current=True)
-
-
-def test_a_promotion_in_one_tree_leaves_others_alone(store: Store, forked: Table) -> None:
-    create(forked, OTHER)
-
-    promote(forked, FORK)
-
-    assert show(store.process(), OTHER).is_current
 
 
 @pytest.mark.failure("write-during-revocation")
@@ -275,33 +256,3 @@ def test_an_append_that_is_overtaken_promotes_with_the_entry_that_it_writes(
     append_and_promote(process)
 
     assert (current_of(store), read(forked, FORK)) == (FORK, ["a", "first", "b"])
-
-
-@pytest.mark.failure("half-visible-transaction")
-@pytest.mark.parametrize("by", [ANN, BOB], ids=["the owner", "a writer"])
-def test_an_append_to_a_branch_that_vanishes_promotes_nothing(
-    store: Store, forked: Table, by: Caller
-) -> None:
-    process = store.process()
-    show(process, FORK, by=by)
-    remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
-
-    with store.unchanged(), pytest.raises(NotFoundError):
-        append_and_promote(process, by=by)
-
-
-@pytest.mark.failure("write-during-revocation")
-def test_an_append_of_a_writer_who_was_removed_meanwhile_promotes_nothing(
-    store: Store, forked: Table
-) -> None:
-    process = store.process()
-    show(process, FORK, by=BOB)
-    store.remove_member(ROOT, "bob")
-
-    with store.unchanged(), pytest.raises(ForbiddenError):
-        append_and_promote(process, by=BOB)
-
-
-def test_a_fork_that_is_refused_promotes_nothing(store: Store, forked: Table) -> None:
-    with store.refuses(ConflictError):
-        fork(forked, ROOT, FORK, promotes=True)

@@ -152,16 +152,6 @@ def test_a_list_of_the_whole_tree_shows_only_what_a_live_branch_shows(store: Sto
     assert read(table, TWIG, all_forks=True) == whole
 
 
-def test_a_removal_repeated_is_404(table: Table) -> None:
-    say(table, ROOT, "a")
-    fork(table)
-
-    assert remove(table, FORK)
-
-    with pytest.raises(NotFoundError):
-        remove(table, FORK)
-
-
 def test_a_replay_under_the_key_of_a_removed_branch_is_404(table: Table) -> None:
     say(table, ROOT, "a")
     fork(table, ROOT, FORK, idempotency_key=idempotency_key("f"))
@@ -358,27 +348,6 @@ def test_the_context_that_a_fork_inherits_stays_with_it(store: Store) -> None:
     append(table, FORK, thought("four"), by=PLANNER)
     assert context(table, FORK) == ["one", "two", "four"]
     assert_intact(store)
-
-
-def test_the_latest_epoch_of_all_forks_is_the_latest_that_a_live_branch_shows(store: Store) -> None:
-    table = store.process()
-    append(table, ROOT, thought("one", 1), "a", by=PLANNER)
-    fork(table)
-    append(table, FORK, thought("five", 5), by=PLANNER)
-    [anchor] = say(table, FORK, "b")
-    append(table, FORK, thought("seven", 7), by=PLANNER)
-    fork(table, FORK, TWIG, anchor, ForkPosition.AFTER)
-
-    assert context(table, ROOT, all_forks=True) == ["seven"]
-    assert context(table, FORK, all_forks=True, up_to=anchor) == ["five"]
-    remove(table, FORK)
-    for _ in range(2):
-        assert context(table, ROOT, all_forks=True) == ["five"]
-        prune(store)
-    remove(table, TWIG)
-    for _ in range(2):
-        assert context(table, ROOT, all_forks=True) == ["one"]
-        prune(store)
 
 
 def test_the_latest_epoch_of_all_forks_is_found_without_reading_the_tree(store: Store) -> None:

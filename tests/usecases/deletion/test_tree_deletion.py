@@ -196,10 +196,6 @@ def test_without_messages_the_sweep_completes_the_deletion(world: World) -> None
     assert left(world.store) == remains(world.before)
 
 
-def test_a_request_succeeds_although_the_queue_fails(world: World) -> None:
-    assert delete(world.store, mailbox=Mailbox(is_down=True))
-
-
 def test_the_messages_for_the_tree_and_its_children_are_delayed_by_the_wait(world: World) -> None:
     mailbox = Mailbox()
     queue = mailbox.queue
@@ -471,13 +467,6 @@ def test_a_worker_never_touches_a_tree_that_is_not_marked_deleted(world: World, 
     """Each delete of the worker has the condition that the tree is marked deleted."""
     with world.store.unchanged():
         assert run_deletion(world.store.process(), Mailbox().queue, group_id, wait_s=0)
-
-
-def test_a_worker_never_touches_a_tree_that_is_being_created(world: World) -> None:
-    world.store.change(keys.group(OTHER), state=items.text(State.CREATING))
-
-    with world.store.unchanged():
-        assert run_deletion(world.store.process(), Mailbox().queue, OTHER, wait_s=0)
 
 
 def test_a_job_without_a_tree_is_dropped(world: World) -> None:

@@ -324,15 +324,6 @@ def test_a_replay_in_another_process_is_answered_though_its_epoch_is_over(
         assert agent(shared.process(), epoch) == first
 
 
-def test_a_replay_in_the_same_process_is_answered_though_its_epoch_is_over(shared: Store) -> None:
-    table = shared.process()
-    first = agent(table, 2)
-    append(table, ROOT, thought("y", 9), by=PLANNER)
-
-    with shared.unchanged():
-        assert agent(table, 2) == first
-
-
 def test_a_replay_is_answered_though_the_tree_is_full(shared: Store) -> None:
     table = shared.process()
     show(table)

@@ -128,13 +128,6 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     assert head.preview == "x" * 100
 
 
-def test_updated_at_is_the_time_of_the_last_entry(table: Table) -> None:
-    say(table, ROOT, "a")
-    (last,) = say(table, ROOT, "b")
-
-    assert show(table).head.updated_at == ids.created_at(last)
-
-
 # Titles
 
 
@@ -498,32 +491,6 @@ def test_a_process_whose_clock_is_ten_minutes_off_reads_but_does_not_append(
 # If-Match
 
 
-@PROCESSES
-def test_an_append_that_names_the_last_history_entry_succeeds(
-    store: Store, table: Table, process: Callable[[Store], Table]
-) -> None:
-    (first,) = say(table, ROOT, "a")
-    append(table, ROOT, thought("context does not count"), by=PLANNER)
-    mine = process(store)
-
-    append(mine, ROOT, "b", "c", if_match=first)
-
-    assert read(table) == ["a", "b", "c"]
-
-
-@PROCESSES
-def test_an_append_that_names_another_entry_is_409_with_the_last_one(
-    store: Store, table: Table, process: Callable[[Store], Table]
-) -> None:
-    first, last = say(table, ROOT, "a", "b")
-    mine = process(store)
-
-    with store.refuses(ConflictError) as raised:
-        append(mine, ROOT, "c", if_match=first)
-
-    assert raised.value.details["lastEntryId"] == last
-
-
 def test_if_match_fails_for_an_unknown_conversation(store: Store, table: Table) -> None:
     with store.refuses(ConflictError) as raised:
         append(table, ROOT, "a", if_match=ids.fresh_id(1, 1))
@@ -694,15 +661,6 @@ def test_an_append_that_is_too_large_is_refused_before_any_write(
     assert WRITE not in wire.operations
 
 
-@pytest.mark.failure("too-large")
-def test_the_size_of_an_entry_is_counted_as_it_is_escaped(store: Store, table: Table) -> None:
-    smileys = Draft.of(H, "h", text_of(["😀" * (ENTRY_BYTES_MAX // 12)]))
-    assert len(smileys.content.text.encode()) < ENTRY_BYTES_MAX / 2
-
-    with store.refuses(PayloadTooLargeError):
-        append(table, ROOT, smileys)
-
-
 @pytest.mark.parametrize("fork_of", [None, (ROOT, None)], ids=["new", "fork"])
 def test_a_batch_with_too_many_parts_for_one_transaction_is_413(
     store: Store, table: Table, fork_of: tuple[str, None] | None
@@ -712,14 +670,6 @@ def test_a_batch_with_too_many_parts_for_one_transaction_is_413(
 
     with store.refuses(PayloadTooLargeError):
         append(table, OTHER, *drafts, fork=fork_of, by=PLANNER, idempotency_key=idempotency_key(by=PLANNER))
-
-
-def test_a_large_batch_that_fits_is_written_completely(table: Table) -> None:
-    drafts = [incompressible(40_000) for _ in range(40)]
-
-    appended = append(table, ROOT, *drafts)
-
-    assert page(table).entries == appended
 
 
 # All or none
@@ -768,15 +718,6 @@ def test_context_joins_the_latest_epoch_of_its_client(store: Store, table: Table
     append(store.process(), ROOT, thought("d"), by=PLANNER)
 
     assert epochs(table) == [("a", 1), ("b", 4), ("c", 4), ("d", 4)]
-
-
-@PROCESSES
-def test_an_epoch_that_is_over_is_409(store: Store, table: Table, process: Callable[[Store], Table]) -> None:
-    append(table, ROOT, thought("a", epoch=4), by=PLANNER)
-    mine = process(store)
-
-    with store.refuses(ConflictError):
-        append(mine, ROOT, thought("b", epoch=3), by=PLANNER)
 
 
 def test_two_clients_have_epochs_of_their_own(store: Store, table: Table) -> None:
@@ -941,16 +882,6 @@ def test_a_tree_of_nine_gigabytes_refuses_appends_and_forks_but_can_be_read(
             write()
     assert read(table) == ["a", "the last"]
     say(table, OTHER, "another tree")
-
-
-def test_a_tree_below_nine_gigabytes_takes_appends(table: Table) -> None:
-    say(table, ROOT, "a")
-    report_size(Wire.of(table), 8.9)
-
-    say(table, ROOT, "b")
-    say(table, ROOT, "c")
-
-    assert read(table) == ["a", "b", "c"]
 
 
 def test_a_context_is_appended_although_another_thread_appends_after_each_refusal(

@@ -124,28 +124,6 @@ def test_a_higher_epoch_in_a_fork_drops_inherited_context_only_in_the_fork(table
     assert known(table, FORK, epoch=1) == ["B", "I"]
 
 
-def test_each_level_of_forks_has_epochs_of_its_own(table: Table) -> None:
-    create(table)
-    note(table, ROOT, "a", 1, by=PLANNER)
-    say(table, ROOT, "x")
-    fork(table)
-    note(table, FORK, "b", 4, by=PLANNER)
-    say(table, FORK, "y")
-    fork(table, FORK, TWIG)
-    note(table, TWIG, "c", 4, by=PLANNER)
-    note(table, TWIG, "d", 9, by=PLANNER)
-    note(table, FORK, "e", 5, by=PLANNER)
-    note(table, ROOT, "f", 9, by=PLANNER)
-    fork(table, TWIG, OTHER)
-
-    assert known(table) == ["f"]
-    assert known(table, FORK) == ["e"]
-    assert known(table, TWIG) == ["d"]
-    assert known(table, TWIG, epoch=4) == ["b", "c"]
-    note(table, OTHER, "g", by=PLANNER)
-    assert known(table, OTHER) == ["d", "g"]
-
-
 def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
     """Return the latest context, read backward two at a time."""
     found: list[str] = []
@@ -241,17 +219,6 @@ def test_a_sync_in_a_fork_writes_only_what_it_does_not_inherit(table: Table) -> 
     assert sync(table, to=FORK).no_op
 
 
-def test_a_thousand_elements_are_synced(table: Table) -> None:
-    many = list(range(1_000))
-    create(table)
-    sync(table, *many[:400])
-
-    done = sync(table, *many)
-
-    assert told(done) == (1, json.dumps(many[400:], separators=(",", ":")))
-    assert sync(table, *many).no_op
-
-
 def test_each_client_syncs_its_own_context_in_a_conversation_of_a_plain_user(table: Table) -> None:
     create(table)
 
@@ -259,17 +226,6 @@ def test_each_client_syncs_its_own_context_in_a_conversation_of_a_plain_user(tab
     assert told(sync(table, "c", by=CODER)) == (1, '["c"]')
     assert told(sync(table, "p", "q")) == (1, '["q"]')
     assert (known(table), known(table, by=CODER)) == (["p", "q"], ["c"])
-
-
-@pytest.mark.parametrize("client", ["a", "a#", "ab", "A", "a/b"])
-def test_clients_whose_names_begin_alike_have_separate_contexts(table: Table, client: str) -> None:
-    create(table)
-    for name in ("a", "a#", "ab", "A", "a/b"):
-        sync(table, name, by=Caller("ann", name))
-    sync(table, client, "more", by=Caller("ann", client))
-
-    for name in ("a", "a#", "ab", "A", "a/b"):
-        assert known(table, by=Caller("ann", name)) == ([name, "more"] if name == client else [name])
 
 
 def test_the_clients_context_is_one_for_all_its_users(store: Store, table: Table) -> None:
@@ -504,20 +460,6 @@ def test_a_sync_that_loses_the_race_for_the_first_context_of_a_fork_decides_agai
     assert known(table) == ["a"]
 
 
-@pytest.mark.failure("two-creators")
-def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, table: Table) -> None:
-    create(table)
-    sync(table, "a")
-    wire = Wire.of(table)
-    for nth in range(1, 6):
-        wire.just_before(WRITE, lambda nth=nth: sync(store.process(), "a", str(nth)), nth=nth)  # type: ignore[misc]
-
-    done = sync(table, "mine")
-
-    assert told(done) == (6, '["mine"]')
-    assert known(table) == ["mine"]
-
-
 def test_an_append_joins_the_epoch_that_a_concurrent_sync_has_begun(store: Store, table: Table) -> None:
     create(table)
     sync(table, "a")
@@ -618,17 +560,6 @@ def test_the_cost_of_the_latest_epoch_does_not_depend_on_the_history(
     counts = read_items(wire)
     assert known(long_history) == expected
     assert counts == [3]
-
-
-def test_pages_of_the_latest_epoch_in_both_directions_make_the_whole(long_history: Table) -> None:
-    whole = page(long_history, by=PLANNER, channel=C).entries
-    assert texts(whole) == ["new", "er", "est"]
-
-    first = page(long_history, by=PLANNER, channel=C, limit=2)
-    second = page(long_history, by=PLANNER, channel=C, limit=2, after=first.after)
-    assert [*first.entries, *second.entries] == whole
-    assert second.after is None
-    assert walked(long_history, ROOT, PLANNER) == ["new", "er", "est"]
 
 
 def test_a_view_up_to_an_entry_has_the_latest_epoch_before_that_entry(table: Table) -> None:
