@@ -10,7 +10,6 @@ import pytest
 
 from forklore import (
     AsyncForklore,
-    BadRequestError,
     ForbiddenError,
     Forklore,
     InputError,
@@ -206,24 +205,6 @@ def test_tasks_may_share_a_client_and_a_name_that_none_has_asked_for(backend: st
 
     said = anyio.run(talk, backend=backend)
     assert sorted(said) == sorted(f"{number} {n}" for number in range(THREADS) for n in range(SAYS))
-
-
-def test_an_error_of_the_service_is_the_same_in_process(ann: Forklore) -> None:
-    with pytest.raises(BadRequestError) as caught:
-        ann.api.list_forks("x" * 36, limit=0)
-
-    assert (caught.value.status, caught.value.code, caught.value.field) == (400, "validation_error", "limit")
-
-
-def test_a_key_that_was_sent_by_a_name_is_sent_by_the_name_again(ann: Forklore) -> None:
-    trip = ann.named("trip")
-
-    first = trip.say("user", "one", idempotency_key="k")
-    again = trip.say("user", "one", idempotency_key="k")
-    other = trip.say("user", "two", idempotency_key="l")
-
-    assert again.id == first.id
-    assert [entry.id for entry in trip.entries()] == [first.id, other.id]
 
 
 def test_a_service_that_refuses_for_good_is_not_asked_again() -> None:

@@ -165,19 +165,6 @@ def test_a_memory_is_a_list(chat: Any, do: Do) -> None:
     assert repr(memory) == "['known']"
 
 
-def test_a_name_that_does_not_exist_yet_shows_nothing_and_its_first_entry_makes_it(ann: Any, do: Do) -> None:
-    chat = ann.named("a new one")
-    assert do(chat.entries().list) == []
-    assert do(chat.entries(backward=True).list) == []
-    assert do(chat.context.latest) == []
-    assert (do(chat.exists), do(chat.last)) == (False, None)
-
-    said = do(lambda: chat.turn("user", "Hi", context=["new"]))
-
-    assert (do(chat.exists), do(chat.last).id) == (True, said.id)
-    assert do(ann.named("a new one").context.latest) == ["new"]
-
-
 def test_a_conversation_exists_if_the_caller_may_see_it(way: Way, chat: Any, do: Do) -> None:
     assert do(chat.exists)
     assert not do(way.client("zoe").conversation(chat.id).exists)

@@ -169,22 +169,6 @@ def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:
         ann.with_options(**wrong)
 
 
-def test_a_child_is_made_by_its_first_entry_also_by_a_batch(ann: Forklore) -> None:
-    chat = ann.conversation()
-    asked = chat.say("user", "Find a hotel.")
-    task = chat.start_child("hotel-finder", by=asked)
-
-    with pytest.raises(InputError, match="its first entry makes it"):
-        task.context.sync(["memory"])
-    said = task.append_all([{"contentType": "history", "content": [{"text": text}]} for text in "ab"])
-    task.context.sync(["memory"])
-
-    made = task.details()
-    assert (made.started_by_conversation_id, made.started_by_entry_id) == (chat.id, asked.id)
-    assert made.agent_id == "hotel-finder"
-    assert [entry.agent_id for entry in said] == ["hotel-finder"] * 2
-
-
 def test_the_first_entry_of_a_child_can_be_repeated_with_its_key(ann: Forklore) -> None:
     chat = ann.conversation()
     chat.say("user", "Find a hotel.")
