@@ -5,18 +5,16 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from botocore.exceptions import ConnectionClosedError
 
 from forklore.aws.direct import AgainError
 from forklore.aws.limiting import limiter
 from forklore.aws.wiring import ServiceSettings, open_table
 from forklore.domain.rate import UNCOUNTED_MAX, WINDOW_SECONDS, window_of
 from tests.aws.direct import Direct
-from tests.aws.world import CONVERSATIONS, PLAIN, ROOT, Ask, World, append, show
+from tests.aws.world import PLAIN, ROOT, Ask, World, append, show
 from tests.support.lines import Lines
 from tests.support.tables import Standing
 from tools.harness.gateway import Gateway, stored
-from tools.harness.wire import Request, Wire
 
 SETTING = "FORKLORE_USER_REQUESTS_PER_MINUTE"
 _minutes = itertools.count()
@@ -104,40 +102,3 @@ def test_the_limit_is_a_whole_number(monkeypatch: pytest.MonkeyPatch, value: str
         monkeypatch.setenv(SETTING, value)
 
     assert ServiceSettings.from_environment().user_requests_per_minute == limit
-
-
-@pytest.mark.parametrize(("per_minute", "is_served"), [(20, True), (0, False)], ids=["limit", "no limit"])
-def test_a_user_who_asks_without_end_starves_others_only_without_a_limit(
-    open_world: World,
-    limited: Callable[[int], None],
-    lines: Lines,
-    monkeypatch: pytest.MonkeyPatch,
-    per_minute: int,
-    is_served: bool,
-) -> None:
-    """Ann asks five times as often as she may. DynamoDB takes 100 calls of all users."""
-    limited(per_minute)
-    connection = open_table().connection
-    monkeypatch.setattr(connection, "_sleep", lambda _seconds: None)
-    left = 100
-
-    def take(_: Request) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0 and is_over_budget:
-            raise ConnectionClosedError(endpoint_url="dynamodb")
-
-    is_over_budget = True
-    Wire.of(open_table()).before(take)
-    try:
-        answers = [open_world.send(append(PLAIN)).status for _ in range(100)]
-        others = [open_world.send(Ask("POST", CONVERSATIONS, {}, user="bob")).status for _ in range(5)]
-    finally:
-        is_over_budget = False
-
-    assert answers[:20] == [201] * 20
-    assert others == ([201] * 5 if is_served else [503] * 5)
-    if is_served:
-        assert answers[20:] == [429] * 80
-        refused = [line for line in lines.named("request") if line["status"] == "429"]
-        assert [line["DynamoDBCalls"] for line in refused] == [0] * 80
