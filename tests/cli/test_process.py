@@ -265,8 +265,8 @@ def test_a_function_that_cannot_be_invoked_is_one_line(monkeypatch: pytest.Monke
         "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:1",
     }
     monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
-    done = Forklore()("--function F ls", AWS_DEFAULT_REGION="us-east-1", **nowhere)
-    no_region = Forklore()("--function F ls", **nowhere)
+    done = Forklore()("--function F ls", nowhere, AWS_DEFAULT_REGION="us-east-1")
+    no_region = Forklore()("--function F ls", nowhere)
 
     assert (done.code, done.out, len(done.err.splitlines())) == (5, "", 1)
     assert (no_region.code, no_region.out, len(no_region.err.splitlines())) == (2, "", 1)
@@ -285,7 +285,7 @@ def at_tab(line: str) -> dict[str, str]:
 
 
 def completed(line: str, **more: str) -> list[str]:
-    done = Forklore()("", **at_tab(line), **more)
+    done = Forklore()("", {**at_tab(line), **more})
     assert (done.code, done.err) == (0, "")
     return done.out.split()
 

@@ -56,7 +56,6 @@ from tests.usecases.members import (
 from tests.usecases.steps.test_faults import after as answer_lost
 from tools.harness.wire import Wire
 
-WRITE = "TransactWriteItems"
 LEVELS = [OWNER, MANAGER, WRITER, READER, None]
 GIVABLE = [MANAGER, WRITER, READER]
 MAY: dict[AccessLevel | None, list[AccessLevel]] = {

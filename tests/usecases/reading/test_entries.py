@@ -1,19 +1,17 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 import pytest
 
-from forklore.domain import ids, keys
+from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.model import Caller, Entry
 from forklore.errors import ForbiddenError, InvalidCursorError, NotFoundError
-from forklore.storage.items import text
 from forklore.storage.table import Table
-from forklore.usecases.reading.entries import EntryPage, get_entry
+from forklore.usecases.reading.entries import get_entry
 from tests.support.tables import Store, fresh_store
 from tests.usecases.builders import (
     ANN,
@@ -36,7 +34,6 @@ from tests.usecases.builders import (
     texts,
     thought,
 )
-from tools.harness.wire import Answer, Request, Wire, success
 
 CHAIN = conversation(200)
 """The last of a chain of forks with one entry each: many more segments than one round reads."""
@@ -147,28 +144,6 @@ def test_a_walk_over_the_whole_tree_shows_every_entry_once_and_in_order(
     assert walk(grown.table, TWIG, limit, backward=backward, all_forks=True) == grown.history
 
 
-def spoil(wire: Wire, most: int) -> None:
-    """Let some Queries return nothing, and the others end after `most` entries."""
-    random = Random(1)
-
-    def empty(request: Request) -> Answer | None:
-        if request.operation != "Query" or random.random() < 0.6:
-            return None
-        values = request.body["ExpressionAttributeValues"]
-        forward = request.body["ScanIndexForward"]
-        near = keys.entry_id_of(values[":first" if forward else ":last"]["S"])
-        outside = ids.next_id(near) if not forward else ids.previous_id(near) if near > ids.FIRST else near
-        return success(Items=[], LastEvaluatedKey={"SK": text(keys.position(outside))})
-
-    def shorten(request: Request, answer: dict[str, Any]) -> None:
-        if request.operation == "Query" and len(answer["Items"]) > most:
-            del answer["Items"][most:]
-            answer["LastEvaluatedKey"] = {name: answer["Items"][-1][name] for name in ("PK", "SK", "L1")}
-
-    wire.before(empty)
-    wire.after(shorten)
-
-
 def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store, table: Table) -> None:
     say(table, ROOT, *map(str, range(6)))
     say(table, ROOT, "elsewhere")
@@ -189,10 +164,6 @@ def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store,
 
 
 # One page
-
-
-def ends(found: EntryPage) -> tuple[list[str], EntryId | None, EntryId | None]:
-    return texts(found.entries), found.before, found.after
 
 
 @each_view
@@ -378,7 +349,7 @@ def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
         next_page(ANN)
 
 
-# Bytes
+# Own entries
 
 
 @each_view

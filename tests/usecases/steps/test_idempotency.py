@@ -78,7 +78,6 @@ EFFECTS = {
     ),
 }
 each_effect = pytest.mark.parametrize("name", EFFECTS)
-APPENDS = [name for name in EFFECTS if name.startswith("append")]
 
 
 @pytest.fixture

@@ -42,7 +42,6 @@ from tests.usecases.builders import (
     read,
     say,
     show,
-    texts,
     thought,
 )
 from tools.harness.wire import Request, Wire
@@ -122,17 +121,6 @@ def test_a_higher_epoch_in_a_fork_drops_inherited_context_only_in_the_fork(table
     assert known(table, OTHER) == ["J"]
     assert known(table, FORK, epoch="all") == ["B", "I", "J"]
     assert known(table, FORK, epoch=1) == ["B", "I"]
-
-
-def walked(table: Table, conversation_id: str, client: Caller) -> list[str]:
-    """Return the latest context, read backward two at a time."""
-    found: list[str] = []
-    one = page(table, conversation_id, by=client, channel=C, tail=True, limit=2)
-    while True:
-        found = texts(one.entries) + found
-        if one.before is None:
-            return found
-        one = page(table, conversation_id, by=client, channel=C, before=one.before, limit=2)
 
 
 # The effects of a sync

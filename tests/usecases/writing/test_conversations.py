@@ -38,7 +38,6 @@ from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
 MINUTE_MS = 60_000
-HOSTILE = ["a#b", "a/b%2F", "MEM#ann", " ", "\x7f😀" * 20, "é", "e\u0301"]
 
 
 def change(
@@ -173,9 +172,6 @@ def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> Non
 
     with store.refuses(UnavailableError):
         create(table, None)
-
-
-# Show
 
 
 # Change
