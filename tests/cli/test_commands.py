@@ -154,6 +154,14 @@ def test_ls_lists_the_trees_and_with_all_the_branches(trip: Forklore) -> None:
     assert trip("ls --tag none").out == ""
 
 
+def test_ls_marks_what_is_archived(trip: Forklore) -> None:
+    assert trip("say kept hello").code == trip("archive trip").code == 0
+
+    assert [row[3] for row in rows(trip("ls").out)] == ["owner"]
+    assert [row[3] for row in rows(trip("ls --archived only").out)] == ["owner, archived"]
+    assert [row[3] for row in rows(trip("ls --archived include").out)] == ["owner", "owner, archived"]
+
+
 def test_ls_lists_names(trip: Forklore) -> None:
     assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from forklore.domain.model import Caller
+from forklore.embedded.opened import Opened
 from forklore.embedded.service import EmbeddedService
 from tests.embedded.asking import call
 from tests.local.test_server import (
@@ -101,8 +102,8 @@ def test_a_deletion_that_a_server_has_left_is_done_in_a_process(
     assert server.stop() == (0, "")
     assert stored()["JOB"] == 1  # the server keeps the data for another minute
 
-    with EmbeddedService.open(tmp_path / "da ta"):
-        give_up_at = time.monotonic() + 180
+    with EmbeddedService(Opened(tmp_path / "da ta", delete_wait_s=0)):
+        give_up_at = time.monotonic() + 60
         while "JOB" in stored():
             assert time.monotonic() < give_up_at
             time.sleep(0.1)

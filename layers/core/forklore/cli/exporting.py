@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from forklore.cli.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
 from forklore.cli.output import wire
-from forklore.cli.trees import PAGE_ENTRIES, Row, blank_fork, entry_before, fork_after, without_fork
+from forklore.cli.trees import PAGE_ENTRIES, Row
 
 if TYPE_CHECKING:
     from forklore.client.results import Entry
@@ -62,7 +62,7 @@ def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
 def exported_view(client: "Forklore", conversation_id: str) -> Iterator[str]:
     """Yield the lines of what one branch shows, as a tree of its own."""
     conversation = client.conversation(conversation_id)
-    row = {**without_fork(wire(conversation.details())), "isCurrent": True}
+    row = {**_without_fork(wire(conversation.details())), "isCurrent": True}
 
     def lines() -> Iterator[Line]:
         yield CONVERSATION, row
@@ -103,7 +103,7 @@ class _Details:
 
     def _read(self, conversation_id: str) -> Row:
         details: Row = wire(self._client.conversation(conversation_id).details())
-        return without_fork(details)
+        return _without_fork(details)
 
 
 class _Telling:
@@ -157,7 +157,7 @@ class _Telling:
             details = {} if row.get("removed") else self._details.of(one)
             point = {} if one == self._root else self._point(row, first if row is above[0] else None)
             self._told.add(one)
-            yield CONVERSATION, {**details, **without_fork(row), **point, "id": one}
+            yield CONVERSATION, {**details, **_without_fork(row), **point, "id": one}
             self._on_branch()
 
     def _point(self, row: Row, first: "Entry | None") -> Row:
@@ -174,9 +174,11 @@ class _Telling:
             return point
         last = self._last_inherited(row, first)
         if last not in self._entries:
-            return point if is_there else blank_fork(self._root)
+            blank = {"forkedAtConversationId": self._root, "forkedAtPosition": "blank"}
+            return point if is_there else blank
         if not is_there:
-            point = fork_after(self._entries[last], last)
+            place = {"forkedAtConversationId": self._entries[last], "forkedAtEntryId": last}
+            point = {**place, "forkedAtPosition": "after"}
         return {**point, "inheritedUpToEntryId": last} if self._is_agent else point
 
     def _last_inherited(self, row: Row, first: "Entry | None") -> str | None:
@@ -185,7 +187,7 @@ class _Telling:
         first = first or self._client.conversation(one).entries(own=True, page_entries=1).first()
         if not self._is_agent:
             return first.parent_id if first else row["lastEntryId"]
-        last = entry_before(self._client, self._deleted.get(one, one), first.id if first else None)
+        last = _entry_before(self._client, self._deleted.get(one, one), first.id if first else None)
         return last.id if last else None
 
     def _note(self, entry: "Entry") -> None:
@@ -196,3 +198,20 @@ class _Telling:
                 self._beside.add(before.id)
         self._last[entry.conversation_id] = entry
         self._entries[entry.id] = entry.conversation_id
+
+
+def _entry_before(client: "Forklore", conversation_id: str, entry_id: str | None) -> "Entry | None":
+    """Return the entry that a view shows just before another one; at None the last one."""
+    cursor = entry_id
+    while True:
+        page = client.api.list_entries(
+            conversation_id, limit=1, before_cursor=cursor, tail=True if cursor is None else None
+        )
+        if page.data or page.before_cursor is None:
+            return page.data[-1] if page.data else None
+        cursor = page.before_cursor
+
+
+def _without_fork(row: Row) -> Row:
+    """Return a row without the members that say where it forks."""
+    return {name: held for name, held in row.items() if not name.startswith("forkedAt")}

@@ -7,8 +7,11 @@ from forklore.local.asgi import App, Message, Receive, Response, Scope, Send, se
 from forklore.local.callers import Callers, Headers
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-API-Key", "X-Request-Id")
-EXPOSED = ("Retry-After", "X-Request-Id")
+HEADERS = (
+    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match"),
+    *("X-API-Key", "X-Request-Id", "Forklore-Cost"),
+)
+EXPOSED = ("Retry-After", "X-Request-Id", "Forklore-Cost")
 """The same three lists are in template.yaml."""
 
 

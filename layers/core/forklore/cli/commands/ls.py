@@ -110,7 +110,8 @@ def _updated(one: ConversationDetails) -> str:
 def _row(one: ConversationDetails, at: str) -> tuple[Part, ...]:
     title = one.title if one.title is not None else one.last_message_preview or ""
     mark = ("*", "green") if one.is_current else ""
-    return (mark, (one.id, "yellow"), at, one.access_level, title)
+    access = f"{one.access_level}, archived" if one.archived else one.access_level
+    return (mark, (one.id, "yellow"), at, access, title)
 
 
 def _names(shell: Shell, names: Iterable[Name]) -> None:

@@ -13,10 +13,13 @@ from forklore.local.callers import Headers, Refusal
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 SENT = (
     *("Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"),
-    "Accept",
+    *("Accept", "Forklore-Cost"),
 )
 """The headers that go to the stage. No other one does, such as a cookie."""
-RETURNED = ("Content-Type", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow", "Cache-Control")
+RETURNED = (
+    *("Content-Type", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow", "Cache-Control"),
+    "Forklore-Cost",
+)
 """The headers of an answer that come back."""
 API = "/v1/"
 
