@@ -1,10 +1,12 @@
 """`forklore export`, and that an import of what it writes gives an equal tree."""
 
 import io
+import itertools
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -138,8 +140,109 @@ def client_of(run: Forklore) -> forklore.Forklore:
     )
 
 
+AGENTS = {"user": None, "planner": "planner", "hotels": "hotels"}
+
+
+def acting(run: Forklore, who: str) -> Forklore:
+    return Forklore((*run.options, "--client", who), run.variables) if AGENTS[who] else run
+
+
 def as_agent(run: Forklore) -> Forklore:
-    return Forklore((*run.options, "--client", "planner"), run.variables)
+    return acting(run, "planner")
+
+
+def shared(clients: dict[str, forklore.Forklore], seed: int, *, steps: int = 20) -> list[str]:
+    """Make a tree at random that a user and two agents share; return the branches that are left."""
+    random, count = Random(seed), itertools.count()
+    branches = [str(uuid.uuid4())]
+
+    def say(who: str, branch: str, **fields: Any) -> None:
+        number = next(count)
+        fields |= {"content_type": "history", "content": [{"role": "USER", "text": f"{number}"}]}
+        memory = {"contentType": "application/json", "content": [f"memory {number}"]}
+        if AGENTS[who] and random.random() < 0.5:
+            with suppress(forklore.ForbiddenError):  # the branch is the other agent's
+                clients[who].conversation(branch).append(**fields, context=memory)
+                return
+        clients[who].conversation(branch).append(**fields)
+
+    say("user", branches[0])
+    for _ in range(steps):
+        who, branch = random.choice(list(clients)), random.choice(branches)
+        shown = clients[who].conversation(branch).entries().list()
+        match random.choice(["say", "say", "fork", "fork", "blank", "sync"]):
+            case "fork" if shown:
+                places: Any = {random.choice(["before", "after"]): random.choice(shown)}
+                branches.append(clients[who].conversation(branch).fork(**places).id)
+            case "blank":
+                branches.append(str(uuid.uuid4()))
+                say(who, branches[-1], forked_at_conversation_id=branches[0])
+            case "sync" if AGENTS[who]:
+                with suppress(forklore.ForbiddenError):
+                    clients[who].conversation(branch).context.sync([f"memory {next(count)}"])
+            case _:
+                say(who, branch)
+    for branch in random.sample(branches, min(len(branches) - 1, random.randrange(4))):
+        clients["user"].conversation(branch).delete()
+        branches.remove(branch)
+    return branches
+
+
+def histories(client: forklore.Forklore, branches: Iterable[str]) -> Counter[str]:
+    """Return what branches show, without context: in the other's branches an agent sees none."""
+    shown = (client.conversation(one).entries(channel="history").list() for one in branches)
+    return Counter(
+        text for text in (" ".join(str(forklore.text_of(one)) for one in view) for view in shown) if text
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("who", AGENTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_of_two_agents_with_deleted_branches_comes_back(
+    run: Forklore, there: Forklore, tmp_path: Path, seed: int, who: str
+) -> None:
+    branches = shared({one: client_of(acting(run, one)) for one in AGENTS}, seed)
+    file = tmp_path / "tree.jsonl"
+
+    assert acting(run, who)(f"export {branches[0]} -o {file}").code == 0
+    imported = acting(there, who)(f"import {file} --name tree")
+
+    assert imported.code == 0, imported.err
+    rows = [json.loads(line) for line in acting(there, who)("branch tree --json").lines]
+    back = histories(client_of(acting(there, who)), [row["conversationId"] for row in rows])
+    assert not histories(client_of(acting(run, who)), branches) - back
+
+
+def test_an_agent_exports_its_context_out_of_a_tree_that_another_agent_began(run: Forklore) -> None:
+    with client_of(acting(run, "hotels")) as hotels, client_of(as_agent(run)) as planner:
+        root = hotels.create()
+        first = root.say("user", "one")
+        planner.conversation(root.id).fork(after=first).context.sync(["my memory"])
+
+    found = as_agent(run)(f"export {root.id}")
+
+    assert found.code == 0
+    assert "my memory" in found.out
+
+
+def test_a_fork_of_another_agents_branch_comes_back_with_the_context_that_it_shows(
+    run: Forklore, there: Forklore, tmp_path: Path
+) -> None:
+    with client_of(acting(run, "hotels")) as hotels, client_of(as_agent(run)) as planner:
+        root = client_of(run).create()
+        first = planner.conversation(root.id).turn("user", "one", context=["my memory"])
+        theirs = hotels.conversation(root.id).fork(before=root.say("user", "two"))
+        theirs.say("user", "three")
+        planner.conversation(theirs.id).fork(after=first)
+    file = tmp_path / "tree.jsonl"
+
+    assert as_agent(run)(f"export {root.id} -o {file}").code == 0
+    imported = as_agent(there)(f"import {file} --name tree")
+
+    assert imported.code == 0, imported.err
+    shown = views(read(as_agent(there)("export tree").out)).values()
+    assert sorted(len(view) for view in shown) == [2, 2, 3]
 
 
 @pytest.mark.long
@@ -331,8 +434,8 @@ def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> Non
         text = "".join(lines)
 
         reads = Counter(sent)
-        # An agent asks once for each fork beside a context: where exactly does it leave?
-        assert reads.pop("listEntries") == (1 + 10 if agent else 1)
+        # An agent asks which branch shows its context, and where each fork beside a context leaves.
+        assert reads.pop("listEntries") == (1 + 10 + 1 if agent else 1)
         assert reads == {"listForks": 1, "getConversation": 12}
         assert text.count('"inheritedUpToEntryId"') == (10 if agent else 0)
         assert text.count('"type":"conversation"') == 12

@@ -20,7 +20,7 @@ from tools.harness.local_server import ROOT, environment
 
 COMMAND = [sys.executable, "-m", "forklore.cli"]
 LINE = shlex.join(COMMAND)
-RUN_S = 60
+RUN_S = 180
 HELP_CPU_S = 0.8
 """Several times what it takes, for a busy machine. With boto3 or moto it would be more."""
 HEAVY = ("boto3", "botocore", "moto", "httpx2", "pydantic", "uvicorn", "forklore.local", "forklore.embedded")

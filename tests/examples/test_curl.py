@@ -11,7 +11,7 @@ import pytest
 from tools.harness.local_server import ROOT, local_server
 
 SCRIPTS = sorted({path.stem for path in (ROOT / "examples").glob("*.sh")} - {"client"})
-RUN_S = 60
+RUN_S = 180
 
 
 @pytest.fixture(scope="module", params=["embedded", pytest.param("DynamoDB Local", marks=pytest.mark.long)])

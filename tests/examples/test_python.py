@@ -38,7 +38,7 @@ else:  # the service itself, in this process; it forgets everything at the end
 ON_AWS, ON_MOTO = "on_lambda", "on_moto"
 RUNS = [(name,) for name in EXAMPLES if name not in (ON_AWS, ON_MOTO)] + [("async_client", "trio")]
 IN_PROCESS = 'from forklore import Forklore, text_of\n\nfl = Forklore.local(user="ann", client="planner")\n'
-RUN_S = 60
+RUN_S = 180
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,14 @@ pages, however many branches there are.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from forklore.cli.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
 from forklore.cli.output import wire
 from forklore.cli.trees import PAGE_ENTRIES, Row
+from forklore.client.errors import ForbiddenError
 
 if TYPE_CHECKING:
     from forklore.client.results import Entry
@@ -32,18 +34,34 @@ def exported(
     """
     deleted = _deleted(client, rows)
     known = deleted.keys() | {row["conversationId"] for row in rows}
-    listed = client.conversation(rows[0]["conversationId"]).entries(all_forks=True, page_entries=PAGE_ENTRIES)
+    seen_from = _with_context(client, rows) if is_agent else None
+    start = client.conversation(seen_from or rows[0]["conversationId"])
+    listed = start.entries(all_forks=True, page_entries=PAGE_ENTRIES)
     entries = (entry for entry in listed if entry.conversation_id in known)
     first = next(entries, None)
     oldest = first.conversation_id if first else rows[0]["conversationId"]
     root = next((row["conversationId"] for row in rows if not row.get("forkedAtConversationId")), oldest)
     with ThreadPoolExecutor(threads) as executor:
         details = _Details(client, rows, executor, threads)
-        telling = _Telling(client, rows, deleted, root, details, is_agent=is_agent, on_branch=on_branch)
+        telling = _Telling(
+            client, rows, deleted, root, details, is_agent=bool(seen_from), on_branch=on_branch
+        )
         try:
             yield from tree_lines(root, telling.lines(chain([first] if first else [], entries)))
         finally:
             details.cancel()
+
+
+def _with_context(client: "Forklore", rows: list[Row]) -> str | None:
+    """Return the first branch that shows the agent its context; None if all are other clients'.
+
+    Who lists the entries of a tree from a branch of another client is shown no context at all.
+    """
+    for conversation_id in (str(row["conversationId"]) for row in rows):
+        with suppress(ForbiddenError):
+            client.api.list_entries(conversation_id, channel="context", limit=1)
+            return conversation_id
+    return None
 
 
 def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
@@ -128,8 +146,11 @@ class _Telling:
         self._untold = {row["conversationId"]: row for row in rows}
         self._told: set[str] = set()
         self._entries: dict[str, str] = {}  # the branch of each, so far
+        self._first: dict[str, str] = {}  # of each branch, so far
         self._last: dict[str, Entry] = {}  # of each branch, so far
         self._beside: set[str] = set()  # entries with context just before or after them
+        self._sources: dict[str, str] = {}  # what each fork forks, as it is told
+        self._up_to: dict[str, str] = {}  # the last entry that a fork inherits, where it is said
 
     def lines(self, entries: "Iterable[Entry]") -> Iterator[Line]:
         """Yield the branches and the entries. entries: of the whole tree, the oldest first."""
@@ -156,6 +177,8 @@ class _Telling:
             one = row["conversationId"]
             details = {} if row.get("removed") else self._details.of(one)
             point = {} if one == self._root else self._point(row, first if row is above[0] else None)
+            if point:
+                self._sources[one] = point["forkedAtConversationId"]
             self._told.add(one)
             yield CONVERSATION, {**details, **_without_fork(row), **point, "id": one}
             self._on_branch()
@@ -165,25 +188,47 @@ class _Telling:
 
         What it forks may be gone, and so may the entry at which it forks. A user does not see the
         context at which an agent forks, and where a clock was late, a fork is older than the entry
-        before which it leaves. Then it is after the last entry that it inherits.
+        before which it leaves. A branch of another client does not show the agent's context to the
+        agent, but a fork of it by the agent does. Then it is after the last entry that it inherits.
         """
         source, anchor = row.get("forkedAtConversationId"), row.get("forkedAtEntryId")
         is_there = source in self._told and (anchor in self._entries or row["forkedAtPosition"] == "blank")
         point = {name: held for name, held in row.items() if name.startswith("forkedAt")}
-        if is_there and not (self._is_agent and anchor in self._beside):
+        may_come = (
+            anchor in self._entries
+            and row["forkedAtPosition"] == "after"
+            and self._last[self._entries[anchor]].id == anchor
+        )
+        if is_there and not (self._is_agent and (anchor in self._beside or may_come)):
             return point
         last = self._last_inherited(row, first)
+        if is_there and anchor and last is None:
+            first_own = self._first[self._entries[anchor]]
+            return {**point, "forkedAtEntryId": first_own, "forkedAtPosition": "before"}
         if last not in self._entries:
             blank = {"forkedAtConversationId": self._root, "forkedAtPosition": "blank"}
             return point if is_there else blank
-        if not is_there:
+        if not (is_there and self._shows(source, last)):
             place = {"forkedAtConversationId": self._entries[last], "forkedAtEntryId": last}
             point = {**place, "forkedAtPosition": "after"}
-        return {**point, "inheritedUpToEntryId": last} if self._is_agent else point
+        if not self._is_agent:
+            return point
+        self._up_to[row["conversationId"]] = last
+        return {**point, "inheritedUpToEntryId": last}
+
+    def _shows(self, branch: str | None, entry_id: str) -> bool:
+        """Tell whether a branch, as it is told, shows an entry: another client's hides context."""
+        while branch != self._entries[entry_id]:
+            if branch is None or entry_id > self._up_to.get(branch, entry_id):
+                return False
+            branch = self._sources.get(branch)
+        return True
 
     def _last_inherited(self, row: Row, first: "Entry | None") -> str | None:
         """Return the last entry that a branch shows of others. first: its own one, if known."""
-        one = row["conversationId"]
+        one, anchor = row["conversationId"], row.get("forkedAtEntryId")
+        if anchor in self._entries and row["forkedAtPosition"] == "after" and anchor not in self._beside:
+            return str(anchor)
         first = first or self._client.conversation(one).entries(own=True, page_entries=1).first()
         if not self._is_agent:
             return first.parent_id if first else row["lastEntryId"]
@@ -196,6 +241,7 @@ class _Telling:
             self._beside.add(entry.id)
             if before is not None:
                 self._beside.add(before.id)
+        self._first.setdefault(entry.conversation_id, entry.id)
         self._last[entry.conversation_id] = entry
         self._entries[entry.id] = entry.conversation_id
 
