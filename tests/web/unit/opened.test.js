@@ -3,7 +3,10 @@ import { test } from "node:test";
 
 import { Opened } from "../../../web/service/opened.js";
 
-const ENTRIES = Array.from({ length: 300 }, (_, at) => ({ id: String(at).padStart(3, "0"), channel: "history" }));
+const ENTRIES = Array.from({ length: 300 }, (_, at) => ({
+	id: String(at).padStart(3, "0"),
+	channel: "history",
+}));
 
 /**
  * Return a conversation that is open at its end, and what changes while its requests are under way: `during` is called
@@ -24,7 +27,11 @@ async function opened(during) {
 			const rows = all.filter(({ id }) => (beforeCursor ? id < beforeCursor : id > (afterCursor ?? "")));
 			const data = tail || beforeCursor ? rows.slice(-limit) : rows.slice(0, limit);
 			await during(query);
-			return { data, beforeCursor: data[0]?.id > "000" ? data[0].id : null, afterCursor: data.at(-1)?.id ?? null };
+			return {
+				data,
+				beforeCursor: data[0]?.id > "000" ? data[0].id : null,
+				afterCursor: data.at(-1)?.id ?? null,
+			};
 		},
 	};
 	const one = new Opened(/** @type {any} */ (api), "c", false);
@@ -56,21 +63,18 @@ test("a title that is loaded anew is there, also when one goes elsewhere meanwhi
 });
 
 test("a title that was asked for earlier does not take the place of a later one", async () => {
-	/** @type {PromiseWithResolvers<void>[]} */
-	const held = [];
-	let isHeld = false;
-	const { one, stored } = await opened(() => {
-		if (!isHeld) return;
-		held.push(Promise.withResolvers());
-		return held.at(-1)?.promise;
-	});
-	isHeld = true;
+	/** @type {Promise<void> | null} */
+	let held = null;
+	const { one, stored } = await opened(({ limit }) => limit === undefined && held);
+	let resolve = () => {};
+	held = new Promise((done) => (resolve = done));
 	const earlier = one.refresh();
-	isHeld = false;
+	await new Promise(setImmediate); // it has asked for the title
+	held = null;
 	stored.title = "Lake";
 	await one.refresh();
 
-	for (const { resolve } of held) resolve();
+	resolve();
 	await earlier;
 
 	assert.equal(one.conversation.title, "Lake");
