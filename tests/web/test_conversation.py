@@ -185,6 +185,24 @@ def test_the_switcher_at_the_end_shows_how_others_go_on(blank: Page, api: Forklo
     steps.expect_switcher(page, 2, 2)
 
 
+def test_another_alternative_opens_at_its_place_while_what_stands_before_is_loading(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, *numbered(60))
+    first = made.entries().list()[10]  # of those that are loaded at once
+    other = made.fork(before=first, title="Other")
+    chosen = other.say("user", "Otherwise")
+    steps.hold(blank, re.compile("/entries.*beforeCursor="))
+    page = open_(blank, user, made)
+    turn = steps.turn(page, "Message 010")
+    turn.scroll_into_view_if_needed()
+    expect(page.get_by_text("Loading older messages…")).to_be_attached()
+
+    turn.get_by_role("button", name="Later alternative").click()
+
+    expect(page).to_have_url(re.compile(steps.at_conversation(other.id, chosen.id)))
+
+
 def test_an_edited_message_is_one_more_alternative_and_becomes_current(
     blank: Page, api: Forklore, user: str
 ) -> None:

@@ -239,11 +239,9 @@ export function showConversation(app, panel, place) {
 	/** Open another conversation at the place before the entry with this index. @param {string} id @param {number} index */
 	async function openOther(id, index) {
 		try {
-			const entry = opened.entries[index];
-			if (index === 0) await opened.loadMore("older");
-			const at = entry ? opened.entries.indexOf(entry) : opened.entries.length;
-			const query = { channel: "history", afterCursor: opened.entries[at - 1]?.id, limit: 1 };
-			const page = await api.listEntries(id, query);
+			const { entries } = opened;
+			const afterCursor = index < entries.length ? entries[index].parentId : entries.at(-1)?.id;
+			const page = await api.listEntries(id, { channel: "history", afterCursor, limit: 1 });
 			app.go(toConversation(id, page.data[0]?.id));
 		} catch (error) {
 			app.fail(error);
