@@ -7,7 +7,7 @@ import { longTime } from "../domain/words.js";
 import { button, fill, h } from "../dom.js";
 import { allOf } from "../service/api.js";
 import { isAborted } from "../service/http.js";
-import { actions, ask, bdi, isolated, link, openDialog, p, quoted } from "./ask.js";
+import { actions, ask, bdi, isolated, link, openDialog, p, quoted, refill } from "./ask.js";
 import { retry } from "./problem.js";
 
 const GONE = "can open no branch of this tree any more.";
@@ -30,12 +30,16 @@ export function openMembers(app, place) {
 	const shared = p(`Members share ${branchesOf(place)}.`);
 	const frame = openDialog(app, title, shared, status, list, actions(done, add));
 
+	let rounds = 0;
 	async function load() {
+		const round = ++rounds;
 		try {
-			fill(list, (await allOf((query) => frame.api.listMemberships(id, query))).map(row));
+			const members = await allOf((query) => frame.api.listMemberships(id, query));
+			if (round !== rounds) return; // a later one is on its way
+			refill(list, members.map(row));
 			if (document.activeElement === document.body) done.focus(); // its button was replaced
 		} catch (error) {
-			if (isAborted(error)) return;
+			if (isAborted(error) || round !== rounds) return;
 			fill(list, h("li", { role: "alert" }, retry(error, load)));
 		}
 	}
@@ -45,12 +49,13 @@ export function openMembers(app, place) {
 		const { userId, accessLevel, createdAt } = member;
 		const isMe = userId === app.user;
 		const mayChange = !isMe && mine.includes(accessLevel);
+		const named = { id: `member-${userId}`, "aria-label": `Change ${isolated(userId)}` };
 		return h(
 			"li",
 			{},
 			bdi(userId),
 			h("span.dim", { title: `since ${longTime(createdAt)}` }, isMe && "you, ", accessLevel),
-			mayChange && button("Change…", () => change(member), { "aria-label": `Change ${isolated(userId)}` }),
+			mayChange && button("Change…", () => change(member), named),
 			isMe && accessLevel !== "owner" && button("Leave…", leave),
 		);
 	}
@@ -87,7 +92,7 @@ export function openMembers(app, place) {
 				`${isolated(user)} is ${level === "none" ? "no member" : `a ${level}`} now.`,
 			say: (sentence) => fill(status, sentence),
 		});
-		await load();
+		void load(); // not awaited: a press meanwhile is not lost
 	}
 
 	const leave = () =>
