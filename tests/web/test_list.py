@@ -238,6 +238,43 @@ def test_a_list_that_is_loaded_again_keeps_the_focus(blank: Page, api: Forklore,
     expect(steps.rows(page)).to_have_count(51)
 
 
+def test_a_list_that_is_loaded_twice_at_once_stays_as_long_as_it_is(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    for number in range(50):
+        api.create(title=f"Trip {number:03}")
+    page = steps.sign_in(blank, user)
+    steps.rows(page).first.hover()
+    page.mouse.wheel(0, 100_000)
+    expect(steps.rows(page)).to_have_count(50)
+    steps.row(page, "Trip 001").focus()
+    api.create(title="New trip")
+
+    page.evaluate("() => [1, 2].map(() => document.dispatchEvent(new Event('visibilitychange')))")
+
+    expect(steps.row(page, "New trip")).to_be_attached()
+    expect(steps.row(page, "Trip 001")).to_be_focused()
+    expect(steps.rows(page)).to_have_count(51)
+
+
+def test_a_row_that_is_pressed_while_the_list_is_loaded_anew_opens(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "A asks", title="Lisbon")
+    page = steps.sign_in(blank, user)
+    steps.row(page, "Lisbon").hover()
+    page.mouse.down()
+    api.create(title="New trip")
+    with page.expect_response("**/v1/conversations?*"):
+        page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(200)
+
+    page.mouse.up()
+
+    expect(steps.row(page, "New trip")).to_be_visible()
+    expect(page).to_have_url(re.compile(steps.at_conversation(made.id)))
+
+
 def test_a_conversation_is_made_and_opened(blank: Page, api: Forklore, user: str) -> None:
     page = steps.sign_in(blank, user)
 

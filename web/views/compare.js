@@ -4,7 +4,7 @@ import { counted, lineOf } from "../domain/message.js";
 import { toCompare } from "../domain/route.js";
 import { isAtLeast } from "../domain/rules.js";
 import { shortId, titleOf } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, ENTRIES_MAX } from "../service/api.js";
 import { isAborted, Problem } from "../service/http.js";
 import { actions, ask, askPromote, link, p, quoted, refill } from "./ask.js";
@@ -37,7 +37,8 @@ export function showComparison(app, panel, ids, signal) {
 			const baseId = base.entryId;
 			const query = { channel: "history", upToEntryId: baseId, tail: true, limit: 1 };
 			const last = baseId && (await api.listEntries(one, query)).data[0];
-			if (round !== rounds) return; // a later one is on its way
+			await released(panel);
+			if (signal.aborted || round !== rounds) return; // a later one is on its way
 			sides = branches;
 			const onchange = () => app.go(toCompare(one, choose.value));
 			const choose = h("select", { id: "choose", onchange }, optionsOf(grove, one));

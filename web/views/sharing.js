@@ -4,7 +4,7 @@ import { counted, visible } from "../domain/message.js";
 import { toList } from "../domain/route.js";
 import { givenBy } from "../domain/rules.js";
 import { longTime } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { allOf } from "../service/api.js";
 import { isAborted } from "../service/http.js";
 import { actions, ask, bdi, isolated, link, openDialog, p, quoted, refill } from "./ask.js";
@@ -35,6 +35,7 @@ export function openMembers(app, place) {
 		const round = ++rounds;
 		try {
 			const members = await allOf((query) => frame.api.listMemberships(id, query));
+			await released(list);
 			if (round !== rounds) return; // a later one is on its way
 			refill(list, members.map(row));
 			if (document.activeElement === document.body) done.focus(); // its button was replaced
@@ -147,9 +148,13 @@ const askTakeBack = (app, { id, toUserId, createdAt }) =>
 /** Return an element that shows the trees which others offer to this person. @param {App} app */
 export function transfersView(app) {
 	const panel = h("div.offers", {});
+	let rounds = 0;
 	const load = async () => {
+		const round = ++rounds;
 		const offers = await allOf((query) => app.api.listTransfers({ role: "recipient", ...query }));
-		fill(panel, await Promise.all(offers.map((offer) => offerOf(app, offer))));
+		const drawn = await Promise.all(offers.map((offer) => offerOf(app, offer)));
+		await released(panel);
+		if (round === rounds) refill(panel, drawn); // else a later one is on its way
 	};
 	app.addEventListener("reloaded", load, { signal: app.signal });
 	void load();
@@ -180,6 +185,9 @@ async function offerOf(app, { id, conversationId, fromUserId }) {
 		"div",
 		{ role: "group", "aria-label": "Offer" },
 		p(bdi(fromUserId), " offers you ", tree ? link(tree.title, tree.id) : "a tree"),
-		actions(button("Accept…", accept), button("Decline…", decline)),
+		actions(
+			button("Accept…", accept, { id: `accept-${id}` }),
+			button("Decline…", decline, { id: `decline-${id}` }),
+		),
 	);
 }
