@@ -204,9 +204,9 @@ def test_a_message_that_may_have_arrived_is_sent_again_after_a_reload(
         page.route(APPENDS, lambda route: route.abort())
     steps.write(page, "B answers", role="AI")
     expect(steps.said(page, LOST)).to_be_visible()
-    page.unroute(APPENDS)
 
     page.reload()
+    page.unroute(APPENDS)  # not before: the page tries again
 
     expect(steps.problem(page, "may not have arrived")).to_be_visible()
     expect(steps.box(page)).to_have_value("B answers")
@@ -231,8 +231,8 @@ def test_a_message_that_may_have_arrived_waits_in_its_own_conversation(
     page.route(APPENDS, lambda route: route.abort())
     steps.write(page, "B answers")
     expect(steps.said(page, LOST)).to_be_visible()
-    page.unroute(APPENDS)
     page.reload()
+    page.unroute(APPENDS)
 
     steps.row(page, "Porto").click()
     steps.expect_messages(page, ["Hello"])
@@ -526,9 +526,9 @@ def test_an_edit_that_may_have_arrived_is_sent_again_after_a_reload(
     steps.edit(page, "A asks", "A2 asks")
     expect(steps.said(page, LOST)).to_be_visible()
     assert set(lost) == {201}
-    page.unroute(APPENDS)
 
     page.reload()
+    page.unroute(APPENDS)
 
     expect(steps.problem(page, "may not have arrived")).to_be_visible()
     page.get_by_role("button", name="Send again").click()
