@@ -162,10 +162,9 @@ def test_many_hits_come_as_one_scrolls(blank: Page, api: Forklore, user: str) ->
 
     expect(steps.rows(page).nth(30)).to_be_attached()
     steps.rows(page).first.hover()
-    while steps.rows(page).count() < 90:
-        before = steps.rows(page).count()
+    while (count := steps.rows(page).count()) < 90:
         page.mouse.wheel(0, 100_000)
-        expect(steps.rows(page).nth(before)).to_be_attached()
+        expect(steps.rows(page).nth(count)).to_be_attached()
     expect(steps.rows(page)).to_have_count(90)
 
 
