@@ -325,10 +325,37 @@ def test_a_branch_begins_after_a_message(blank: Page, api: Forklore, user: str) 
 def test_two_presses_make_one_branch(blank: Page, api: Forklore, user: str) -> None:
     root = steps.talk(api, "A asks", "B answers")
     page = open_(blank, user, root)
+    held = steps.hold(page, "**/fork", "POST")
 
     steps.turn(page, "A asks").get_by_role("button", name="Fork here").dblclick()
+    steps.let_go(page, "**/fork", held)
 
     steps.expect_messages(page, ["A asks"])
+    assert len(root.forks().list()) == 2
+
+
+def test_the_second_press_of_a_slow_double_click_makes_no_other_branch(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    root = steps.talk(api, "A asks", "B answers")
+    page = open_(blank, user, root)
+    fork = steps.turn(page, "A asks").get_by_role("button", name="Fork here")
+    fork.hover()
+    page.mouse.down()
+    page.mouse.up()
+    expect(steps.said(page, "goes on from here")).to_be_visible()
+    steps.expect_messages(page, ["A asks"])
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+
+    place = fork.bounding_box()
+    assert place
+    page.mouse.move(place["x"] + 5, place["y"] + 5)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    steps.wait_for_news(page, 2)
+
+    assert sent == []
     assert len(root.forks().list()) == 2
 
 

@@ -114,14 +114,16 @@ export function showConversation(app, panel, place) {
 			"div.row-actions",
 			{},
 			text && action("Edit", "Edit and send again, in a new branch", () => edit(entry, element).focus()),
-			role === "ai" && action("Try again", "A new branch without this answer", () => fork(entry, "before")),
-			action("Fork here", "A new branch after this message", () => fork(entry, "after")),
+			role === "ai" &&
+				action("Try again", "A new branch without this answer", (event) => fork(entry, "before", event)),
+			action("Fork here", "A new branch after this message", (event) => fork(entry, "after", event)),
 			button("Copy link", () => copyLink(entry)),
 		);
 	}
 
 	/** Begin a branch. One that waits for another answer becomes the current branch. @type {BeginFork} */
-	async function fork({ id, parentId }, position) {
+	async function fork({ id, parentId }, position, { detail }) {
+		if (detail > 1) return; // the second press of a double click is not for the new branch
 		const deed = conversationId + position + id;
 		const key = app.keys.get(deed) ?? newKey();
 		app.keys.set(deed, key);
