@@ -376,6 +376,24 @@ def test_an_empty_store_greets_with_an_example(blank: Page, api: Forklore, user:
     assert branches(api) == leaves()
 
 
+def test_the_example_does_not_take_one_away_from_what_one_opened_meanwhile(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    page = steps.sign_in(blank, user)
+    held = hold_after(page, 8)
+    page.get_by_role("button", name="Load an example").click()
+    steps.wait_until(page, lambda: bool(held))
+    made = steps.talk(api, "A asks", title="Lisbon")
+    steps.go_to(page, steps.at_conversation(made.id))
+    steps.box(page).fill("Half a thought")
+
+    held[0].continue_()
+
+    expect(steps.rows(page)).to_have_count(1 + len(EXAMPLE.read_text().splitlines()), timeout=60_000)
+    steps.wait_for_news(page, 2)
+    expect(steps.box(page)).to_have_value("Half a thought")
+
+
 def test_a_reload_in_the_middle_of_the_example_loads_nothing_twice(
     blank: Page, api: Forklore, user: str
 ) -> None:

@@ -294,6 +294,25 @@ def test_a_tree_is_offered_and_the_offer_taken_back(
     assert levels(grown) == {user: "owner", bob: "reader"}
 
 
+def test_a_dialog_that_was_asked_for_later_is_not_covered(page: Page, grown: Pond, bob: str) -> None:
+    grown.main.share(bob, "reader")
+    offers = "**/ownership-transfers?*role=sender*"
+    held = hold(page, offers)
+    deed(page, "Hand over").click()
+    deed(page, "Rename").click()
+    expect(dialog(page).get_by_label("Title")).to_be_focused()
+
+    with page.expect_response(offers):
+        let_go(page, offers, held)
+    page.wait_for_timeout(300)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Lake")
+    page.keyboard.press("Enter")
+
+    expect(title(page)).to_have_text("Lake")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 @pytest.mark.parametrize("named", ["main", "side"])
 def test_an_offer_that_names_a_deleted_branch_is_that_of_its_tree(
     blank: Page, grown: Pond, user: str, bob: str, api: Forklore, named: str

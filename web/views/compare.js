@@ -7,7 +7,7 @@ import { shortId, titleOf } from "../domain/words.js";
 import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, ENTRIES_MAX } from "../service/api.js";
 import { isAborted, Problem } from "../service/http.js";
-import { actions, ask, askPromote, link, p, quoted, refill } from "./ask.js";
+import { actions, ask, askPromote, isAsking, link, p, quoted, refill } from "./ask.js";
 import { entryCard } from "./entry.js";
 import { retry } from "./problem.js";
 
@@ -118,6 +118,7 @@ async function askMerge(app, loading, { forks }, { from, into, baseId }) {
 	const loadOwn = (id) =>
 		allOf((query) => loading.listEntries(id, { ...query, channel: "history", limit: ENTRIES_MAX }), baseId);
 	const [own, others] = await Promise.all([from, into].map(loadOwn));
+	if (isAsking()) return;
 	const ids = own.map((entry) => entry.id);
 	const copies = new Set(others.map((entry) => entry.copiedFromEntryId));
 	const copied = ids.findLastIndex((id) => copies.has(id)) + 1; // by earlier merges

@@ -5,7 +5,7 @@ import { toConversation } from "../domain/route.js";
 import { titleOf } from "../domain/words.js";
 import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, PAGE_MAX } from "../service/api.js";
-import { ask } from "./ask.js";
+import { ask, isAsking } from "./ask.js";
 import { timeOf } from "./entry.js";
 import { isExampleBegun, loadExample } from "./example.js";
 import { aside, retry } from "./problem.js";
@@ -226,7 +226,7 @@ export function showList(app, panel) {
 				const first = await loadExample(app, (done) => (bar.value = done));
 				greeting = null;
 				await load();
-				app.go(toConversation(first));
+				if (!app.place && !isAsking()) app.go(toConversation(first)); // else one has gone on meanwhile
 			} catch (error) {
 				app.fail(error);
 			}

@@ -7,7 +7,7 @@ import { longTime } from "../domain/words.js";
 import { button, fill, h, released } from "../dom.js";
 import { allOf } from "../service/api.js";
 import { isAborted } from "../service/http.js";
-import { actions, ask, bdi, isolated, link, openDialog, p, quoted, refill } from "./ask.js";
+import { actions, ask, bdi, isAsking, isolated, link, openDialog, p, quoted, refill } from "./ask.js";
 import { retry } from "./problem.js";
 
 const GONE = "can open no branch of this tree any more.";
@@ -114,9 +114,11 @@ export function openMembers(app, place) {
 export async function askHandOver(app, place) {
 	const { api, conversationId: id, grove, opened } = place;
 	const sent = await allOf((query) => api.listTransfers({ role: "sender", ...query }));
+	if (isAsking()) return;
 	const pending = sent.find(({ conversationId: at }) => grove.has(at));
 	if (pending) return await askTakeBack(app, pending);
 	const members = await allOf((query) => api.listMemberships(id, query));
+	if (isAsking()) return;
 	const others = members.map(({ userId }) => userId).filter((userId) => userId !== app.user);
 	if (!others.length) return app.say("Nobody else shares this tree. Only a member can become its owner.");
 	const options = others.map((userId) => [userId, visible(userId)]);
