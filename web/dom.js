@@ -29,7 +29,7 @@ export function fill(element, ...children) {
 	element.replaceChildren(...kept.map((child) => (child instanceof Node ? child : String(child))));
 }
 
-/** Wait until nothing in an element is pressed: what is replaced in the middle of a press gets no click. @param {Element} element */
+/** Wait until nothing in an element is pressed: what is replaced then gets no click. @param {Element} element */
 export async function released(element) {
 	while (element.querySelector(":active")) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }

@@ -75,7 +75,7 @@ export class Grove extends EventTarget {
 		const { conversationId } = this; // the cursors are for this one alone
 		const rows = await allOf((query) => this._api.listForks(conversationId, query, once));
 		const news = this._isBehind(rows) ? await this._listNews() : []; // what is pruned must hang on what is known
-		if (turn < this._lists.taken) return; // a later one was here before
+		if (turn < this._lists.taken) return;
 		this._lists.taken = turn;
 		const found = new Map(rows.map((fork) => [fork.conversationId, fork]));
 		for (const [id, fork] of this.forks) if (!known.has(id)) found.set(id, fork); // made meanwhile

@@ -54,7 +54,7 @@ export class Opened extends EventTarget {
 	/** Show the end, or the part around an entry, as `load` does. @param {string} [entryId] */
 	async goTo(entryId) {
 		if (entryId ? this.entries.some(({ id }) => id === entryId) : !this.has.newer) {
-			this._asked++; // no other part is wanted any more
+			this._asked++;
 			return true;
 		}
 		const isThere = await this._show(entryId);
@@ -103,7 +103,7 @@ export class Opened extends EventTarget {
 				this.entries = isOlder ? [...page.data, ...this.entries] : [...this.entries, ...page.data];
 				this.has[side] = (isOlder ? page.beforeCursor : page.afterCursor) !== null;
 				if (!isOlder) this.alternativesAtEnd = page.alternativesAtEnd ?? [];
-				if (!isOlder) this._know(page.data);
+				this._know(page.data);
 			}
 		} catch (error) {
 			if (round === this._round) this.failed[side] = error;
@@ -161,10 +161,10 @@ export class Opened extends EventTarget {
 		const before = first && (await this._list({ beforeCursor: first, limit: 1 }));
 		const query = { limit: ENTRIES_MAX, afterCursor: before && before.data.at(-1)?.id };
 		const [conversation, page] = await Promise.all([this._api.getConversation(this.id), this._list(query)]);
-		if (turn < this._refresh.taken) return; // a later one was here before
+		if (turn < this._refresh.taken) return;
 		this._refresh.taken = turn;
 		this.conversation = conversation;
-		if (round !== this._round) return this._changed(); // another part is shown, which came meanwhile
+		if (round !== this._round) return this._changed();
 		const fresh = new Map(page.data.map((entry) => [entry.id, entry]));
 		this.entries = this.entries.map((entry) => fresh.get(entry.id) ?? entry);
 		if (!this.has.newer) this.alternativesAtEnd = page.alternativesAtEnd ?? this.alternativesAtEnd;

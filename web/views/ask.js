@@ -30,7 +30,7 @@ export function openDialog(app, title, ...content) {
 	return { signal, api: apiOf(app.http, signal), close };
 }
 
-/** Tell whether a dialog is open: what was asked for before it must not come in its place. */
+/** Tell whether a dialog is open. */
 export const isAsking = () => document.querySelector("dialog") !== null;
 
 /** Ask before a deed, do it, and tell what was done. @type {Ask} */

@@ -226,7 +226,7 @@ export function showList(app, panel) {
 				const first = await loadExample(app, (done) => (bar.value = done));
 				greeting = null;
 				await load();
-				if (!app.place && !isAsking()) app.go(toConversation(first)); // else one has gone on meanwhile
+				if (!app.place && !isAsking()) app.go(toConversation(first));
 			} catch (error) {
 				app.fail(error);
 			}

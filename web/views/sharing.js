@@ -156,7 +156,7 @@ export function transfersView(app) {
 		const offers = await allOf((query) => app.api.listTransfers({ role: "recipient", ...query }));
 		const drawn = await Promise.all(offers.map((offer) => offerOf(app, offer)));
 		await released(panel);
-		if (round === rounds) refill(panel, drawn); // else a later one is on its way
+		if (round === rounds) refill(panel, drawn);
 	};
 	app.addEventListener("reloaded", load, { signal: app.signal });
 	void load();

@@ -223,7 +223,7 @@ export function showTree(app, panel, signal) {
 		if (found) go(found.id, dot?.id);
 	}
 
-	/** The keyboard goes there at once, and on from there while it is loading. @param {string} id @param {string} [entryId] */
+	/** @param {string} id @param {string} [entryId] */
 	function go(id, entryId) {
 		chosenKey = entryId ?? `#${id}`;
 		choose(chosenKey);
