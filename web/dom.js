@@ -1,5 +1,7 @@
 // Builds elements. Text always goes in as text: no string is ever read as HTML.
 
+const LOOK_MS = 50;
+
 /**
  * Return a new element. kind: its tag, and its classes after dots: "p.dim". attributes: a function is a listener
  * (`onclick`), true an attribute without a value; null, undefined and false leave it out.
@@ -25,6 +27,11 @@ export function h(kind, attributes = {}, ...children) {
 export function fill(element, ...children) {
 	const kept = children.flat().filter((child) => child || child === 0);
 	element.replaceChildren(...kept.map((child) => (child instanceof Node ? child : String(child))));
+}
+
+/** Wait until nothing in an element is pressed: what is replaced then gets no click. @param {Element} element */
+export async function released(element) {
+	while (element.querySelector(":active")) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }
 
 /**

@@ -174,7 +174,6 @@ def test_axe_finds_nothing_serious_in_the_dialogs(
         for label in more:
             dialog(page).get_by_role("button", name=label).first.click()
         expect(page.get_by_role("dialog")).to_have_count(1 + len(more))
-        expect(dialog(page)).not_to_contain_text("One moment")
         axe(page)
         for _ in range(1 + len(more)):
             page.keyboard.press("Escape")

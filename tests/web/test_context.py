@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from forklore import Conversation, Forklore
 from tests.web.browser import Watch
 from tests.web.conftest import AGENTS
-from tests.web.steps import at_conversation, expect_messages, sign_in
+from tests.web.steps import at_conversation, entry, expect_messages, go_to, say_all, sign_in, wait_until
 
 PLANNER = AGENTS["planner"]
 LEARNED = [{"fact": "likes trains"}, {"fact": "from Lisbon"}]
@@ -97,6 +97,39 @@ def test_what_the_agent_learns_meanwhile_is_added(blank: Page, user: str, trip: 
     expect_messages(
         blank, ["To Porto, please.", "By train?", "At 9:30 from Lisbon.", "Or by bus.", "Or on foot."]
     )
+
+
+def test_what_the_agent_learns_while_its_context_is_loading_is_added(
+    blank: Page, user: str, trip: Conversation
+) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+    blank.route("**/entries?channel=context&*", lambda route: held.append((route, route.fetch())))
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+    wait_until(blank, lambda: bool(held))
+    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+    expect(entry(blank, "Or on foot.")).to_be_visible()
+
+    [(route, answer)] = held
+    route.fulfill(response=answer)
+
+    expect(changes(blank)).to_have_count(4)
+
+
+def test_what_the_agent_learns_while_one_reads_earlier_entries_is_there_at_the_end(
+    blank: Page, user: str, trip: Conversation
+) -> None:
+    first = trip.entries(channel="history").first()
+    assert first
+    say_all(trip, [f"Line {number}" for number in range(100)])
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id, first.id))
+    expect(changes(blank)).to_have_count(3)
+    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+    trip.say("user", "Thanks.")
+
+    go_to(blank, at_conversation(trip.id))
+
+    expect(entry(blank, "Thanks.")).to_be_visible()
+    expect(changes(blank)).to_have_count(4)
 
 
 def test_an_agent_without_a_memory_is_told_so(blank: Page, user: str, agent: Forklore) -> None:

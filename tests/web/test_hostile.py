@@ -435,8 +435,9 @@ def test_json_of_60_levels_is_shown(blank: Page, api: Forklore, user: str, quiet
     expect(steps.entries(page)).to_have_count(2)
     for folded in page.locator("summary").all():
         folded.click()
-    text = steps.entries(page).first.locator(".json").text_content()
-    assert json.loads(text or "") == [deep]
+    text = steps.entries(page).first.locator(".json")
+    expect(text).not_to_be_empty()
+    assert json.loads(text.text_content() or "") == [deep]
     quiet()
 
 

@@ -162,10 +162,9 @@ def test_many_hits_come_as_one_scrolls(blank: Page, api: Forklore, user: str) ->
 
     expect(steps.rows(page).nth(30)).to_be_attached()
     steps.rows(page).first.hover()
-    while steps.rows(page).count() < 90:
-        before = steps.rows(page).count()
+    while (count := steps.rows(page).count()) < 90:
         page.mouse.wheel(0, 100_000)
-        expect(steps.rows(page).nth(before)).to_be_attached()
+        expect(steps.rows(page).nth(count)).to_be_attached()
     expect(steps.rows(page)).to_have_count(90)
 
 
@@ -236,6 +235,43 @@ def test_a_list_that_is_loaded_again_keeps_the_focus(blank: Page, api: Forklore,
     expect(steps.row(page, "New trip")).to_be_attached()
     expect(steps.row(page, "Trip to Lisbon")).to_be_focused()
     expect(steps.rows(page)).to_have_count(51)
+
+
+def test_a_list_that_is_loaded_twice_at_once_stays_as_long_as_it_is(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    for number in range(50):
+        api.create(title=f"Trip {number:03}")
+    page = steps.sign_in(blank, user)
+    steps.rows(page).first.hover()
+    page.mouse.wheel(0, 100_000)
+    expect(steps.rows(page)).to_have_count(50)
+    steps.row(page, "Trip 001").focus()
+    api.create(title="New trip")
+
+    page.evaluate("() => [1, 2].map(() => document.dispatchEvent(new Event('visibilitychange')))")
+
+    expect(steps.row(page, "New trip")).to_be_attached()
+    expect(steps.row(page, "Trip 001")).to_be_focused()
+    expect(steps.rows(page)).to_have_count(51)
+
+
+def test_a_row_that_is_pressed_while_the_list_is_loaded_anew_opens(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "A asks", title="Lisbon")
+    page = steps.sign_in(blank, user)
+    steps.row(page, "Lisbon").hover()
+    page.mouse.down()
+    api.create(title="New trip")
+    with page.expect_response("**/v1/conversations?*"):
+        page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(200)
+
+    page.mouse.up()
+
+    expect(steps.row(page, "New trip")).to_be_visible()
+    expect(page).to_have_url(re.compile(steps.at_conversation(made.id)))
 
 
 def test_a_conversation_is_made_and_opened(blank: Page, api: Forklore, user: str) -> None:
@@ -338,6 +374,24 @@ def test_an_empty_store_greets_with_an_example(blank: Page, api: Forklore, user:
     expect_example(page)
     expect(steps.rows(page)).to_have_count(len(EXAMPLE.read_text().splitlines()))
     assert branches(api) == leaves()
+
+
+def test_the_example_does_not_take_one_away_from_what_one_opened_meanwhile(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    page = steps.sign_in(blank, user)
+    held = hold_after(page, 8)
+    page.get_by_role("button", name="Load an example").click()
+    steps.wait_until(page, lambda: bool(held))
+    made = steps.talk(api, "A asks", title="Lisbon")
+    steps.go_to(page, steps.at_conversation(made.id))
+    steps.box(page).fill("Half a thought")
+
+    held[0].continue_()
+
+    expect(steps.rows(page)).to_have_count(1 + len(EXAMPLE.read_text().splitlines()), timeout=60_000)
+    steps.wait_for_news(page, 2)
+    expect(steps.box(page)).to_have_value("Half a thought")
 
 
 def test_a_reload_in_the_middle_of_the_example_loads_nothing_twice(

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, expect
@@ -204,9 +205,9 @@ def test_a_message_that_may_have_arrived_is_sent_again_after_a_reload(
         page.route(APPENDS, lambda route: route.abort())
     steps.write(page, "B answers", role="AI")
     expect(steps.said(page, LOST)).to_be_visible()
-    page.unroute(APPENDS)
 
     page.reload()
+    page.unroute(APPENDS)  # not before: the page tries again
 
     expect(steps.problem(page, "may not have arrived")).to_be_visible()
     expect(steps.box(page)).to_have_value("B answers")
@@ -231,8 +232,8 @@ def test_a_message_that_may_have_arrived_waits_in_its_own_conversation(
     page.route(APPENDS, lambda route: route.abort())
     steps.write(page, "B answers")
     expect(steps.said(page, LOST)).to_be_visible()
-    page.unroute(APPENDS)
     page.reload()
+    page.unroute(APPENDS)
 
     steps.row(page, "Porto").click()
     steps.expect_messages(page, ["Hello"])
@@ -383,14 +384,15 @@ def test_a_failure_of_the_service_is_told_with_its_request_id(
 
 
 def test_a_conversation_that_could_not_be_loaded_is_asked_for_again(
-    blank: Page, api: Forklore, user: str, watch: Watch
+    timed: Page, api: Forklore, user: str, watch: Watch
 ) -> None:
     watch.expect("500")
     made = steps.talk(api, "A asks")
     broken = {"code": "internal_error", "message": "something went wrong", "requestId": "r-17"}
     address = f"**/v1/conversations/{made.id}"
-    blank.route(address, lambda route: route.fulfill(status=500, body=json.dumps(broken)))
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    timed.route(address, lambda route: route.fulfill(status=500, body=json.dumps(broken)))
+    timed.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))  # it tries again by itself, too
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     expect(steps.problem(page, "Something went wrong. Request r-17")).to_be_visible()
     page.unroute(address)
 
@@ -398,6 +400,7 @@ def test_a_conversation_that_could_not_be_loaded_is_asked_for_again(
 
     steps.expect_messages(page, ["A asks"])
     expect(steps.problem(page, "Something went wrong")).to_be_hidden()
+    page.clock.resume()
     made.say("ai", "B answers")
     steps.expect_messages(page, ["A asks", "B answers"])
 
@@ -526,9 +529,9 @@ def test_an_edit_that_may_have_arrived_is_sent_again_after_a_reload(
     steps.edit(page, "A asks", "A2 asks")
     expect(steps.said(page, LOST)).to_be_visible()
     assert set(lost) == {201}
-    page.unroute(APPENDS)
 
     page.reload()
+    page.unroute(APPENDS)
 
     expect(steps.problem(page, "may not have arrived")).to_be_visible()
     page.get_by_role("button", name="Send again").click()

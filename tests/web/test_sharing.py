@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import APIResponse, BrowserContext, Locator, Page, Route, expect
 
 from forklore import Forklore
 from tests.web.browser import Watch
@@ -16,14 +16,18 @@ from tests.web.steps import (
     dialog,
     dots,
     head,
+    hold,
+    let_go,
     row,
     rows,
     said,
     sign_in,
     title,
+    wait_until,
 )
 from tests.web.wording import words
 
+MEMBERS = "**/memberships?limit=*"
 BRANCHES = "all 2 branches of this tree, and its later ones"
 
 
@@ -141,6 +145,49 @@ def test_a_level_is_changed_and_a_member_removed(page: Page, grown: Pond, user: 
     assert levels(grown) == {user: "owner"}
 
 
+def test_a_press_right_after_a_change_is_not_lost_and_the_focus_stays(
+    page: Page, grown: Pond, bob: str
+) -> None:
+    grown.main.share(bob, "reader")
+    change = open_members(page).get_by_role("button", name=words(f"Change {bob}"))
+    held = hold(page, MEMBERS)
+    change.click()
+    dialog(page).get_by_label("Level").select_option("writer")
+    confirm(page, "Change")
+
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(2)
+    page.keyboard.press("Escape")
+    let_go(page, MEMBERS, held)
+
+    expect(page.get_by_role("listitem").filter(has_text="writer")).to_be_visible()
+    expect(change).to_be_focused()
+
+
+def test_the_members_that_are_shown_are_those_that_were_asked_for_last(
+    page: Page, grown: Pond, bob: str
+) -> None:
+    grown.main.share(bob, "reader")
+    members = open_members(page)
+    change = members.get_by_role("button", name=words(f"Change {bob}"))
+    earlier: list[tuple[Route, APIResponse]] = []
+    page.route(MEMBERS, lambda route: earlier.append((route, route.fetch())), times=1)
+    change.click()
+    page.keyboard.press("Escape")
+    wait_until(page, lambda: bool(earlier))
+    change.click()
+    dialog(page).get_by_label("Level").select_option("writer")
+    confirm(page, "Change")
+    expect(members.get_by_role("listitem").filter(has_text="writer")).to_be_visible()
+
+    route, answer = earlier[0]
+    with page.expect_response(route.request.url):
+        route.fulfill(response=answer)
+    page.wait_for_timeout(100)
+
+    expect(members.get_by_role("listitem").filter(has_text="writer")).to_be_visible()
+
+
 def test_a_member_who_is_removed_is_told_so_and_the_tree_leaves_the_list(
     other_page: Page, grown: Pond, bob: str, api: Forklore, watch: Watch
 ) -> None:
@@ -245,6 +292,25 @@ def test_a_tree_is_offered_and_the_offer_taken_back(
     expect(row(other_page, "Pond")).to_be_visible()
     expect(offer(other_page)).to_have_count(0)
     assert levels(grown) == {user: "owner", bob: "reader"}
+
+
+def test_a_dialog_that_was_asked_for_later_is_not_covered(page: Page, grown: Pond, bob: str) -> None:
+    grown.main.share(bob, "reader")
+    offers = "**/ownership-transfers?*role=sender*"
+    held = hold(page, offers)
+    deed(page, "Hand over").click()
+    deed(page, "Rename").click()
+    expect(dialog(page).get_by_label("Title")).to_be_focused()
+
+    with page.expect_response(offers):
+        let_go(page, offers, held)
+    page.wait_for_timeout(300)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Lake")
+    page.keyboard.press("Enter")
+
+    expect(title(page)).to_have_text("Lake")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 @pytest.mark.parametrize("named", ["main", "side"])

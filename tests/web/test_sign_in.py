@@ -98,6 +98,23 @@ def test_after_signing_out_no_request_has_the_old_credentials(
     expect(page.get_by_role("region", name="Context")).to_be_hidden()
 
 
+def test_two_presses_open_one_page_that_asks_for_nothing_after_one_signs_out(
+    timed: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "Hello")
+    timed.goto(f"/{steps.at_conversation(made.id)}")
+    held = steps.hold(timed, "/", "HEAD")
+    timed.get_by_label("User id").fill(user)
+    timed.keyboard.press("Enter")
+    timed.keyboard.press("Enter")
+    steps.let_go(timed, "/", held)
+    expect(steps.entry(timed, "Hello")).to_be_visible()
+
+    steps.sign_out(timed)
+
+    steps.expect_silence(timed)
+
+
 def agent_of(request: Request) -> str | None:
     return request.headers.get("x-api-key")
 

@@ -17,6 +17,8 @@ from tests.web.steps import (
     dot,
     dots,
     go_to,
+    hold,
+    let_go,
     let_time_pass,
     place_of,
     sign_in,
@@ -24,6 +26,7 @@ from tests.web.steps import (
     wait_until,
 )
 
+BEFORE = "**/entries?*beforeCursor=*"
 ROW_PX, LANE_PX = 24, 14
 """How high a row is, and how wide a lane. As in web/views/tree.js."""
 FIRST_MS_MAX = 2_000
@@ -301,6 +304,24 @@ def test_enter_opens_the_entry_and_with_shift_its_branch(page: Page, grown: Pond
     expect(page).to_have_url(re.compile(at_conversation(grown.side.id, grown.answered[0].id)))
     press(page, "Shift+Enter")
     expect(page).to_have_url(re.compile(at_conversation(grown.side.id) + "$"))
+
+
+def test_keys_go_on_from_an_entry_while_it_is_opened(page: Page, api: Forklore) -> None:
+    chat = api.create(title="Long")
+    first = grow(chat, [f"Line {number}" for number in range(100)])[0]
+    go_to(page, at_conversation(chat.id))
+    expect(dot(page, ": Line 99, ")).to_have_attribute("aria-selected", "true")
+    tree(page).focus()
+    held = hold(page, BEFORE)
+
+    press(page, "End", "Enter", "ArrowUp")
+    expect_active(page, "Line 1")
+    let_go(page, BEFORE, held)
+
+    expect(page.get_by_role("article").filter(has_text="Line 0")).to_have_class(re.compile("chosen"))
+    expect(dot(page, ": Line 0, ")).to_have_attribute("aria-selected", "true")
+    expect_active(page, "Line 1")
+    assert place_of(page) == (chat.id, first.id)
 
 
 def test_keys_work_in_a_tree_that_had_the_focus_before_its_rows_came(

@@ -24,6 +24,7 @@ export class Grove extends EventTarget {
 	/** @type {string | null} */
 	_before = null;
 	_hasBegun = false;
+	_lists = { begun: 0, taken: 0 }; // of the branches
 	_addedAt = 0;
 	_settled = ""; // all up to this entry is known
 
@@ -70,9 +71,12 @@ export class Grove extends EventTarget {
 	/** Load the list of branches anew, and leave out what none shows any more. @param {boolean} [once] do not try again */
 	async loadForks(once = false) {
 		const known = new Set(this.forks.keys());
+		const turn = ++this._lists.begun;
 		const { conversationId } = this; // the cursors are for this one alone
 		const rows = await allOf((query) => this._api.listForks(conversationId, query, once));
 		const news = this._isBehind(rows) ? await this._listNews() : []; // what is pruned must hang on what is known
+		if (turn < this._lists.taken) return;
+		this._lists.taken = turn;
 		const found = new Map(rows.map((fork) => [fork.conversationId, fork]));
 		for (const [id, fork] of this.forks) if (!known.has(id)) found.set(id, fork); // made meanwhile
 		const isSame = JSON.stringify([...found.values()]) === JSON.stringify([...this.forks.values()]);

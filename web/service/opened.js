@@ -25,7 +25,9 @@ export class Opened extends EventTarget {
 	_isAtWork = { older: false, newer: false };
 	/** The newest entry that is known, of either channel. @type {string | undefined} */
 	_known;
-	_round = 0;
+	_asked = 0; // for so many parts; the last one is wanted
+	_round = 0; // so many parts were shown
+	_refresh = { begun: 0, taken: 0 };
 
 	/** isAgent: whether the caller has a context. @param {Api} api @param {string} id @param {boolean} isAgent */
 	constructor(api, id, isAgent) {
@@ -51,7 +53,10 @@ export class Opened extends EventTarget {
 
 	/** Show the end, or the part around an entry, as `load` does. @param {string} [entryId] */
 	async goTo(entryId) {
-		if (entryId ? this.entries.some(({ id }) => id === entryId) : !this.has.newer) return true;
+		if (entryId ? this.entries.some(({ id }) => id === entryId) : !this.has.newer) {
+			this._asked++;
+			return true;
+		}
 		const isThere = await this._show(entryId);
 		this._changed();
 		return isThere;
@@ -59,16 +64,17 @@ export class Opened extends EventTarget {
 
 	/** @param {string | undefined} entryId @returns {Promise<boolean | undefined>} undefined: another part is asked for */
 	async _show(entryId) {
-		const round = ++this._round;
+		const asked = ++this._asked;
 		const parts = entryId ? await this._around(entryId) : [await this._list({ tail: true })];
-		if (round !== this._round) return undefined;
+		if (asked !== this._asked) return undefined;
 		if (!parts) return (await this._show(undefined)) === undefined ? undefined : false;
 		const [first, last] = [parts[0], /** @type {EntryPage} */ (parts.at(-1))];
+		this._round++;
 		this.entries = parts.flatMap((page) => page.data);
 		this.has = { older: first.beforeCursor !== null, newer: parts.length > 1 && last.afterCursor !== null };
 		this.failed = { older: null, newer: null };
 		this.alternativesAtEnd = last.alternativesAtEnd ?? [];
-		this._know(this.entries);
+		this._known = this.entries.at(-1)?.id ?? this._known;
 		return true;
 	}
 
@@ -97,7 +103,7 @@ export class Opened extends EventTarget {
 				this.entries = isOlder ? [...page.data, ...this.entries] : [...this.entries, ...page.data];
 				this.has[side] = (isOlder ? page.beforeCursor : page.afterCursor) !== null;
 				if (!isOlder) this.alternativesAtEnd = page.alternativesAtEnd ?? [];
-				this._know(this.entries);
+				this._know(page.data);
 			}
 		} catch (error) {
 			if (round === this._round) this.failed[side] = error;
@@ -150,13 +156,15 @@ export class Opened extends EventTarget {
 	/** Load the conversation, and the alternatives of the loaded part, anew. Raises Problem. */
 	async refresh() {
 		if (!this.isLoaded) return;
-		const round = this._round;
+		const [round, turn] = [this._round, ++this._refresh.begun];
 		const first = this.entries[0]?.id;
 		const before = first && (await this._list({ beforeCursor: first, limit: 1 }));
 		const query = { limit: ENTRIES_MAX, afterCursor: before && before.data.at(-1)?.id };
 		const [conversation, page] = await Promise.all([this._api.getConversation(this.id), this._list(query)]);
-		if (round !== this._round) return;
+		if (turn < this._refresh.taken) return;
+		this._refresh.taken = turn;
 		this.conversation = conversation;
+		if (round !== this._round) return this._changed();
 		const fresh = new Map(page.data.map((entry) => [entry.id, entry]));
 		this.entries = this.entries.map((entry) => fresh.get(entry.id) ?? entry);
 		if (!this.has.newer) this.alternativesAtEnd = page.alternativesAtEnd ?? this.alternativesAtEnd;

@@ -30,6 +30,9 @@ export function openDialog(app, title, ...content) {
 	return { signal, api: apiOf(app.http, signal), close };
 }
 
+/** Tell whether a dialog is open. */
+export const isAsking = () => document.querySelector("dialog") !== null;
+
 /** Ask before a deed, do it, and tell what was done. @type {Ask} */
 export function ask(app, deed) {
 	const { explain, fields = [], check, run, next, kind = "primary" } = deed;

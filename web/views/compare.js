@@ -4,10 +4,10 @@ import { counted, lineOf } from "../domain/message.js";
 import { toCompare } from "../domain/route.js";
 import { isAtLeast } from "../domain/rules.js";
 import { shortId, titleOf } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, ENTRIES_MAX } from "../service/api.js";
 import { isAborted, Problem } from "../service/http.js";
-import { actions, ask, askPromote, link, p, quoted, refill } from "./ask.js";
+import { actions, ask, askPromote, isAsking, link, p, quoted, refill } from "./ask.js";
 import { entryCard } from "./entry.js";
 import { retry } from "./problem.js";
 
@@ -37,7 +37,8 @@ export function showComparison(app, panel, ids, signal) {
 			const baseId = base.entryId;
 			const query = { channel: "history", upToEntryId: baseId, tail: true, limit: 1 };
 			const last = baseId && (await api.listEntries(one, query)).data[0];
-			if (round !== rounds) return; // a later one is on its way
+			await released(panel);
+			if (signal.aborted || round !== rounds) return; // a later one is on its way
 			sides = branches;
 			const onchange = () => app.go(toCompare(one, choose.value));
 			const choose = h("select", { id: "choose", onchange }, optionsOf(grove, one));
@@ -117,6 +118,7 @@ async function askMerge(app, loading, { forks }, { from, into, baseId }) {
 	const loadOwn = (id) =>
 		allOf((query) => loading.listEntries(id, { ...query, channel: "history", limit: ENTRIES_MAX }), baseId);
 	const [own, others] = await Promise.all([from, into].map(loadOwn));
+	if (isAsking()) return;
 	const ids = own.map((entry) => entry.id);
 	const copies = new Set(others.map((entry) => entry.copiedFromEntryId));
 	const copied = ids.findLastIndex((id) => copies.has(id)) + 1; // by earlier merges

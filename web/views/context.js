@@ -12,17 +12,15 @@ import { aside, retry } from "./problem.js";
 
 /** Load and show the context of a conversation, until one goes elsewhere. @param {HTMLElement} panel @param {Place} place */
 export function showContext(panel, { conversationId, opened, api, signal }) {
-	/** @type {Entry[] | null} null until they are loaded */
-	let entries = null;
+	/** @type {Map<string, Entry>} */
+	const known = new Map();
+	let isLoaded = false;
 	let isCut = false;
+	let isBehind = opened.has.newer; // then no news are asked for
 	let drawn = "none";
 
-	opened.addEventListener(
-		"context",
-		(/** @type {any} */ { detail }) => entries && take([...entries, ...detail]),
-		{ signal },
-	);
-	opened.addEventListener("change", draw, { signal });
+	opened.addEventListener("context", (/** @type {any} */ { detail }) => take(detail), { signal });
+	opened.addEventListener("change", changed, { signal });
 	signal.addEventListener("abort", () => fill(panel));
 	void load();
 
@@ -32,6 +30,7 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 			const query = { channel: "context", epoch: "all", tail: true, limit: ENTRIES_MAX };
 			const page = await api.listEntries(conversationId, query);
 			isCut = page.beforeCursor !== null;
+			isLoaded = true;
 			take(page.data);
 		} catch (error) {
 			if (signal.aborted) return;
@@ -41,18 +40,24 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 		}
 	}
 
-	/** @param {Entry[]} all */
-	function take(all) {
-		entries = [...new Map(all.map((entry) => [entry.id, entry])).values()].sort(byId);
+	function changed() {
+		draw();
+		if (isBehind && !opened.has.newer) void load();
+		isBehind = opened.has.newer;
+	}
+
+	/** @param {Entry[]} entries */
+	function take(entries) {
+		for (const entry of entries) known.set(entry.id, entry);
 		drawn = "none";
 		draw();
 	}
 
 	function draw() {
 		const turns = opened.entries.map(({ id }) => id).join();
-		if (!entries || drawn === turns) return;
+		if (!isLoaded || drawn === turns) return;
 		drawn = turns;
-		const epochs = epochsOf(entries).reverse();
+		const epochs = epochsOf([...known.values()].sort(byId)).reverse();
 		show(
 			!epochs.length && aside("This agent remembers nothing here."),
 			...epochs.map((epoch, index) => epochView(epoch, index === 0)),

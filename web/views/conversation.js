@@ -114,14 +114,16 @@ export function showConversation(app, panel, place) {
 			"div.row-actions",
 			{},
 			text && action("Edit", "Edit and send again, in a new branch", () => edit(entry, element).focus()),
-			role === "ai" && action("Try again", "A new branch without this answer", () => fork(entry, "before")),
-			action("Fork here", "A new branch after this message", () => fork(entry, "after")),
+			role === "ai" &&
+				action("Try again", "A new branch without this answer", (event) => fork(entry, "before", event)),
+			action("Fork here", "A new branch after this message", (event) => fork(entry, "after", event)),
 			button("Copy link", () => copyLink(entry)),
 		);
 	}
 
 	/** Begin a branch. One that waits for another answer becomes the current branch. @type {BeginFork} */
-	async function fork({ id, parentId }, position) {
+	async function fork({ id, parentId }, position, { detail }) {
+		if (detail > 1) return; // the second press of a double click is not for the new branch
 		const deed = conversationId + position + id;
 		const key = app.keys.get(deed) ?? newKey();
 		app.keys.set(deed, key);
@@ -239,11 +241,9 @@ export function showConversation(app, panel, place) {
 	/** Open another conversation at the place before the entry with this index. @param {string} id @param {number} index */
 	async function openOther(id, index) {
 		try {
-			const entry = opened.entries[index];
-			if (index === 0) await opened.loadMore("older");
-			const at = entry ? opened.entries.indexOf(entry) : opened.entries.length;
-			const query = { channel: "history", afterCursor: opened.entries[at - 1]?.id, limit: 1 };
-			const page = await api.listEntries(id, query);
+			const { entries } = opened;
+			const afterCursor = index < entries.length ? entries[index].parentId : entries.at(-1)?.id;
+			const page = await api.listEntries(id, { channel: "history", afterCursor, limit: 1 });
 			app.go(toConversation(id, page.data[0]?.id));
 		} catch (error) {
 			app.fail(error);

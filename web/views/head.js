@@ -3,7 +3,7 @@
 import { toCompare } from "../domain/route.js";
 import { isAtLeast, tagLine, tagsOf } from "../domain/rules.js";
 import { metricsText, titleOf } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { Problem } from "../service/http.js";
 import { actions, ask, askPromote, bdi, link, p, quoted, refill } from "./ask.js";
 import { askDelete, currentWithout } from "./deleting.js";
@@ -16,7 +16,8 @@ export function showHead(app, panel, place) {
 	let ancestors = [];
 	let drawn = ""; // what the drawn state was made of
 
-	const draw = () => {
+	const draw = async () => {
+		await released(panel);
 		const { conversation } = opened;
 		if (signal.aborted || !conversation) return;
 		const { hasForks, current } = grove;
@@ -31,12 +32,12 @@ export function showHead(app, panel, place) {
 	const load = async () => {
 		if (!opened.conversation?.forkedAtConversationId) return;
 		ancestors = (await api.listAncestors(id)).data.slice(0, -1);
-		draw();
+		void draw();
 	};
 	for (const one of [grove, opened]) one.addEventListener("change", draw, { signal });
 	app.addEventListener("reloaded", load, { signal });
 	signal.addEventListener("abort", () => fill(panel));
-	draw();
+	void draw();
 	void load();
 }
 

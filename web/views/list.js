@@ -3,9 +3,9 @@
 import { visible } from "../domain/message.js";
 import { toConversation } from "../domain/route.js";
 import { titleOf } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, PAGE_MAX } from "../service/api.js";
-import { ask } from "./ask.js";
+import { ask, isAsking } from "./ask.js";
 import { timeOf } from "./entry.js";
 import { isExampleBegun, loadExample } from "./example.js";
 import { aside, retry } from "./problem.js";
@@ -97,7 +97,7 @@ export function showList(app, panel) {
 	/** Load the list anew, as long as it is now. It never raises. */
 	async function load() {
 		const asked = search.value.trim();
-		const count = asked === query ? titles.rows.length : 0;
+		const count = asked === query ? rows.querySelectorAll("a").length : 0;
 		query = asked;
 		round.abort();
 		round = new AbortController();
@@ -125,6 +125,7 @@ export function showList(app, panel) {
 			: titles.take(api.listConversations({ ...page, mode, ancestry: "all" }), ({ id }) => id);
 		drawEdge();
 		await loading;
+		await released(rows);
 		if (signal.aborted) return;
 		draw();
 		scrolled();
@@ -190,6 +191,7 @@ export function showList(app, panel) {
 		trees[id] = id;
 		const forks = await allOf((page) => app.api.listForks(id, page)).catch(() => []);
 		for (const { conversationId } of forks) trees[conversationId] = id;
+		await released(rows);
 		if (titles.rows.length) draw(); // else they are being loaded anew
 	}
 
@@ -224,7 +226,7 @@ export function showList(app, panel) {
 				const first = await loadExample(app, (done) => (bar.value = done));
 				greeting = null;
 				await load();
-				app.go(toConversation(first));
+				if (!app.place && !isAsking()) app.go(toConversation(first));
 			} catch (error) {
 				app.fail(error);
 			}

@@ -4,10 +4,10 @@ import { counted, visible } from "../domain/message.js";
 import { toList } from "../domain/route.js";
 import { givenBy } from "../domain/rules.js";
 import { longTime } from "../domain/words.js";
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, released } from "../dom.js";
 import { allOf } from "../service/api.js";
 import { isAborted } from "../service/http.js";
-import { actions, ask, bdi, isolated, link, openDialog, p, quoted } from "./ask.js";
+import { actions, ask, bdi, isAsking, isolated, link, openDialog, p, quoted, refill } from "./ask.js";
 import { retry } from "./problem.js";
 
 const GONE = "can open no branch of this tree any more.";
@@ -30,12 +30,17 @@ export function openMembers(app, place) {
 	const shared = p(`Members share ${branchesOf(place)}.`);
 	const frame = openDialog(app, title, shared, status, list, actions(done, add));
 
+	let rounds = 0;
 	async function load() {
+		const round = ++rounds;
 		try {
-			fill(list, (await allOf((query) => frame.api.listMemberships(id, query))).map(row));
+			const members = await allOf((query) => frame.api.listMemberships(id, query));
+			await released(list);
+			if (round !== rounds) return; // a later one is on its way
+			refill(list, members.map(row));
 			if (document.activeElement === document.body) done.focus(); // its button was replaced
 		} catch (error) {
-			if (isAborted(error)) return;
+			if (isAborted(error) || round !== rounds) return;
 			fill(list, h("li", { role: "alert" }, retry(error, load)));
 		}
 	}
@@ -45,12 +50,13 @@ export function openMembers(app, place) {
 		const { userId, accessLevel, createdAt } = member;
 		const isMe = userId === app.user;
 		const mayChange = !isMe && mine.includes(accessLevel);
+		const named = { id: `member-${userId}`, "aria-label": `Change ${isolated(userId)}` };
 		return h(
 			"li",
 			{},
 			bdi(userId),
 			h("span.dim", { title: `since ${longTime(createdAt)}` }, isMe && "you, ", accessLevel),
-			mayChange && button("Change…", () => change(member), { "aria-label": `Change ${isolated(userId)}` }),
+			mayChange && button("Change…", () => change(member), named),
 			isMe && accessLevel !== "owner" && button("Leave…", leave),
 		);
 	}
@@ -87,7 +93,7 @@ export function openMembers(app, place) {
 				`${isolated(user)} is ${level === "none" ? "no member" : `a ${level}`} now.`,
 			say: (sentence) => fill(status, sentence),
 		});
-		await load();
+		void load(); // not awaited: a press meanwhile is not lost
 	}
 
 	const leave = () =>
@@ -108,9 +114,11 @@ export function openMembers(app, place) {
 export async function askHandOver(app, place) {
 	const { api, conversationId: id, grove, opened } = place;
 	const sent = await allOf((query) => api.listTransfers({ role: "sender", ...query }));
+	if (isAsking()) return;
 	const pending = sent.find(({ conversationId: at }) => grove.has(at));
 	if (pending) return await askTakeBack(app, pending);
 	const members = await allOf((query) => api.listMemberships(id, query));
+	if (isAsking()) return;
 	const others = members.map(({ userId }) => userId).filter((userId) => userId !== app.user);
 	if (!others.length) return app.say("Nobody else shares this tree. Only a member can become its owner.");
 	const options = others.map((userId) => [userId, visible(userId)]);
@@ -142,9 +150,13 @@ const askTakeBack = (app, { id, toUserId, createdAt }) =>
 /** Return an element that shows the trees which others offer to this person. @param {App} app */
 export function transfersView(app) {
 	const panel = h("div.offers", {});
+	let rounds = 0;
 	const load = async () => {
+		const round = ++rounds;
 		const offers = await allOf((query) => app.api.listTransfers({ role: "recipient", ...query }));
-		fill(panel, await Promise.all(offers.map((offer) => offerOf(app, offer))));
+		const drawn = await Promise.all(offers.map((offer) => offerOf(app, offer)));
+		await released(panel);
+		if (round === rounds) refill(panel, drawn);
 	};
 	app.addEventListener("reloaded", load, { signal: app.signal });
 	void load();
@@ -175,6 +187,9 @@ async function offerOf(app, { id, conversationId, fromUserId }) {
 		"div",
 		{ role: "group", "aria-label": "Offer" },
 		p(bdi(fromUserId), " offers you ", tree ? link(tree.title, tree.id) : "a tree"),
-		actions(button("Accept…", accept), button("Decline…", decline)),
+		actions(
+			button("Accept…", accept, { id: `accept-${id}` }),
+			button("Decline…", decline, { id: `decline-${id}` }),
+		),
 	);
 }

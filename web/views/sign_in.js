@@ -1,6 +1,6 @@
 // The form that asks who one is.
 
-import { h } from "../dom.js";
+import { button, h } from "../dom.js";
 import { aside } from "./problem.js";
 
 /**
@@ -14,9 +14,7 @@ export function signIn({ stage, notice, enter }) {
 	const token = h("input", { ...plain, type, name: "token", autofocus: true });
 	const key = h("input", { ...plain, type: "password", name: "key" });
 	const told = h("p.danger", { role: "alert" }, notice);
-	/** @param {SubmitEvent} event */
-	const submit = async (event) => {
-		event.preventDefault();
+	const open = async () => {
 		const given = { token: token.value.trim(), key: key.value.trim() };
 		if (!given.token) told.textContent = stage ? "Paste a token." : "Choose a user id.";
 		else if (/[^ -~\xa0-\xff]/.test(given.token + given.key))
@@ -28,7 +26,7 @@ export function signIn({ stage, notice, enter }) {
 		{},
 		h(
 			"form",
-			{ onsubmit: submit },
+			{ onsubmit: (/** @type {SubmitEvent} */ event) => event.preventDefault() },
 			h("h1", {}, h("img", { src: "/web/icon.svg", alt: "", width: 32, height: 32 }), " forklore"),
 			h("p", {}, "See conversations fork, follow their branches, compare them, choose one."),
 			told,
@@ -36,7 +34,7 @@ export function signIn({ stage, notice, enter }) {
 			aside(stage ? `Of the issuer of ${stage}, without “Bearer”.` : "Any name, such as ann."),
 			h("label", {}, "Agent key (to look as an agent)", key),
 			aside("An agent also sees its context. Both are kept for this tab only."),
-			h("button.primary", {}, "Open"),
+			button("Open", open, { type: "submit", class: "primary" }),
 			!stage && h("a", { href: "/docs" }, "API reference"),
 		),
 	);

@@ -28,6 +28,7 @@ export function showTree(app, panel, signal) {
 	let openKey = "";
 	let activeKey = "";
 	let hoveredKey = "";
+	let chosenKey = ""; // what was opened here, until it is shown
 	let isSought = false; // the active row comes into view as soon as it is loaded
 	let followedId = ""; // the branch that the arrow keys follow
 	let isStale = false; // the picture is of an earlier tree
@@ -83,10 +84,17 @@ export function showTree(app, panel, signal) {
 			change();
 		} else if (conversationId === openId && key === openKey) return;
 		openId = conversationId;
-		openKey = activeKey = key;
+		openKey = key;
+		if (key !== chosenKey) choose(key);
+		chosenKey = "";
+		schedule();
+	}
+
+	/** Put the keyboard at a row. @param {string} key */
+	function choose(key) {
+		activeKey = key;
 		isSought = true;
 		followedId = "";
-		schedule();
 	}
 
 	function change() {
@@ -208,11 +216,18 @@ export function showTree(app, panel, signal) {
 		const row = picture.rows[number];
 		if (!row) return;
 		const { branch, dot } = row;
-		if (!branch.isRemoved && (isBranch || !dot)) return app.go(toConversation(branch.id));
+		if (!branch.isRemoved && (isBranch || !dot)) return go(branch.id);
 		const found = [openBranch(), branch, ...picture.branches.values()].find(
 			(one) => !one?.isRemoved && shows(pathOf(picture, one), number, picture),
 		);
-		if (found) app.go(toConversation(found.id, dot?.id));
+		if (found) go(found.id, dot?.id);
+	}
+
+	/** @param {string} id @param {string} [entryId] */
+	function go(id, entryId) {
+		chosenKey = entryId ?? `#${id}`;
+		choose(chosenKey);
+		app.go(toConversation(id, entryId));
 	}
 
 	/** @param {KeyboardEvent} event */

@@ -45,7 +45,7 @@ type ShowConversation = (
 
 type AtCard<R> = (entry: Entry, element: HTMLElement) => R;
 
-type BeginFork = (entry: Entry, position: "before" | "after") => Promise<void>;
+type BeginFork = (entry: Entry, position: "before" | "after", press: MouseEvent) => Promise<void>;
 
 /** others: their ids. own: "" if the open conversation is none of them. index: of the entry after the place. */
 type DrawSwitcher = (slot: HTMLElement, others: string[], own: string, index: number) => void;
@@ -55,4 +55,4 @@ type EntryCard = (app: App, entry: Entry, settings?: { isPlain?: boolean }) => H
 
 type ShowPart = (shown: Element, text: string, from: number, length: number) => void;
 
-type Action = (words: string, title: string, press: () => unknown) => Child;
+type Action = (words: string, title: string, press: (event: MouseEvent) => unknown) => Child;

@@ -34,3 +34,30 @@ test("what a deleted branch passed on stays, also when its heir has just said th
 	await grove.loadForks();
 	assert.deepEqual([...grove.dots.map(({ id }) => id)], ["1"]);
 });
+
+test("a list of branches that was asked for earlier does not take the place of a later one", async () => {
+	let title = "Pond";
+	/** @type {Promise<void> | null} */
+	let held = null;
+	const api = {
+		listForks: async () => {
+			const found = [{ conversationId: "main", title, lastEntryId: null }];
+			await held;
+			return page(found);
+		},
+		listEntries: () => page([]),
+	};
+	const grove = new Grove(/** @type {any} */ (api), "main");
+	await grove.load();
+	let resolve = () => {};
+	held = new Promise((done) => (resolve = done));
+	const earlier = grove.loadForks();
+	held = null;
+	title = "Lake";
+	await grove.loadForks();
+
+	resolve();
+	await earlier;
+
+	assert.equal(grove.forks.get("main")?.title, "Lake");
+});
