@@ -176,7 +176,7 @@ def shared(clients: dict[str, forklore.Forklore], seed: int, *, steps: int = 20)
                 branches.append(clients[who].conversation(branch).fork(**places).id)
             case "blank":
                 branches.append(str(uuid.uuid4()))
-                say(who, branches[-1], forked_at_conversation_id=branches[0])
+                say(who, branches[-1], forked_at_conversation_id=branch)
             case "sync" if AGENTS[who]:
                 with suppress(forklore.ForbiddenError):
                     clients[who].conversation(branch).context.sync([f"memory {next(count)}"])
@@ -188,12 +188,19 @@ def shared(clients: dict[str, forklore.Forklore], seed: int, *, steps: int = 20)
     return branches
 
 
-def histories(client: forklore.Forklore, branches: Iterable[str]) -> Counter[str]:
-    """Return what branches show, without context: in the other's branches an agent sees none."""
-    shown = (client.conversation(one).entries(channel="history").list() for one in branches)
-    return Counter(
-        text for text in (" ".join(str(forklore.text_of(one)) for one in view) for view in shown) if text
-    )
+def seen(client: forklore.Forklore, branches: Iterable[str], channel: str | None = None) -> Counter[str]:
+    """Return what branches show, each as one text. Those that show nothing are left out."""
+    views = (client.api.list_entries(one, channel=channel, limit=1000).data for one in branches)
+    return Counter(json.dumps([one.content for one in view]) for view in views if view)
+
+
+def shows_context(client: forklore.Forklore, branch: str) -> bool:
+    """Tell whether a branch shows the caller its context. In another agent's branch it does not."""
+    try:
+        client.api.list_entries(branch, channel="context", limit=1)
+    except forklore.ForbiddenError:
+        return False
+    return True
 
 
 @pytest.mark.long
@@ -209,9 +216,11 @@ def test_a_tree_of_two_agents_with_deleted_branches_comes_back(
     imported = acting(there, who)(f"import {file} --name tree")
 
     assert imported.code == 0, imported.err
-    rows = [json.loads(line) for line in acting(there, who)("branch tree --json").lines]
-    back = histories(client_of(acting(there, who)), [row["conversationId"] for row in rows])
-    assert not histories(client_of(acting(run, who)), branches) - back
+    lines = acting(there, who)("branch tree --json").lines
+    client, back = client_of(acting(run, who)), client_of(acting(there, who))
+    rows = [json.loads(line)["conversationId"] for line in lines]
+    assert not seen(client, branches, "history") - seen(back, rows, "history")
+    assert not seen(client, [one for one in branches if shows_context(client, one)]) - seen(back, rows)
 
 
 def test_an_agent_exports_its_context_out_of_a_tree_that_another_agent_began(run: Forklore) -> None:
@@ -224,6 +233,47 @@ def test_an_agent_exports_its_context_out_of_a_tree_that_another_agent_began(run
 
     assert found.code == 0
     assert "my memory" in found.out
+
+
+def test_what_a_fork_inherits_through_another_agents_branch_comes_back(
+    run: Forklore, there: Forklore, tmp_path: Path
+) -> None:
+    """The branch hides the memory from its agent, and a fork of it shows the memory again."""
+    with client_of(acting(run, "hotels")) as hotels, client_of(as_agent(run)) as planner:
+        root = client_of(run).create()
+        first = planner.conversation(root.id).turn("user", "one", context=["my memory"])
+        theirs = hotels.conversation(root.id).fork(after=first)
+        mine = planner.conversation(theirs.id).fork(after=theirs.say("user", "two"))
+        mine.turn("ai", "three", context=["my memory", "more"])
+        expected = seen(planner, [mine.id])
+    file = tmp_path / "tree.jsonl"
+
+    assert as_agent(run)(f"export {root.id} -o {file}").code == 0
+    assert as_agent(there)(f"import {file} --name tree").code == 0
+
+    rows = [json.loads(line)["conversationId"] for line in as_agent(there)("branch tree --json").lines]
+    assert expected <= seen(client_of(as_agent(there)), rows)
+
+
+def test_a_branch_without_entries_is_told_before_its_fork_when_the_root_is_gone(
+    run: Forklore, there: Forklore, tmp_path: Path
+) -> None:
+    with client_of(run) as client:
+        root = client.create()
+        empty = root.fork(before=root.say("user", "one"))
+        client.api.append_entry(
+            str(uuid.uuid4()),
+            content_type="history",
+            content=[{"role": "USER", "text": "two"}],
+            forked_at_conversation_id=empty.id,
+        )
+        root.delete()
+    file = tmp_path / "tree.jsonl"
+
+    assert run(f"export {empty.id} -o {file}").code == 0
+    imported = there(f"import {file} --name tree")
+
+    assert (imported.code, len(read(file.read_text()).conversations)) == (0, 2), imported.err
 
 
 def test_a_fork_of_another_agents_branch_comes_back_with_the_context_that_it_shows(

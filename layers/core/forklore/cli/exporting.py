@@ -7,7 +7,6 @@ pages, however many branches there are.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -33,35 +32,54 @@ def exported(
     while the export goes on is not in it.
     """
     deleted = _deleted(client, rows)
-    known = deleted.keys() | {row["conversationId"] for row in rows}
-    seen_from = _with_context(client, rows) if is_agent else None
-    start = client.conversation(seen_from or rows[0]["conversationId"])
-    listed = start.entries(all_forks=True, page_entries=PAGE_ENTRIES)
-    entries = (entry for entry in listed if entry.conversation_id in known)
-    first = next(entries, None)
-    oldest = first.conversation_id if first else rows[0]["conversationId"]
-    root = next((row["conversationId"] for row in rows if not row.get("forkedAtConversationId")), oldest)
+    sources = {row["conversationId"]: row.get("forkedAtConversationId", "") for row in rows}
+    known = deleted.keys() | sources.keys()
     with ThreadPoolExecutor(threads) as executor:
+        hiding = _Hiding(client)
+        seen_from = hiding.first_without(list(sources), executor, threads) if is_agent else None
+        start = client.conversation(seen_from or rows[0]["conversationId"])
+        listed = start.entries(all_forks=True, page_entries=PAGE_ENTRIES)
+        entries = (entry for entry in listed if entry.conversation_id in known)
+        first = next(entries, None)
+        root = first.conversation_id if first else rows[0]["conversationId"]
+        root = next((one for one, source in sources.items() if not source), root)
+        while sources.get(root) in sources:
+            root = sources[root]  # without entries: it is told before what forks it
         details = _Details(client, rows, executor, threads)
-        telling = _Telling(
-            client, rows, deleted, root, details, is_agent=bool(seen_from), on_branch=on_branch
-        )
+        telling = _Telling(client, rows, deleted, root, details, hiding if seen_from else None, on_branch)
         try:
             yield from tree_lines(root, telling.lines(chain([first] if first else [], entries)))
         finally:
             details.cancel()
 
 
-def _with_context(client: "Forklore", rows: list[Row]) -> str | None:
-    """Return the first branch that shows the agent its context; None if all are other clients'.
+class _Hiding:
+    """Which branches hide the agent's context from it: those of another client."""
 
-    Who lists the entries of a tree from a branch of another client is shown no context at all.
-    """
-    for conversation_id in (str(row["conversationId"]) for row in rows):
-        with suppress(ForbiddenError):
-            client.api.list_entries(conversation_id, channel="context", limit=1)
-            return conversation_id
-    return None
+    def __init__(self, client: "Forklore") -> None:
+        self._client = client
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, conversation_id: str) -> bool:
+        if conversation_id not in self._known:
+            try:
+                self._client.api.list_entries(conversation_id, channel="context", limit=1)
+                self._known[conversation_id] = False
+            except ForbiddenError:
+                self._known[conversation_id] = True
+        return self._known[conversation_id]
+
+    def first_without(self, branches: list[str], executor: ThreadPoolExecutor, threads: int) -> str | None:
+        """Return the first branch that hides nothing; None if all do.
+
+        Who lists the entries of a tree from a branch that hides context is shown no context at all.
+        """
+        for at in range(1 - threads, len(branches), threads):  # the first alone: most often it will do
+            some = branches[max(at, 0) : at + threads]
+            for one, is_hiding in zip(some, executor.map(self.__contains__, some), strict=True):
+                if not is_hiding:
+                    return one
+        return None
 
 
 def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
@@ -127,7 +145,8 @@ class _Details:
 class _Telling:
     """Puts the branches between the entries: each before its first own entry, after its source.
 
-    deleted: as `_deleted` returns them. root: the first branch that is told.
+    deleted: as `_deleted` returns them. root: the first branch that is told. hiding: which branches
+    hide the agent's context; None if the caller is shown none at all.
     """
 
     def __init__(
@@ -137,13 +156,15 @@ class _Telling:
         deleted: Mapping[str, str],
         root: str,
         details: _Details,
-        *,
-        is_agent: bool,
+        hiding: _Hiding | None,
         on_branch: Callable[[], None],
     ) -> None:
         self._client, self._details, self._on_branch = client, details, on_branch
-        self._is_agent, self._deleted, self._root = is_agent, deleted, root
+        self._hiding, self._deleted, self._root = hiding, deleted, root
         self._untold = {row["conversationId"]: row for row in rows}
+        self._forks: dict[str, list[Row]] = {}
+        for row in rows:
+            self._forks.setdefault(row.get("forkedAtConversationId", ""), []).append(row)
         self._told: set[str] = set()
         self._entries: dict[str, str] = {}  # the branch of each, so far
         self._first: dict[str, str] = {}  # of each branch, so far
@@ -199,7 +220,7 @@ class _Telling:
             and row["forkedAtPosition"] == "after"
             and self._last[self._entries[anchor]].id == anchor
         )
-        if is_there and not (self._is_agent and (anchor in self._beside or may_come)):
+        if is_there and not (self._hiding is not None and (anchor in self._beside or may_come)):
             return point
         last = self._last_inherited(row, first)
         if is_there and anchor and last is None:
@@ -211,7 +232,7 @@ class _Telling:
         if not (is_there and self._shows(source, last)):
             place = {"forkedAtConversationId": self._entries[last], "forkedAtEntryId": last}
             point = {**place, "forkedAtPosition": "after"}
-        if not self._is_agent:
+        if self._hiding is None:
             return point
         self._up_to[row["conversationId"]] = last
         return {**point, "inheritedUpToEntryId": last}
@@ -230,10 +251,26 @@ class _Telling:
         if anchor in self._entries and row["forkedAtPosition"] == "after" and anchor not in self._beside:
             return str(anchor)
         first = first or self._client.conversation(one).entries(own=True, page_entries=1).first()
-        if not self._is_agent:
+        if self._hiding is None:
             return first.parent_id if first else row["lastEntryId"]
-        last = _entry_before(self._client, self._deleted.get(one, one), first.id if first else None)
+        seen_from = self._deleted.get(one, one)
+        last = _entry_before(self._client, seen_from, first.id if first else None)
+        if first and (last is None or last.channel == "history") and seen_from in self._hiding:
+            seen_from = self._fork_that_shows(one, first.id, self._hiding) or seen_from
+            last = _entry_before(self._client, seen_from, first.id)
         return last.id if last else None
+
+    def _fork_that_shows(self, conversation_id: str, entry_id: str, hiding: _Hiding) -> str | None:
+        """Return a fork of a branch, or of a fork, that shows its entry and hides no context."""
+        looked_at = deque([conversation_id])
+        while looked_at:
+            for row in self._forks.get(looked_at.popleft(), []):
+                one, anchor = row["conversationId"], row.get("forkedAtEntryId") or ""
+                if anchor > entry_id or (anchor == entry_id and row["forkedAtPosition"] == "after"):
+                    if one not in hiding:
+                        return str(one)
+                    looked_at.append(one)
+        return None
 
     def _note(self, entry: "Entry") -> None:
         before = self._last.get(entry.conversation_id)
