@@ -157,6 +157,7 @@ BAD_NEW_IDS = [
     bad("create: in use", create({"id": ROOT}), CONFLICT),
     bad("create: in use by somebody else", create({"id": FOREIGN}), CONFLICT),
     bad("fork: in use", fork({"id": FORK}), CONFLICT),
+    bad("fork: its source's id", fork({"id": ROOT}), CONFLICT),
     bad("fork: in use by somebody else", fork({"id": FOREIGN}), CONFLICT),
 ]
 

@@ -355,6 +355,22 @@ def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
     assert kids(parent, started_by=started_by) == []
 
 
+def test_children_of_one_millisecond_are_all_listed_by_id(store: Store, parent: Table) -> None:
+    created_at = show(parent).conversation.created_at
+    made = [conversation(number) for number in (5, 3, 9, 4)]
+    for child_key in made:
+        start(parent, child_key=child_key)
+        own = items.group(store.item(keys.group(child_key))).child_key
+        assert own is not None
+        store.delete(own)
+        store.put(
+            items.child_item(keys.child(ROOT, ROOT, ListKey(created_at, child_key)), StartedBy(ROOT, None))
+        )
+
+    for limit in (1, 2, 3, 4):
+        assert kids(parent, limit=limit) == sorted(made)
+
+
 def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate(
     store: Store, parent: Table
 ) -> None:

@@ -469,6 +469,13 @@ def test_a_worker_never_touches_a_tree_that_is_not_marked_deleted(world: World, 
         assert run_deletion(world.store.process(), Mailbox().queue, group_id, wait_s=0)
 
 
+def test_a_worker_never_touches_a_tree_that_is_being_created(world: World) -> None:
+    world.store.change(keys.group(OTHER), state=items.text(State.CREATING))
+
+    with world.store.unchanged():
+        assert run_deletion(world.store.process(), Mailbox().queue, OTHER, wait_s=0)
+
+
 def test_a_job_without_a_tree_is_dropped(world: World) -> None:
     world.store.put(job("delete", conversation(99)))
 

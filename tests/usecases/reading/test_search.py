@@ -394,7 +394,7 @@ def test_an_invalid_cursor_is_refused(table: Table) -> None:
 def test_small_trees_take_as_many_requests_as_the_bound_says(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hundred trees, with a hundredth of the bounds. tests/reliability has a thousand."""
+    """A hundred trees, with a hundredth of the bounds."""
     monkeypatch.setattr(search, "READ_BYTES_MAX", READ_BYTES_MAX // 100)
     monkeypatch.setattr(search, "QUERY_BYTES_MAX", QUERY_BYTES_MAX // 100)
     for number in range(1, 101):

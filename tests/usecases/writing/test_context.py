@@ -448,6 +448,20 @@ def test_a_sync_that_loses_the_race_for_the_first_context_of_a_fork_decides_agai
     assert known(table) == ["a"]
 
 
+@pytest.mark.failure("two-creators")
+def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, table: Table) -> None:
+    create(table)
+    sync(table, "a")
+    wire = Wire.of(table)
+    for nth in range(1, 6):
+        wire.just_before(WRITE, lambda nth=nth: sync(store.process(), "a", str(nth)), nth=nth)  # type: ignore[misc]
+
+    done = sync(table, "mine")
+
+    assert told(done) == (6, '["mine"]')
+    assert known(table) == ["mine"]
+
+
 def test_an_append_joins_the_epoch_that_a_concurrent_sync_has_begun(store: Store, table: Table) -> None:
     create(table)
     sync(table, "a")

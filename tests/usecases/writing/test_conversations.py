@@ -423,6 +423,15 @@ def test_what_is_shown_belongs_to_its_updated_at(store: Store, table: Table, ear
 
 @pytest.mark.failure("torn-read")
 @EACH_EARLY
+def test_a_title_belongs_to_the_append_that_gave_it(store: Store, table: Table, early: str) -> None:
+    before = create(table, title=None)
+    late = amid(store, early, lambda other: say(other, ROOT, "the first words"))
+
+    assert show(late) in (before, show(table))
+
+
+@pytest.mark.failure("torn-read")
+@EACH_EARLY
 def test_the_answer_to_a_change_shows_the_change_before_it(store: Store, table: Table, early: str) -> None:
     create(table)
     late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
