@@ -1,5 +1,6 @@
 """An agent's context beside the history."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from tests.web.conftest import AGENTS
 from tests.web.steps import at_conversation, entry, expect_messages, go_to, hold, say_all, sign_in, wait_until
 
 PLANNER = AGENTS["planner"]
+CONTEXT = "**/entries?channel=context&*"
 LEARNED = [{"fact": "likes trains"}, {"fact": "from Lisbon"}]
 
 
@@ -109,7 +111,7 @@ def test_what_the_agent_learns_while_its_context_is_loading_is_added(
     blank: Page, user: str, trip: Conversation
 ) -> None:
     held: list[tuple[Route, APIResponse]] = []
-    blank.route("**/entries?channel=context&*", lambda route: held.append((route, route.fetch())))
+    blank.route(CONTEXT, lambda route: held.append((route, route.fetch())))
     sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
     wait_until(blank, lambda: bool(held))
     learn_more(trip)
@@ -135,6 +137,31 @@ def test_what_the_agent_learns_while_one_reads_earlier_entries_is_there_at_the_e
     go_to(blank, at_conversation(trip.id))
 
     expect(entry(blank, "Thanks.")).to_be_visible()
+    expect(changes(blank)).to_have_count(4)
+
+
+def test_a_context_that_could_not_be_loaded_again_is_offered_until_it_is_there(
+    blank: Page, user: str, trip: Conversation, watch: Watch
+) -> None:
+    watch.expect("500")
+    first = trip.entries(channel="history").first()
+    assert first
+    say_all(trip, [f"Line {number}" for number in range(100)])
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id, first.id))
+    expect(changes(blank)).to_have_count(3)
+    learn_more(trip)
+    trip.say("user", "Thanks.")
+    broken = {"code": "internal_error", "message": "something went wrong", "requestId": "r-17"}
+    blank.route(CONTEXT, lambda route: route.fulfill(status=500, body=json.dumps(broken)))
+    go_to(blank, at_conversation(trip.id))
+    again = context(blank).get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+
+    trip.say("ai", "Goodbye.")
+    expect(entry(blank, "Goodbye.")).to_be_visible()
+    blank.unroute(CONTEXT)
+    again.click()
+
     expect(changes(blank)).to_have_count(4)
 
 

@@ -25,6 +25,7 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 	void load();
 
 	async function load() {
+		isLoaded = false;
 		round = opened.has.newer ? 0 : opened.round;
 		show(aside("Loading…"));
 		try {
