@@ -58,7 +58,7 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 		const epochs = epochsOf([...known.values()].sort(byId)).reverse();
 		show(
 			!epochs.length && aside("This agent remembers nothing here."),
-			...epochs.map((epoch, index) => epochView(epoch, index === 0)),
+			...epochs.map(epochView),
 			isCut && aside(`Older entries than the last ${ENTRIES_MAX} are not shown.`),
 		);
 	}
@@ -68,12 +68,12 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 		fill(panel, h("h2", {}, "Context"), children);
 	}
 
-	/** @param {Epoch} epoch @param {boolean} isLatest */
-	function epochView({ epoch, elements, changes }, isLatest) {
+	/** @param {Epoch} epoch @param {number} index */
+	function epochView({ epoch, elements, changes }, index) {
 		return h(
 			"section",
 			{},
-			h("h3", {}, `Epoch ${epoch} `, isLatest && h("span.chip", {}, "latest")),
+			h("h3", {}, `Epoch ${epoch} `, index === 0 && h("span.chip", {}, "latest")),
 			folded(counted(elements.length, "element"), elements),
 			h("ul", {}, changes.map(changeView).reverse()),
 		);

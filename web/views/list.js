@@ -5,7 +5,7 @@ import { toConversation } from "../domain/route.js";
 import { titleOf } from "../domain/words.js";
 import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, PAGE_MAX } from "../service/api.js";
-import { ask, isAsking } from "./ask.js";
+import { ask, isAsking, refill } from "./ask.js";
 import { timeOf } from "./entry.js";
 import { isExampleBegun, loadExample } from "./example.js";
 import { aside, retry } from "./problem.js";
@@ -139,9 +139,8 @@ export function showList(app, panel) {
 	}
 
 	function draw() {
-		const focused = rows.querySelector(":focus")?.id ?? "";
 		if (query) {
-			fill(
+			refill(
 				rows,
 				h("h2", {}, titles.isEmpty ? "No title has this" : "Titles"),
 				listOf(titles.rows, rowOf),
@@ -150,9 +149,8 @@ export function showList(app, panel) {
 			);
 		} else {
 			const isOffered = titles.isEmpty || isExampleBegun(app);
-			fill(rows, isOffered && (greeting ??= greet(titles.isEmpty)), nested(titles.rows));
+			refill(rows, isOffered && (greeting ??= greet(titles.isEmpty)), nested(titles.rows));
 		}
-		document.getElementById(focused)?.focus({ preventScroll: true });
 		drawEdge();
 	}
 
