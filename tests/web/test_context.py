@@ -1,5 +1,7 @@
 """An agent's context beside the history."""
 
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -8,9 +10,10 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from forklore import Conversation, Forklore
 from tests.web.browser import Watch
 from tests.web.conftest import AGENTS
-from tests.web.steps import at_conversation, entry, expect_messages, go_to, say_all, sign_in, wait_until
+from tests.web.steps import at_conversation, entry, expect_messages, go_to, hold, say_all, sign_in, wait_until
 
 PLANNER = AGENTS["planner"]
+CONTEXT = "**/entries?channel=context&*"
 LEARNED = [{"fact": "likes trains"}, {"fact": "from Lisbon"}]
 
 
@@ -39,6 +42,11 @@ def context(page: Page) -> Locator:
 def changes(page: Page) -> Locator:
     """What each entry of the context changed, the newest first."""
     return context(page).get_by_role("listitem")
+
+
+def learn_more(trip: Conversation) -> None:
+    """Let the agent learn a third fact."""
+    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
 
 
 def test_an_agent_sees_its_epochs_and_what_each_turn_changed(
@@ -89,7 +97,7 @@ def test_what_the_agent_learns_meanwhile_is_added(blank: Page, user: str, trip: 
     sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
     expect(changes(blank)).to_have_count(3)
 
-    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+    learn_more(trip)
 
     expect(changes(blank)).to_have_count(4)
     expect(changes(blank).first).to_contain_text("after: Or on foot.")
@@ -103,10 +111,10 @@ def test_what_the_agent_learns_while_its_context_is_loading_is_added(
     blank: Page, user: str, trip: Conversation
 ) -> None:
     held: list[tuple[Route, APIResponse]] = []
-    blank.route("**/entries?channel=context&*", lambda route: held.append((route, route.fetch())))
+    blank.route(CONTEXT, lambda route: held.append((route, route.fetch())))
     sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
     wait_until(blank, lambda: bool(held))
-    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+    learn_more(trip)
     expect(entry(blank, "Or on foot.")).to_be_visible()
 
     [(route, answer)] = held
@@ -123,10 +131,51 @@ def test_what_the_agent_learns_while_one_reads_earlier_entries_is_there_at_the_e
     say_all(trip, [f"Line {number}" for number in range(100)])
     sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id, first.id))
     expect(changes(blank)).to_have_count(3)
-    trip.turn("ai", "Or on foot.", context=[LEARNED[1], {"fact": "likes buses"}, {"fact": "walks"}])
+    learn_more(trip)
     trip.say("user", "Thanks.")
 
     go_to(blank, at_conversation(trip.id))
+
+    expect(entry(blank, "Thanks.")).to_be_visible()
+    expect(changes(blank)).to_have_count(4)
+
+
+def test_a_context_that_could_not_be_loaded_again_is_offered_until_it_is_there(
+    blank: Page, user: str, trip: Conversation, watch: Watch
+) -> None:
+    watch.expect("500")
+    first = trip.entries(channel="history").first()
+    assert first
+    say_all(trip, [f"Line {number}" for number in range(100)])
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id, first.id))
+    expect(changes(blank)).to_have_count(3)
+    learn_more(trip)
+    trip.say("user", "Thanks.")
+    broken = {"code": "internal_error", "message": "something went wrong", "requestId": "r-17"}
+    blank.route(CONTEXT, lambda route: route.fulfill(status=500, body=json.dumps(broken)))
+    go_to(blank, at_conversation(trip.id))
+    again = context(blank).get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+
+    trip.say("ai", "Goodbye.")
+    expect(entry(blank, "Goodbye.")).to_be_visible()
+    blank.unroute(CONTEXT)
+    again.click()
+
+    expect(changes(blank)).to_have_count(4)
+
+
+def test_what_the_agent_learned_before_an_entry_that_one_goes_to_is_there(
+    blank: Page, user: str, trip: Conversation
+) -> None:
+    sign_in(blank, user, key=PLANNER, at=at_conversation(trip.id))
+    expect(changes(blank)).to_have_count(3)
+    news = hold(blank, re.compile(r"/entries\?(?!.*channel=)"))
+    wait_until(blank, lambda: bool(news))
+    learn_more(trip)
+    last = trip.say("user", "Thanks.")
+
+    go_to(blank, at_conversation(trip.id, last.id))
 
     expect(entry(blank, "Thanks.")).to_be_visible()
     expect(changes(blank)).to_have_count(4)

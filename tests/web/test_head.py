@@ -144,6 +144,24 @@ def test_a_conversation_opens_at_its_end_also_when_the_head_grows_later(
     expect(turn(blank, "And its end.").get_by_role("button", name="Copy link")).to_be_in_viewport(ratio=1)
 
 
+def test_a_button_that_a_key_holds_down_while_the_head_is_drawn_anew_is_pressed(
+    blank: Page, user: str, grown: Pond
+) -> None:
+    held = hold(blank, FORKS)
+    sign_in(blank, user, at=at_conversation(grown.main.id))
+    deed(blank, "Rename").focus()
+    blank.keyboard.down("Space")
+    let_go(blank, FORKS, held)
+    expect(switcher(feed(blank)).first).to_be_visible()  # what else the branches change is drawn
+
+    blank.keyboard.up("Space")
+
+    expect(dialog(blank).get_by_label("Title")).to_have_value("Pond")
+    blank.keyboard.press("Escape")
+    expect(deed(blank, "Delete tree")).to_be_enabled()
+    expect(deed(blank, "Rename")).to_be_focused()
+
+
 def test_a_chosen_entry_stays_in_view_when_switchers_appear_above_it(
     blank: Page, user: str, grown: Pond
 ) -> None:

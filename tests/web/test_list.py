@@ -274,6 +274,30 @@ def test_a_row_that_is_pressed_while_the_list_is_loaded_anew_opens(
     expect(page).to_have_url(re.compile(steps.at_conversation(made.id)))
 
 
+def test_no_more_rows_are_loaded_while_those_that_came_wait_for_a_press(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    for number in range(125):
+        api.create(title=f"Trip {number:03}")
+    page = steps.sign_in(blank, user)
+    expect(steps.rows(page)).to_have_count(40)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    steps.rows(page).first.hover()
+    page.mouse.down()
+    with page.expect_response("**/v1/conversations?*"):
+        page.mouse.wheel(0, 100_000)
+
+    for pixels in (-50, 50, -50):
+        page.wait_for_timeout(100)
+        page.mouse.wheel(0, pixels)
+
+    page.wait_for_timeout(100)
+    assert len(pages_of(asked)) == 1
+    page.mouse.up()
+    expect(steps.rows(page)).to_have_count(80)
+
+
 def test_a_conversation_is_made_and_opened(blank: Page, api: Forklore, user: str) -> None:
     page = steps.sign_in(blank, user)
 

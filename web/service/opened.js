@@ -17,6 +17,7 @@ export class Opened extends EventTarget {
 	entries = [];
 	/** @type {string[]} */
 	alternativesAtEnd = [];
+	round = 0; // so many parts were shown
 	isLoaded = false;
 	/** Whether there is more on a side. */
 	has = { older: false, newer: false };
@@ -26,7 +27,6 @@ export class Opened extends EventTarget {
 	/** The newest entry that is known, of either channel. @type {string | undefined} */
 	_known;
 	_asked = 0; // for so many parts; the last one is wanted
-	_round = 0; // so many parts were shown
 	_refresh = { begun: 0, taken: 0 };
 
 	/** isAgent: whether the caller has a context. @param {Api} api @param {string} id @param {boolean} isAgent */
@@ -69,7 +69,7 @@ export class Opened extends EventTarget {
 		if (asked !== this._asked) return undefined;
 		if (!parts) return (await this._show(undefined)) === undefined ? undefined : false;
 		const [first, last] = [parts[0], /** @type {EntryPage} */ (parts.at(-1))];
-		this._round++;
+		this.round++;
 		this.entries = parts.flatMap((page) => page.data);
 		this.has = { older: first.beforeCursor !== null, newer: parts.length > 1 && last.afterCursor !== null };
 		this.failed = { older: null, newer: null };
@@ -93,20 +93,20 @@ export class Opened extends EventTarget {
 	/** Load more on one side, unless that failed. It never raises. @param {Side} side */
 	async loadMore(side) {
 		if (!this.has[side] || this._isAtWork[side] || this.failed[side]) return;
-		const round = this._round;
+		const round = this.round;
 		const isOlder = side === "older";
 		this._isAtWork[side] = true;
 		try {
 			const edge = this.entries.at(isOlder ? 0 : -1)?.id;
 			const page = await this._list(isOlder ? { beforeCursor: edge } : { afterCursor: edge });
-			if (round === this._round) {
+			if (round === this.round) {
 				this.entries = isOlder ? [...page.data, ...this.entries] : [...this.entries, ...page.data];
 				this.has[side] = (isOlder ? page.beforeCursor : page.afterCursor) !== null;
 				if (!isOlder) this.alternativesAtEnd = page.alternativesAtEnd ?? [];
 				this._know(page.data);
 			}
 		} catch (error) {
-			if (round === this._round) this.failed[side] = error;
+			if (round === this.round) this.failed[side] = error;
 		}
 		this._isAtWork[side] = false;
 		this._changed();
@@ -121,11 +121,11 @@ export class Opened extends EventTarget {
 	/** Ask once for what was appended since then. An agent's news hold its context, too. Raises Problem. */
 	async poll() {
 		if (!this.isLoaded || this.has.newer) return;
-		const round = this._round;
+		const round = this.round;
 		const channel = this._isAgent ? undefined : "history";
 		const query = { channel, alternatives: true, afterCursor: this._known, limit: PAGE_ENTRIES };
 		const page = await this._api.listEntries(this.id, query, true);
-		if (round !== this._round) return;
+		if (round !== this.round) return;
 		this._know(page.data);
 		const context = page.data.filter((entry) => entry.channel === "context");
 		if (context.length) this.dispatchEvent(new CustomEvent("context", { detail: context }));
@@ -156,7 +156,7 @@ export class Opened extends EventTarget {
 	/** Load the conversation, and the alternatives of the loaded part, anew. Raises Problem. */
 	async refresh() {
 		if (!this.isLoaded) return;
-		const [round, turn] = [this._round, ++this._refresh.begun];
+		const [round, turn] = [this.round, ++this._refresh.begun];
 		const first = this.entries[0]?.id;
 		const before = first && (await this._list({ beforeCursor: first, limit: 1 }));
 		const query = { limit: ENTRIES_MAX, afterCursor: before && before.data.at(-1)?.id };
@@ -164,7 +164,7 @@ export class Opened extends EventTarget {
 		if (turn < this._refresh.taken) return;
 		this._refresh.taken = turn;
 		this.conversation = conversation;
-		if (round !== this._round) return this._changed();
+		if (round !== this.round) return this._changed();
 		const fresh = new Map(page.data.map((entry) => [entry.id, entry]));
 		this.entries = this.entries.map((entry) => fresh.get(entry.id) ?? entry);
 		if (!this.has.newer) this.alternativesAtEnd = page.alternativesAtEnd ?? this.alternativesAtEnd;

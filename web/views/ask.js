@@ -118,7 +118,7 @@ export const actions = (...buttons) => h("div.row-actions", {}, ...buttons);
 export function refill(element, ...children) {
 	const focused = element.querySelector(":focus");
 	fill(element, ...children);
-	if (focused) document.getElementById(focused.id)?.focus();
+	if (focused) document.getElementById(focused.id)?.focus({ preventScroll: true });
 }
 
 /** Return text of others, kept apart from what stands around it. @param {string} text */

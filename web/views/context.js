@@ -16,15 +16,17 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 	const known = new Map();
 	let isLoaded = false;
 	let isCut = false;
-	let isBehind = opened.has.newer; // then no news are asked for
+	let round = 0; // of `opened`: all up to its end is known
 	let drawn = "none";
 
 	opened.addEventListener("context", (/** @type {any} */ { detail }) => take(detail), { signal });
-	opened.addEventListener("change", changed, { signal });
+	opened.addEventListener("change", draw, { signal });
 	signal.addEventListener("abort", () => fill(panel));
 	void load();
 
 	async function load() {
+		isLoaded = false;
+		round = opened.has.newer ? 0 : opened.round;
 		show(aside("Loading…"));
 		try {
 			const query = { channel: "context", epoch: "all", tail: true, limit: ENTRIES_MAX };
@@ -40,12 +42,6 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 		}
 	}
 
-	function changed() {
-		draw();
-		if (isBehind && !opened.has.newer) void load();
-		isBehind = opened.has.newer;
-	}
-
 	/** @param {Entry[]} entries */
 	function take(entries) {
 		for (const entry of entries) known.set(entry.id, entry);
@@ -54,13 +50,15 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 	}
 
 	function draw() {
+		if (!isLoaded) return;
+		if (!opened.has.newer && round !== opened.round) return void load();
 		const turns = opened.entries.map(({ id }) => id).join();
-		if (!isLoaded || drawn === turns) return;
+		if (drawn === turns) return;
 		drawn = turns;
 		const epochs = epochsOf([...known.values()].sort(byId)).reverse();
 		show(
 			!epochs.length && aside("This agent remembers nothing here."),
-			...epochs.map((epoch, index) => epochView(epoch, index === 0)),
+			...epochs.map(epochView),
 			isCut && aside(`Older entries than the last ${ENTRIES_MAX} are not shown.`),
 		);
 	}
@@ -70,12 +68,12 @@ export function showContext(panel, { conversationId, opened, api, signal }) {
 		fill(panel, h("h2", {}, "Context"), children);
 	}
 
-	/** @param {Epoch} epoch @param {boolean} isLatest */
-	function epochView({ epoch, elements, changes }, isLatest) {
+	/** @param {Epoch} epoch @param {number} index */
+	function epochView({ epoch, elements, changes }, index) {
 		return h(
 			"section",
 			{},
-			h("h3", {}, `Epoch ${epoch} `, isLatest && h("span.chip", {}, "latest")),
+			h("h3", {}, `Epoch ${epoch} `, index === 0 && h("span.chip", {}, "latest")),
 			folded(counted(elements.length, "element"), elements),
 			h("ul", {}, changes.map(changeView).reverse()),
 		);

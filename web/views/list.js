@@ -5,7 +5,7 @@ import { toConversation } from "../domain/route.js";
 import { titleOf } from "../domain/words.js";
 import { button, fill, h, released } from "../dom.js";
 import { allOf, apiOf, PAGE_MAX } from "../service/api.js";
-import { ask, isAsking } from "./ask.js";
+import { ask, isAsking, refill } from "./ask.js";
 import { timeOf } from "./entry.js";
 import { isExampleBegun, loadExample } from "./example.js";
 import { aside, retry } from "./problem.js";
@@ -22,7 +22,6 @@ class Rows {
 	rows = [];
 	/** Undefined before the first page, null at the end. @type {string | null | undefined} */
 	cursor = undefined;
-	isLoading = false;
 	emptyPages = 0;
 	/** @type {unknown} */
 	failed = null;
@@ -37,7 +36,6 @@ class Rows {
 
 	/** Take in a page. It never raises. @param {Promise<Page<R>>} loading @param {(row: R) => string} idOf */
 	async take(loading, idOf) {
-		this.isLoading = true;
 		try {
 			const { data, afterCursor } = await loading;
 			const known = new Set(this.rows.map(idOf));
@@ -47,7 +45,6 @@ class Rows {
 		} catch (error) {
 			this.failed = error;
 		}
-		this.isLoading = false;
 	}
 }
 
@@ -61,6 +58,7 @@ export function showList(app, panel) {
 	let selected = null;
 	let query = "";
 	let round = new AbortController();
+	let isLoading = false; // until it is drawn
 	let typing = 0;
 	/** It stays the same while the example is loaded. @type {HTMLElement | null} */
 	let greeting = null;
@@ -104,6 +102,7 @@ export function showList(app, panel) {
 		titles = new Rows();
 		hits = new Rows();
 		if (!query) hits.cursor = null;
+		isLoading = false;
 		await more(Math.min(Math.max(count, PAGE_ROWS), PAGE_MAX));
 	}
 
@@ -115,7 +114,8 @@ export function showList(app, panel) {
 	/** @param {number} [limit] of the rows to load */
 	async function more(limit = PAGE_ROWS) {
 		const list = growing();
-		if (list.isLoading || list.isWhole || list.failed) return;
+		if (isLoading || list.isWhole || list.failed) return;
+		isLoading = true;
 		const { signal } = round;
 		const api = apiOf(app.http, signal);
 		const page = { query, afterCursor: list.cursor, limit };
@@ -127,6 +127,7 @@ export function showList(app, panel) {
 		await loading;
 		await released(rows);
 		if (signal.aborted) return;
+		isLoading = false;
 		draw();
 		scrolled();
 	}
@@ -138,9 +139,8 @@ export function showList(app, panel) {
 	}
 
 	function draw() {
-		const focused = rows.querySelector(":focus")?.id ?? "";
 		if (query) {
-			fill(
+			refill(
 				rows,
 				h("h2", {}, titles.isEmpty ? "No title has this" : "Titles"),
 				listOf(titles.rows, rowOf),
@@ -149,9 +149,8 @@ export function showList(app, panel) {
 			);
 		} else {
 			const isOffered = titles.isEmpty || isExampleBegun(app);
-			fill(rows, isOffered && (greeting ??= greet(titles.isEmpty)), nested(titles.rows));
+			refill(rows, isOffered && (greeting ??= greet(titles.isEmpty)), nested(titles.rows));
 		}
-		document.getElementById(focused)?.focus({ preventScroll: true });
 		drawEdge();
 	}
 
@@ -163,7 +162,7 @@ export function showList(app, panel) {
 			return more();
 		};
 		if (list.failed) fill(edge, retry(list.failed, again));
-		else if (list.isLoading) fill(edge, aside("Loading…"));
+		else if (isLoading) fill(edge, aside("Loading…"));
 		else fill(edge, !list.isWhole && button(query ? "Search on" : "More", again));
 	}
 
