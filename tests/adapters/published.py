@@ -1,11 +1,13 @@
 """What the frameworks publish with their tests: source distributions, fetched with pip once."""
 
+import fcntl
 import hashlib
 import subprocess
 import sys
 import tarfile
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tools.harness.local_server import ROOT
 
@@ -18,14 +20,23 @@ def source_of(distribution: str, *, sha256: str) -> Path:
     sha256: of the archive. pip fetches it the first time.
     """
     named = f"{distribution.replace('-', '_')}-{version(distribution)}"
-    folder, archive = CACHE / named, CACHE / f"{named}.tar.gz"
-    if not folder.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        wanted = f"{distribution}=={version(distribution)}"
-        options = ("--no-deps", "--no-binary", ":all:", "--disable-pip-version-check", "--dest", str(CACHE))
-        fetch = (sys.executable, "-m", "pip", "download", "--quiet", *options, wanted)
-        subprocess.run(fetch, check=True, timeout=300)
-        assert hashlib.sha256(archive.read_bytes()).hexdigest() == sha256, f"{archive.name} is another one"
-        with tarfile.open(archive) as packed:
-            packed.extractall(CACHE, filter="data")
+    folder = CACHE / named
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests of several processes need it at the same time
+        if not folder.is_dir():
+            with TemporaryDirectory(dir=CACHE) as made:
+                _fetch(f"{distribution}=={version(distribution)}", Path(made), sha256=sha256)
+                Path(made, named).rename(folder)
     return folder
+
+
+def _fetch(wanted: str, into: Path, *, sha256: str) -> None:
+    """Unpack a source distribution into a folder."""
+    options = ("--no-deps", "--no-binary", ":all:", "--disable-pip-version-check", "--dest", str(into))
+    fetch = (sys.executable, "-m", "pip", "download", "--quiet", *options, wanted)
+    subprocess.run(fetch, check=True, timeout=300)
+    [archive] = into.glob("*.tar.gz")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == sha256, f"{archive.name} is another one"
+    with tarfile.open(archive) as packed:
+        packed.extractall(into, filter="data")
