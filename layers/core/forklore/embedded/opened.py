@@ -69,7 +69,7 @@ class Opened:
         retention_days: int = 0,
     ) -> None:
         """Raises DataError."""
-        self.folder = None if folder is None else folder.resolve()
+        self.folder = None if folder is None else folder.absolute()
         self.process = os.getpid()
         self.delete_wait_s = delete_wait_s
         self.database = open_database(self.folder)
