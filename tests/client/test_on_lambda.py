@@ -234,8 +234,9 @@ def test_a_function_that_takes_too_long_is_given_up_when_it_is_awaited(backend: 
         is_over.set()
 
 
-def test_a_transport_error_has_its_cause() -> None:
-    transport = LambdaTransport("F", Identity("ann"), client=Answers(b"not json"))
+@pytest.mark.parametrize("answer", [b"not json", b"[" * 100_000])
+def test_a_transport_error_has_its_cause(answer: bytes) -> None:
+    transport = LambdaTransport("F", Identity("ann"), client=Answers(answer))
     with pytest.raises(TransportError, match="not forklore's") as caught:
         transport.send(Call.of(SHAPES["checkHealth"], {}), 1.0)
 

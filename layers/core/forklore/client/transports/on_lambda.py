@@ -144,7 +144,7 @@ def _refused(error: Any) -> RawAnswer:
 
 def _answer(text: str, request_id: str | None) -> RawAnswer:
     try:
-        given = json.loads(text)
+        given = jsontext.read(text)
         status, body = int(given["status"]), given["bodyJson"]
     except (ValueError, KeyError, TypeError) as error:
         raise TransportError("the function's answer is not forklore's") from error
