@@ -102,6 +102,7 @@ def _prepare(
     around = [
         *record,
         actions.group.count_child(group),
+        actions.conversation.check_not_removed(parent.loaded.conversation),
         *member,
         actions.group.put_child(child_key, started_by),
         *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),
