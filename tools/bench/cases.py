@@ -398,6 +398,9 @@ CASES: dict[str, Case] = {
     "unarchive": Case("unarchiveConversation", _archived),
     "change a member": Case("updateMembership", _shared("manager")),
     "remove a member": Case("removeMembership", _shared()),
+    "remove a member, without children": Case(
+        "removeMembership", lambda world: {"conversationId": _small(world), "userId": "bob"}
+    ),
     "lower a member, with a child": Case("updateMembership", _with_child("reader")),
     "remove a member, with a child": Case("removeMembership", _with_child()),
     "offer": Case("requestTransfer", _offer),
