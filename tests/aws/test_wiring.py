@@ -10,6 +10,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_QUEUE",
         "FORKLORE_DELETE_WAIT_SECONDS",
         "FORKLORE_RETENTION_DAYS",
+        "FORKLORE_RETENTION_TAG",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -28,8 +29,11 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_QUEUE", "https://sqs/jobs")
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
     environment.setenv("FORKLORE_RETENTION_DAYS", "365")
+    environment.setenv("FORKLORE_RETENTION_TAG", "ignored")
 
-    expected = ServiceSettings("t", None, "https://sqs/jobs", 2, retention_days=365)
+    expected = ServiceSettings(
+        "t", None, "https://sqs/jobs", 2, retention_days=365, ignore_retention_tag=True
+    )
     assert ServiceSettings.from_environment() == expected
 
 

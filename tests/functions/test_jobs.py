@@ -235,6 +235,20 @@ def test_the_line_about_the_jobs_is_written_though_the_retention_fails(
     assert not any("secret" in text for text in lines.texts)
 
 
+@pytest.mark.parametrize(("setting", "ignored"), [("counts", False), ("ignored", True)])
+def test_the_sweep_is_told_whether_the_tag_of_a_writer_counts(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, setting: str, ignored: bool
+) -> None:
+    monkeypatch.setenv("FORKLORE_RETENTION_DAYS", "30")
+    monkeypatch.setenv("FORKLORE_RETENTION_TAG", setting)
+    asked = mock.Mock(return_value=retention.Retained())
+    monkeypatch.setattr(retention, "delete_unused", asked)
+
+    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
+
+    assert asked.call_args.kwargs["ignore_tag"] is ignored
+
+
 def test_an_acceptance_without_time_to_rewrite_every_item_announces_the_rest(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -644,37 +644,6 @@ def remove_the_current_branch_late(endpoint: Endpoint, rewrite: Rewrite | None =
         hold(keys.head(ROOT, current) in store.contents(), current)
 
 
-def fork_what_still_shows(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
-    """Assert that no fork is made of a removed branch of which a stale read shows all but GROUP.
-
-    A BatchGetItem is no snapshot. DynamoDB Local never does this, so the test changes the answer.
-    The fork is held up until the worker has removed the branch's entries.
-    """
-    with built(family, endpoint).copy(endpoint) as store:
-        owner = Process(store)
-        begun = owner.ask("forkConversation", ANN, conversationId=ROOT, id=NEW)
-        assert begun.status == 201
-        assert owner.ask("appendEntry", ANN, conversationId=NEW, **said("own")).status == 201
-        late = store.contents()
-        assert _remove(owner, NEW) == 204
-        run_prune(ROOT, NEW)(owner)
-        forking = Process(store, rewrite=rewrite)
-
-        def show_late(request: Request, answer: dict[str, Any]) -> None:
-            if request.operation == "BatchGetItem":
-                [(name, asked)] = request.body["RequestItems"].items()
-                wanted = {items.key(key) for key in asked["Keys"]} - {keys.group(ROOT)}
-                shown = [item for item in answer["Responses"][name] if items.key(item) not in wanted]
-                shown += [late[key] for key in wanted if key in late]
-                answer["Responses"][name] = shown
-
-        Wire.of(forking.table).after(show_late)
-        answer = forking.ask("forkConversation", ANN, conversationId=NEW)
-
-        hold(answer.status in (404, 503), answer)
-        assert_intact(store)
-
-
 def _is_row_of(key: Key, conversation_id: str) -> bool:
     """Tell whether the key is that of a conversation's row in the list of the tree."""
     return key.sort.startswith("TREE#") and key.sort.endswith(conversation_id)
@@ -720,7 +689,6 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "fork as a former writer who is now a reader": partial(
         act_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
     ),
-    "fork a branch that is removed and still shows": fork_what_still_shows,
     "fork in a tree without room": fork_without_room,
     "give a child up while another request continues it": give_a_child_up,
     "two requests continue a copy": go_on_with_a_copy,

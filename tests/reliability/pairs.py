@@ -612,6 +612,9 @@ PAIRS: dict[str, Pair] = {
         is_endless=True,
     ),
     "remove, fork of it": pair(_CUT_OFF, _SHOWING),
+    "remove and the worker, fork of it": pair(
+        (_CUT_OFF, _prune(ROOT, FORK, of=family)), _SHOWING, is_endless=True
+    ),
     "remove, fork of its fork": pair(
         _remove(CUT_TWIG, of=removed), post("forkConversation", ANN, of=removed, conversationId=CUT, id=NEW)
     ),
@@ -627,6 +630,9 @@ PAIRS: dict[str, Pair] = {
             startedByConversationId=GIVEN_FORK,
         ),
         is_endless=True,
+    ),
+    "remove as a manager, child": pair(
+        _remove(FORK, by=MIA), append(ANN, to=NEW, startedByConversationId=FORK), is_endless=True
     ),
     "remove, promote": pair(_CUT_OFF, post("promoteConversation", ANN, conversationId=FORK)),
     "remove the current one, promote another": pair(

@@ -17,6 +17,7 @@ from tests.reliability.held_up import HELD_UP
 from tests.reliability.pairs import PAIRS
 from tests.reliability.races import Race
 from tests.reliability.service import Endpoint
+from tests.reliability.torn_reads import TornReads
 from tests.reliability.violation import Violation
 from tests.reliability.world import OPERATIONS, Operation, built
 
@@ -59,7 +60,7 @@ def fails(check: str, condition: str, endpoint: Endpoint) -> bool:
     """Tell whether a check fails if the condition is removed from every write."""
     kind, _, name = check.partition(" ")
     try:
-        {"race": by_race, "held-up": by_hand}[kind](name, without(condition), endpoint)
+        {"race": by_race, "torn": by_torn_read, "held-up": by_hand}[kind](name, without(condition), endpoint)
     except Violation:
         return True
     return False
@@ -69,6 +70,10 @@ def by_race(name: str, rewrite: Rewrite, endpoint: Endpoint) -> None:
     race = Race(PAIRS[name], endpoint, rewrite)
     assert race.is_same_alone
     race.run(switches_max=SWITCHES_MAX)
+
+
+def by_torn_read(name: str, rewrite: Rewrite, endpoint: Endpoint) -> None:
+    TornReads(PAIRS[name], endpoint, rewrite).run()
 
 
 def by_hand(name: str, rewrite: Rewrite, endpoint: Endpoint) -> None:

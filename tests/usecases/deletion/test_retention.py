@@ -120,6 +120,13 @@ def test_a_tag_of_any_branch_keeps_the_tree(store: Store, tags: dict[str, str], 
     fork(store.process(), ROOT, FORK, tags=tags)
 
     assert delete(store, DAYS + 1) == Retained(1, deleted)
+    assert trees(store) == set() if deleted else {ROOT}
+
+
+def test_an_operator_may_let_no_tag_keep_a_tree(store: Store) -> None:
+    create(store.process(), ROOT, tags={"retention": "keep"})
+
+    assert delete(store, DAYS + 1, ignore_tag=True) == Retained(1, 1)
 
 
 def test_a_child_goes_before_its_parent(store: Store) -> None:

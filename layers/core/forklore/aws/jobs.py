@@ -65,7 +65,9 @@ def sweep(context: Any) -> None:
     retained = None
     if days := settings.retention_days:
         try:
-            retained = retention.delete_unused(table, open_queue(), days=days, report=report)
+            retained = retention.delete_unused(
+                table, open_queue(), days=days, ignore_tag=settings.ignore_retention_tag, report=report
+            )
         except UnavailableError:  # the next sweep goes on
             pass
         except Exception as error:  # noqa: BLE001 (the line about the jobs must be written)

@@ -38,6 +38,7 @@ class ServiceSettings(NamedTuple):
     justification_required: whether each request for administration needs one.
     user_requests_per_minute: how many requests of a user are answered in a minute; 0: any number.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
+    ignore_retention_tag: whether the tag `retention` keeps no tree.
     """
 
     table_name: str
@@ -48,6 +49,7 @@ class ServiceSettings(NamedTuple):
     justification_required: bool = False
     user_requests_per_minute: int = 0
     retention_days: int = 0
+    ignore_retention_tag: bool = False
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -71,6 +73,7 @@ class ServiceSettings(NamedTuple):
             int(wait),
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
             retention_days=days,
+            ignore_retention_tag=_chosen("FORKLORE_RETENTION_TAG", no="counts", yes="ignored"),
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
         )

@@ -6,6 +6,9 @@ of this machine: file systems of a network do not lock as SQLite needs it.
 
 A transaction that was committed outlives a power failure (WAL and synchronous=FULL). One that was
 not has changed nothing, whenever the process is killed or a signal raises an exception.
+
+Nobody finds what is written into a file that was removed or replaced. So before a commit is
+acknowledged, the files at the path are compared with those that are open.
 """
 
 import os
@@ -20,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from forklore.errors import UnavailableError
+from forklore.errors import ForkloreError, StoreFailedError, UnavailableError
 
 WAIT_SECONDS = 10.0
 """How long to wait for another process that writes."""
@@ -37,7 +40,9 @@ class UnansweredError(Exception):
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that can be referred to weakly."""
+    """A connection that can be referred to weakly. log: the identity of its write-ahead log."""
+
+    log: tuple[int, int] | None = None
 
 
 class _Transaction(Generic[T]):
@@ -66,6 +71,7 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._file = None if path is None else _identity(path)
         self.committed: Callable[[], object] = lambda: None
         """Is called after each commit of this process, in the thread that made it."""
         self._writing = threading.Lock()
@@ -75,6 +81,7 @@ class Database:
         self._idle: list[_Connection] = []
         self.refusal: str | None = None
         """Why every call is refused; None as long as calls are answered."""
+        self._is_replaced = False
         self._own = self._connect() if path is None else None
         _ALL.add(self)
 
@@ -84,7 +91,7 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection to read with. Each statement sees one moment.
 
-        Raises UnavailableError if the file cannot be read, or is closed.
+        Raises StoreFailedError if the file cannot be read, and UnavailableError if it is closed.
         """
         with self._explained():
             if self._own is not None:
@@ -94,6 +101,7 @@ class Database:
                 return
             connection = self._take()
             try:
+                self._require_in_place(connection)
                 yield connection
             except BaseException:
                 self._drop(connection)
@@ -116,6 +124,18 @@ class Database:
     def _require_open(self) -> None:
         if self.refusal is not None:
             raise UnavailableError(self.refusal)
+        if self._is_replaced:
+            assert self._path is not None
+            text = f"{self._path.parent} was removed or replaced while it was open; start this program again"
+            raise StoreFailedError(text, reason="replaced")
+
+    def _require_in_place(self, connection: _Connection) -> None:
+        """Raise StoreFailedError, now and at every later call, if its files are not at the path."""
+        if self._path is None:
+            return
+        if (_identity(self._path), _identity(_log_of(self._path))) != (self._file, connection.log):
+            self._is_replaced = True
+            self._require_open()
 
     # Writing
 
@@ -124,8 +144,9 @@ class Database:
 
         An error of `work` is raised; then it must have written nothing. Transactions of threads
         that wait at the same time are committed together.
-        Raises UnavailableError if the file cannot be written: then nothing was changed. Raises
-        UnansweredError if a signal ended the thread that made the commit.
+        Raises StoreFailedError if the file cannot be written, and UnavailableError if it is closed
+        or another process writes for long: then nothing was changed. Raises UnansweredError if a
+        signal ended the thread that made the commit.
         """
         transaction = _Transaction(work)
         self._waiting.append(transaction)
@@ -156,7 +177,7 @@ class Database:
                 with self._explained():
                     self._commit(together)
                 self.committed()
-            except UnavailableError as error:
+            except ForkloreError as error:
                 for transaction in together:
                     transaction.error = error
             for transaction in together:
@@ -177,6 +198,7 @@ class Database:
                 except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
                     transaction.error = error
             connection.execute("COMMIT")
+            self._require_in_place(connection)
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -206,6 +228,9 @@ class Database:
         run("PRAGMA checkpoint_fullfsync = ON")
         run("PRAGMA secure_delete = ON")  # nothing is left of what was deleted
         run(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        if self._path is not None:
+            run("SELECT 1 FROM sqlite_schema").fetchone()  # opens the log
+            connection.log = _identity(_log_of(self._path))
         return connection
 
     @contextmanager
@@ -214,6 +239,9 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
+            if self._path is not None and _identity(self._path) != self._file:
+                self._is_replaced = True
+                self._require_open()
             raise UnavailableError(explanation(error)) from error
 
     def close(self) -> None:
@@ -246,6 +274,19 @@ class Database:
             _LOST.extend(self._open)  # never closed
         self._opening.release()
         self._writing.release()
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from all others of this machine; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _ALL: weakref.WeakSet[Database] = weakref.WeakSet()

@@ -57,7 +57,7 @@ class Opened:
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
-    read it. retention_days: as of Worker.
+    read it. retention_days, ignore_retention_tag: as of Worker.
     """
 
     def __init__(
@@ -67,9 +67,10 @@ class Opened:
         name: str = NAME,
         delete_wait_s: int = WAIT_SECONDS,
         retention_days: int = 0,
+        ignore_retention_tag: bool = False,
     ) -> None:
         """Raises DataError."""
-        self.folder = None if folder is None else folder.resolve()
+        self.folder = None if folder is None else folder.absolute()
         self.process = os.getpid()
         self.delete_wait_s = delete_wait_s
         self.database = open_database(self.folder)
@@ -81,6 +82,7 @@ class Opened:
             expire=self.engine.expire,
             delete_wait_s=delete_wait_s,
             retention_days=retention_days,
+            ignore_retention_tag=ignore_retention_tag,
         )
         if folder is not None:
             self.worker.start()

@@ -45,6 +45,7 @@ class Worker:
     table: as a new request sees it. expire: deletes the items whose time is over by a second.
     delete_wait_s: how long what was deleted is kept, for requests that may still read it.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
+    ignore_retention_tag: whether the tag `retention` keeps no tree.
 
     Any number of workers may work on one table, each in a process of its own: a job is leased.
     """
@@ -56,8 +57,9 @@ class Worker:
         expire: Callable[[int], object] = lambda _now_s: None,
         delete_wait_s: int = WAIT_SECONDS,
         retention_days: int = 0,
+        ignore_retention_tag: bool = False,
     ) -> None:
-        self._retention_days = retention_days
+        self._retention_days, self._ignore_tag = retention_days, ignore_retention_tag
         self._table, self._expire, self._delete_wait_s = table, expire, delete_wait_s
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Task]] = []
@@ -138,8 +140,10 @@ class Worker:
             table = self._in_time()
             self._expire(table.now_s())
             sweeper.sweep(table, self.queue, report=_report)
-            if self._retention_days:
-                retention.delete_unused(table, self.queue, days=self._retention_days, report=_report)
+            if days := self._retention_days:
+                retention.delete_unused(
+                    table, self.queue, days=days, ignore_tag=self._ignore_tag, report=_report
+                )
         except UnavailableError:
             pass  # the next sweep goes on
         except Exception as error:  # noqa: BLE001 (logged here without its text)

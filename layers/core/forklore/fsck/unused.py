@@ -21,13 +21,15 @@ def list_unused(
     table: Table,
     *,
     days: int,
+    ignore_tag: bool = False,
     advance: Callable[[int], object] = lambda _looked: None,
     report: Callable[[Exception], object] = lambda _error: None,
 ) -> Iterator[dict[str, Any]]:
     """Yield what an operator sees of each tree that nobody has used for so many days.
 
-    advance: called with how many trees each step has looked at. report: called with the error of
-    each tree that cannot be read. Raises UnavailableError.
+    ignore_tag: whether the tag `retention` keeps no tree. advance: called with how many trees each
+    step has looked at. report: called with the error of each tree that cannot be read. Raises
+    UnavailableError.
     """
     before = unused_before(table.now_ms(), days)
     for shard in range(keys.TREE_SHARDS):
@@ -35,7 +37,7 @@ def list_unused(
         while place is not None:
             in_time = table.within(LOOK_SECONDS)
             unused, looked, following = find_unused(
-                in_time, shard=shard, after=place, before=before, report=report
+                in_time, shard=shard, after=place, before=before, ignore_tag=ignore_tag, report=report
             )
             advance(looked)
             yield from (tree.shown() for tree in unused)
@@ -54,6 +56,7 @@ def list_unused_in(
     endpoint: str | None,
     region: str | None,
     days: int,
+    ignore_tag: bool,
     advance: Callable[[int], object],
     report: Callable[[Exception], object],
 ) -> Iterator[dict[str, Any]]:
@@ -63,6 +66,6 @@ def list_unused_in(
     """
     try:
         table = Table(PatientConnection(make_client(endpoint, region=region), name, Clock()))
-        yield from list_unused(table, days=days, advance=advance, report=report)
+        yield from list_unused(table, days=days, ignore_tag=ignore_tag, advance=advance, report=report)
     except (BotoCoreError, ClientError, ForkloreError, ValueError) as error:
         raise UnreadableTableError((str(error).splitlines() or [type(error).__name__])[0]) from error

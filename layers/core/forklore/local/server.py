@@ -110,7 +110,8 @@ def _open_store(data: Path | None, events: Events, stack: contextlib.ExitStack) 
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
     endpoint, settings = os.environ.get(ENDPOINT), ServiceSettings.from_environment()
-    jobs = {"delete_wait_s": settings.delete_wait_s, "retention_days": settings.retention_days}
+    names = ("delete_wait_s", "retention_days", "ignore_retention_tag")
+    jobs = {name: getattr(settings, name) for name in names}
     stack.callback(give, Given())
     if endpoint:
         if data is not None:

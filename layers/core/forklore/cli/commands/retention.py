@@ -27,6 +27,9 @@ def register(app: typer.Typer) -> None:
                 "--days", metavar="N", min=1, max=RETENTION_DAYS_MAX, help="As RetentionDays would be."
             ),
         ],
+        ignore_tag: Annotated[
+            bool, typer.Option("--ignore-tag", help="As with RetentionTag=ignored.")
+        ] = False,
         endpoint: Endpoint = None,
         region: Region = None,
     ) -> None:
@@ -44,6 +47,7 @@ def register(app: typer.Typer) -> None:
                     endpoint=endpoint,
                     region=region,
                     days=days,
+                    ignore_tag=ignore_tag,
                     advance=bar.advance,
                     report=damaged.append,
                 )

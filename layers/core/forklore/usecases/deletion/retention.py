@@ -35,14 +35,16 @@ def delete_unused(
     queue: Queue,
     *,
     days: int,
+    ignore_tag: bool = False,
     looked_max: int = LOOKED_MAX,
     report: Callable[[Exception], object] = lambda _error: None,
 ) -> Retained:
     """Go on with the round of the day. days: for how long a tree is kept after its last use.
 
-    report: called with the error of each tree that has one. The run goes on with the others. How
-    far it came is stored every 100 trees. A killed run is repeated from the place that was stored
-    last, which does no harm. Raises UnavailableError.
+    ignore_tag: whether the tag `retention` keeps no tree. report: called with the error of each
+    tree that has one. The run goes on with the others. How far it came is stored every 100 trees. A
+    killed run is repeated from the place that was stored last, which does no harm. Raises
+    UnavailableError.
     """
     now_ms = table.now_ms()
     begun = table.get([keys.retention()]).retention()
@@ -63,7 +65,7 @@ def delete_unused(
     for shard in range(len(places)):
         while (place := places[shard]) is not None and done.looked < looked_max and table.has_time():
             unused, looked, places[shard] = find_unused(
-                table, shard=shard, after=place, before=before, report=note
+                table, shard=shard, after=place, before=before, ignore_tag=ignore_tag, report=note
             )
             deleted = sum(_delete(table, queue, tree) for tree in unused)
             done = Retained(done.looked + looked, done.deleted + deleted, len(errors))

@@ -43,7 +43,7 @@ TRANSACTION_BYTES_MAX = 3_900_000
 """Less than the 4 MB of a transaction, so that the small items fit in, too."""
 TRANSACTION_WRITES_MAX = 100
 OTHER_WRITES_MAX = 12
-"""At most so many actions of a transaction do not put entries. A fork by a name has eleven."""
+"""At most so many actions of a transaction do not put entries. A staged child has all of them."""
 
 
 class Draft(NamedTuple):
