@@ -191,7 +191,7 @@ def _send(gateway: Gateway, ask: Ask) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("setting", "user"), [("plain", "ann \\u202e"), ("", "28e29f8e"), ("hashed", "3a8ab8b9")]
+    ("setting", "user"), [("plain", "ann \\u202e"), ("", "28e29f8e"), ("hashed", "28e29f8e")]
 )
 def test_the_line_of_a_change_names_its_user_as_the_deployment_wants(
     gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch, setting: str, user: str
