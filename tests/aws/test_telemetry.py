@@ -53,7 +53,9 @@ def id_in(line: Mapping[str, Any]) -> str:
     return found
 
 
-def test_an_append_writes_one_line_with_its_cost_beside_that_of_the_change(open_world: World, lines: Lines) -> None:
+def test_an_append_writes_one_line_with_its_cost_after_that_of_the_change(
+    open_world: World, lines: Lines
+) -> None:
     answer = open_world.send(append(PLAIN))
     line = only(lines)
     metrics = metrics_of(line)
