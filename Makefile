@@ -59,7 +59,7 @@ pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loa
 reliability := tests/reliability
 checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
 	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded tests/http/test_model.py
-# These use all cores or measure time.
+# These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
 on_engine := tests/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
 long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain

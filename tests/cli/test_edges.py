@@ -106,12 +106,11 @@ def test_a_text_that_begins_like_an_option_is_told_how_to_be_one(run: Forklore) 
 )
 @pytest.mark.parametrize("command", ["ls", "explore"])
 def test_what_is_no_address_is_2_at_once_and_no_password_is_shown(url: str, command: str, home: Path) -> None:
-    began = time.monotonic()
     found = Forklore((), {"XDG_CONFIG_HOME": str(home)})(f"--url '{url}' --token ann {command}")
 
     assert (found.code, len(found.err.splitlines()), found.out) == (2, 1, "")
     assert "s3cret" not in found.err
-    assert time.monotonic() - began < 20, "it was tried again and again"
+    assert "attempts" not in found.err, "it was tried again and again"
 
 
 def test_explore_never_shows_a_password(url: str, home: Path) -> None:

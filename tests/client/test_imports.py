@@ -10,8 +10,8 @@ import pytest
 import forklore
 
 LAYER = Path(__file__).parents[2] / "layers" / "core"
-CPU_SECONDS_MAX = 0.3
-"""Twice what is promised, because tests run side by side. The least of three runs counts."""
+MODULES_MAX = 45
+"""Of forklore. Each costs about a millisecond."""
 HEAVY = {
     "httpx2",
     "httpcore2",
@@ -29,10 +29,9 @@ ROOMS = ("domain", "storage", "usecases", "api", "aws", "embedded", "local", "fs
 SERVICE = tuple(f"forklore.{room}." for room in ROOMS)
 
 COST = """
-import sys, time
-before = time.process_time()
+import sys
 from forklore import *
-print(time.process_time() - before, *sys.modules)
+print(*sys.modules)
 """
 BARE = """
 import sys
@@ -57,10 +56,9 @@ def in_new_process(script: str) -> list[str]:
 
 
 def test_importing_everything_is_cheap_and_imports_no_package_that_a_transport_needs() -> None:
-    runs = [in_new_process(COST) for _ in range(3)]
+    modules = set(in_new_process(COST))
 
-    assert min(float(seconds) for seconds, *_ in runs) < CPU_SECONDS_MAX
-    modules = set(runs[0][1:])
+    assert sum(name.startswith("forklore.") for name in modules) < MODULES_MAX
     assert "forklore.client.synchronous.client" in modules
     assert modules.isdisjoint(HEAVY)
     assert not [name for name in modules if f"{name}.".startswith(SERVICE)]

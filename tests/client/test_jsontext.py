@@ -88,6 +88,11 @@ def test_what_json_cannot_hold_is_refused(value: Any) -> None:
         jsontext.write(value)
 
 
+def test_what_nests_too_deep_is_not_read() -> None:
+    with pytest.raises(ValueError, match="nests too deep"):
+        jsontext.read("[" * 100_000)
+
+
 def test_an_array_inside_itself_is_refused() -> None:
     around: list[Any] = []
     around.append(around)

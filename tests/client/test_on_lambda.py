@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
+from botocore.response import StreamingBody
 
 from forklore import (
     ApiError,
@@ -141,6 +142,8 @@ def test_missing_credentials_are_told_at_once() -> None:
         EndpointConnectionError(endpoint_url="https://lambda"),
         ReadTimeoutError(endpoint_url="https://lambda"),
         ConnectionResetError("reset"),
+        {**META, "Payload": StreamingBody(io.BytesIO(b"cut"), content_length=9)},
+        ValueError("an error that nobody knows"),
         {**META, "FunctionError": "Unhandled", "Payload": io.BytesIO(b'{"errorMessage":"a secret"}')},
         b"not json",
         b"[]",
@@ -231,8 +234,9 @@ def test_a_function_that_takes_too_long_is_given_up_when_it_is_awaited(backend: 
         is_over.set()
 
 
-def test_a_transport_error_has_its_cause() -> None:
-    transport = LambdaTransport("F", Identity("ann"), client=Answers(b"not json"))
+@pytest.mark.parametrize("answer", [b"not json", b"[" * 100_000])
+def test_a_transport_error_has_its_cause(answer: bytes) -> None:
+    transport = LambdaTransport("F", Identity("ann"), client=Answers(answer))
     with pytest.raises(TransportError, match="not forklore's") as caught:
         transport.send(Call.of(SHAPES["checkHealth"], {}), 1.0)
 

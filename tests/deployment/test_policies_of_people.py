@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.document import PROJECT
+from tests.deployment.document import PROJECT, of_type, read_document, statements_by_function
 from tests.support.emulator import SAM
 
-DEPLOYER, RESTORER = (
+DEPLOYER, RESTORER, BOUNDARY = (
     json.loads((PROJECT / "docs" / f"{name}-policy.json").read_text(encoding="utf-8"))
-    for name in ("deployer", "restorer")
+    for name in ("deployer", "restorer", "boundary")
 )
 CHARACTERS_MAX = 6144
 """Of a managed policy, without white space (IAM quotas)."""
@@ -26,13 +26,15 @@ UNUSED = {
     r"s3:(getObject|GetObjectMetadata|REST\.PUT\.OBJECT)",
     r"dynamodb:(.*TableReplica|ImportTable|DescribeImport|(Put|Delete)ResourcePolicy|Query|Scan)",
     r"dynamodb:(.*KinesisStreamingDestination|UpdateContributorInsights|.*Item)",
-    r"iam:(CreateServiceLinkedRole|(Attach|Detach)RolePolicy|.*RolePermissionsBoundary)",
+    r"iam:(CreateServiceLinkedRole|(Attach|Detach)RolePolicy)",
     r"lambda:(.*CodeSigningConfig|AssociateRuntimeAlias|PassCapacityProvider|PutFunctionScalingConfig)",
     r"lambda:(PutRuntimeManagementConfig|(Put|Delete)ProvisionedConcurrencyConfig|PutFunctionConcurrency)",
     r"logs:((Create|Put|Describe)Log(Stream|Events|Streams)|PutBearerTokenAuthentication)",
     r"logs:((Put|Delete)(DataProtection|Index|Resource)Policy|PutLogGroupDeletionProtection)",
     # with a key of one's own, its policy allows these: docs/operate.md, A key of your own
     r"kms:.*",
+    # who may take the boundary off a role is not bound by it
+    r"iam:DeleteRolePermissionsBoundary",
 }
 READ = {"dynamodb:DescribeKinesisStreamingDestination", "lambda:GetFunctionCodeSigningConfig"}
 """What CloudFormation asks for whenever it reads a resource, also without the feature."""
@@ -47,9 +49,10 @@ BESIDE = {
 
 
 SHORTENED = {f"{service}:{verb}*" for service in ("cloudformation", "lambda") for verb in ("Get", "List")} | {
-    "cloudformation:Describe*"
+    "cloudformation:Describe*",
+    "dynamodb:Describe*",
 }
-"""Actions that only read the stack and its functions, so that the policy fits into one."""
+"""Actions that only read the stack, its functions and table, so that the policy fits into one."""
 
 
 def actions(policy: dict[str, Any]) -> set[str]:
@@ -105,7 +108,7 @@ def test_the_page_names_the_kinds_that_take_no_tags(kinds: dict[str, Any]) -> No
     assert set(re.findall(r"`(AWS::\w+::\w+)`", section)) == untaggable
 
 
-@pytest.mark.parametrize("policy", [DEPLOYER, RESTORER], ids=["deployer", "restorer"])
+@pytest.mark.parametrize("policy", [DEPLOYER, RESTORER, BOUNDARY], ids=["deployer", "restorer", "boundary"])
 def test_a_policy_names_actions_one_by_one_and_resources_by_the_stack(policy: dict[str, Any]) -> None:
     for one in policy["Statement"]:
         assert one["Effect"] == "Allow"
@@ -116,7 +119,7 @@ def test_a_policy_names_actions_one_by_one_and_resources_by_the_stack(policy: di
             or re.search(r"::/(apis|domainnames|tags)|:event-source-mapping:\*$|aws-s|transform/", resource)
             for resource in one["Resource"]
         ]
-        assert all(bound) or one["Sid"] in {"Polling", "AccessLog"}, one["Sid"]
+        assert all(bound) or one["Sid"] in {"Polling", "AccessLog", "Key"}, one["Sid"]
     assert len(re.sub(r"\s", "", json.dumps(policy))) <= CHARACTERS_MAX
     sids = [one["Sid"] for one in policy["Statement"]]
     assert len(sids) == len(set(sids))
@@ -127,3 +130,40 @@ def test_a_role_is_only_passed_to_lambda() -> None:
 
     assert passing["Action"] == ["iam:PassRole"]
     assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}}
+
+
+GIVES_RIGHTS = {
+    *("iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRolePermissionsBoundary"),
+    *("iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"),
+}
+"""Actions on a role that give it rights, or take away what limits them (IAM service authorization
+reference: those with the condition key iam:PermissionsBoundary)."""
+
+
+def test_a_deployer_gives_rights_only_to_roles_within_the_boundary() -> None:
+    bounded = {"StringEquals": {"iam:PermissionsBoundary": "arn:aws:iam::ACCOUNT:policy/STACK-boundary"}}
+
+    giving = [one for one in DEPLOYER["Statement"] if GIVES_RIGHTS & {*one["Action"]}]
+    assert [one["Condition"] for one in giving] == [bounded]
+    assert "iam:DeleteRolePermissionsBoundary" not in actions(DEPLOYER)
+    assert not any(
+        one.startswith("iam:") and "Policy" in one and "Role" not in one for one in actions(DEPLOYER)
+    )
+
+
+def test_the_boundary_allows_what_the_roles_of_the_template_need_and_nothing_else() -> None:
+    document = read_document()
+    needed = {
+        action
+        for statements in statements_by_function(document).values()
+        for statement in statements
+        for action in statement.actions
+    }
+
+    assert actions(BOUNDARY) == needed
+    roles = of_type(document, "AWS::IAM::Role")
+    assert [role["PermissionsBoundary"] for role in roles.values()] == len(roles) * [
+        {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundary"}, {"Ref": "AWS::NoValue"}]}
+    ]
+    [of_keys] = [one for one in BOUNDARY["Statement"] if one["Sid"] == "Key"]
+    assert list(of_keys["Condition"]["StringEquals"]) == ["kms:ViaService"]

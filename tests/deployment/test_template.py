@@ -146,7 +146,7 @@ def test_a_role_has_only_allow_statements_without_conditions() -> None:
 def test_each_function_has_its_own_role_without_managed_policies() -> None:
     assert Counter(resource_of(function["Role"]) for function in FUNCTIONS.values()) == Counter([*ROLES])
     for name, role in ROLES.items():
-        assert role.keys() == {"AssumeRolePolicyDocument", "Policies"}, name
+        assert role.keys() == {"AssumeRolePolicyDocument", "PermissionsBoundary", "Policies"}, name
         [trust] = role["AssumeRolePolicyDocument"]["Statement"]
         assert trust == {
             "Effect": "Allow",
@@ -739,6 +739,12 @@ REFUSED = {
         "alias/forklore",
         "arn:aws:kms:eu-central-1:123456789012:alias/forklore",
     ],
+    "PermissionsBoundary": [
+        "*",
+        "forklore-boundary",
+        "arn:aws:iam::123456789012:role/forklore",
+        "arn:aws:iam::aws:policy/AdministratorAccess",
+    ],
     "UserRequestsPerMinute": ["", "10.5", "-1", "1e3", "1000000000"],
     "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
@@ -791,6 +797,11 @@ TAKEN = {
         "",
         "arn:aws:kms:eu-central-1:123456789012:key/12345678-1234-1234-1234-123456789012",
         "arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab",
+    ],
+    "PermissionsBoundary": [
+        "",
+        "arn:aws:iam::123456789012:policy/forklore-boundary",
+        "arn:aws-cn:iam::123456789012:policy/team/a+b=c,d.e@f_g-h",
     ],
     "UserRequestsPerMinute": ["0", "10", "999999999"],
     "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],

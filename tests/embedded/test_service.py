@@ -137,7 +137,7 @@ def test_closing_leaves_no_thread() -> None:
         ask(opened, "deleteConversation", conversationId=chat)
     left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
     for thread in left:
-        thread.join(5)
+        thread.join(60)
 
     assert not [thread for thread in left if thread.is_alive()]
 
@@ -153,7 +153,7 @@ def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(t
         assert forgotten._opened.worker._thread
         del forgotten
     gc.collect()
-    give_up_at = time.monotonic() + 15
+    give_up_at = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < give_up_at:
         time.sleep(0.05)
 

@@ -33,7 +33,7 @@ logging.basicConfig(level=logging.INFO)  # as a handler may: the server must sta
 
 def handler(event, context):
     if event.get("body") == "sleep":
-        time.sleep(30)
+        time.sleep(600)
     return event
 """
 

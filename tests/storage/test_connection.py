@@ -397,7 +397,7 @@ def server(*answers: bytes | None) -> Iterator[str]:
 
 def find_nothing(endpoint: str) -> bool:
     """Tell whether a read of a missing item at `endpoint` succeeds, through the retry layer."""
-    config = Config(retries={"total_max_attempts": 1}, read_timeout=0.2, connect_timeout=1)
+    config = Config(retries={"total_max_attempts": 1}, read_timeout=1, connect_timeout=10)
     client = boto3.client("dynamodb", endpoint_url=endpoint, config=config)
     table = Table(Connection(client, NAME, Clock(), sleep=lambda _: None))
     try:

@@ -41,7 +41,7 @@ def by_client(url: str) -> Iterator[Ask]:
 
         yield ask
         node.stdin.close()
-        assert node.wait(10) == 0
+        assert node.wait(60) == 0
 
 
 def test_every_operation_answers_the_same() -> None:

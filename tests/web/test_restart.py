@@ -23,7 +23,7 @@ GONE = "ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECT
 GONE += "|ERR_INCOMPLETE_CHUNKED|ERR_CONTENT_LENGTH_MISMATCH"  # it was in the middle of an answer
 READY_S = 60
 PORT_MAX = 32_768
-BACK_MS = 40_000
+BACK_MS = 60_000
 """Within this time the page has the server back. It asks every 5 s; a new server is slow."""
 
 

@@ -19,6 +19,7 @@ PHRASES: Mapping[int, str] = {
     500: "Internal Server Error",
     501: "Not Implemented",
     503: "Service Unavailable",
+    507: "Insufficient Storage",
 }
 """The name of each status, as in RFC 9110, section 15. Python's names depend on its version."""
 
@@ -220,3 +221,23 @@ class UnavailableError(ForkloreError):
     def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class StoreFailedError(ForkloreError):
+    """The folder that keeps the data cannot be used. To try again is in vain until somebody helps.
+
+    reason: `full`, `failed`, `read_only`, `damaged` or `replaced`.
+    """
+
+    status = 507
+    code = "store_failed"
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message, reason=reason)
+
+
+class DamagedError(StoreFailedError):
+    """A part of what the folder keeps cannot be read. Other parts may be read and written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="damaged")

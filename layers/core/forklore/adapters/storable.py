@@ -44,8 +44,14 @@ def _is_crowded(text: str) -> bool:
 
 
 def restored(stored: Any) -> Any:
-    """Return an object of which `storable` has made what is given."""
-    return json.loads(stored) if isinstance(stored, str) else stored
+    """Return an object of which `storable` has made what is given.
+
+    Raises ValueError for a text that is none.
+    """
+    try:
+        return json.loads(stored) if isinstance(stored, str) else stored
+    except RecursionError as error:
+        raise ValueError("a stored object nests too deep") from error
 
 
 def levels_of(value: Any) -> int:

@@ -10,10 +10,12 @@ import json
 import re
 
 from forklore.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
+from forklore.domain.jsontext import check_value
 from forklore.domain.keys import ListKey
 from forklore.domain.listing import Place
 from forklore.domain.names import NameOwner, NameRef, is_name
 from forklore.domain.users import is_user_id
+from forklore.errors import ValidationError
 from forklore.usecases.reading import search
 from forklore.usecases.steps.cursors import InvalidCursor
 
@@ -68,8 +70,8 @@ def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | Inv
     if cursor is None:
         return None
     try:
-        client_id, name = json.loads(_decode(resource, cursor) or "")
-    except (TypeError, ValueError):  # no JSON, or not two of them
+        client_id, name = check_value(_decode(resource, cursor) or "").value
+    except (TypeError, ValueError, ValidationError):  # not two of them, or no JSON
         return InvalidCursor()
     is_client = client_id is None or is_user_id(client_id)
     if not is_client or not isinstance(name, str) or not is_name(name):

@@ -21,7 +21,7 @@ class SweepFailed(Exception):
 def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
     """Do the work that a message names, for as long as the function's time allows.
 
-    Raises ValueError for a wrong message. Each exception is logged without content.
+    Raises an exception for a wrong message. Each exception is logged without content.
     """
     watch, usage, status, kind = Stopwatch(), Consumption(), "failed", JobKind.DELETION
     try:

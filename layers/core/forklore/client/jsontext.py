@@ -19,12 +19,15 @@ HALVES = re.compile("[\ud800-\udfff]")
 def read(text: str) -> Any:
     """Return the value of JSON text. A number that a float cannot hold is a Decimal.
 
-    Raises ValueError for anything else than JSON.
+    Raises ValueError for anything else than JSON, and if it nests too deep.
 
     >>> read("[1.5, 12345678901234567890, 0.1234567890123456789, 1e400]")
     [1.5, 12345678901234567890, Decimal('0.1234567890123456789'), Decimal('1E+400')]
     """
-    return json.loads(text, parse_float=number, parse_int=integer, parse_constant=_no_number)
+    try:
+        return json.loads(text, parse_float=number, parse_int=integer, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("the text nests too deep") from error
 
 
 def write(value: Any, place: str = "") -> str:

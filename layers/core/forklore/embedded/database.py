@@ -6,6 +6,9 @@ of this machine: file systems of a network do not lock as SQLite needs it.
 
 A transaction that was committed outlives a power failure (WAL and synchronous=FULL). One that was
 not has changed nothing, whenever the process is killed or a signal raises an exception.
+
+Nobody finds what is written into a file that was removed or replaced. So before a commit is
+acknowledged, the files at the path are compared with those that are open.
 """
 
 import os
@@ -20,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from forklore.errors import UnavailableError
+from forklore.errors import DamagedError, ForkloreError, StoreFailedError, UnavailableError
 
 WAIT_SECONDS = 10.0
 """How long to wait for another process that writes."""
@@ -32,12 +35,18 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 
+class DamagedRowError(sqlite3.DatabaseError):
+    """A row holds no item."""
+
+
 class UnansweredError(Exception):
     """A transaction may or may not have been written. The same call may be sent again."""
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that can be referred to weakly."""
+    """A connection that can be referred to weakly. log: the identity of its write-ahead log."""
+
+    log: tuple[int, int] | None = None
 
 
 class _Transaction(Generic[T]):
@@ -66,6 +75,7 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._file = None if path is None else _identity(path)
         self.committed: Callable[[], object] = lambda: None
         """Is called after each commit of this process, in the thread that made it."""
         self._writing = threading.Lock()
@@ -75,6 +85,7 @@ class Database:
         self._idle: list[_Connection] = []
         self.refusal: str | None = None
         """Why every call is refused; None as long as calls are answered."""
+        self._is_replaced = False
         self._own = self._connect() if path is None else None
         _ALL.add(self)
 
@@ -84,7 +95,7 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection to read with. Each statement sees one moment.
 
-        Raises UnavailableError if the file cannot be read, or is closed.
+        Raises StoreFailedError if the file cannot be read, and UnavailableError if it is closed.
         """
         with self._explained():
             if self._own is not None:
@@ -94,6 +105,7 @@ class Database:
                 return
             connection = self._take()
             try:
+                self._require_in_place(connection)
                 yield connection
             except BaseException:
                 self._drop(connection)
@@ -116,6 +128,18 @@ class Database:
     def _require_open(self) -> None:
         if self.refusal is not None:
             raise UnavailableError(self.refusal)
+        if self._is_replaced:
+            assert self._path is not None
+            text = f"{self._path.parent} was removed or replaced while it was open; start this program again"
+            raise StoreFailedError(text, reason="replaced")
+
+    def _require_in_place(self, connection: _Connection) -> None:
+        """Raise StoreFailedError, now and at every later call, if its files are not at the path."""
+        if self._path is None:
+            return
+        if (_identity(self._path), _identity(_log_of(self._path))) != (self._file, connection.log):
+            self._is_replaced = True
+            self._require_open()
 
     # Writing
 
@@ -124,8 +148,9 @@ class Database:
 
         An error of `work` is raised; then it must have written nothing. Transactions of threads
         that wait at the same time are committed together.
-        Raises UnavailableError if the file cannot be written: then nothing was changed. Raises
-        UnansweredError if a signal ended the thread that made the commit.
+        Raises StoreFailedError if the file cannot be written, and UnavailableError if it is closed
+        or another process writes for long: then nothing was changed. Raises UnansweredError if a
+        signal ended the thread that made the commit.
         """
         transaction = _Transaction(work)
         self._waiting.append(transaction)
@@ -134,9 +159,8 @@ class Database:
                 if not transaction.is_taken:
                     self._commit_waiting(transaction)
         finally:
-            if not transaction.is_taken:  # a signal has ended the wait
-                with suppress(ValueError):
-                    self._waiting.remove(transaction)
+            with suppress(ValueError):
+                self._waiting.remove(transaction)
         if not transaction.is_done:
             raise UnansweredError
         if transaction.error is not None:
@@ -145,22 +169,35 @@ class Database:
         return answer
 
     def _commit_waiting(self, own: _Transaction[Any]) -> None:
-        """Commit what waits, until `own` is among it."""
-        while not own.is_taken:
-            together: list[_Transaction[Any]] = []
-            while self._waiting and len(together) < AT_ONCE:
-                together.append(self._waiting.popleft())
-            for transaction in together:
-                transaction.is_taken = True
-            try:
-                with self._explained():
-                    self._commit(together)
-                self.committed()
-            except UnavailableError as error:
+        """Commit `own` together with others that wait.
+
+        A signal may end this anywhere. One that left the queue and was not taken is committed by
+        its own thread.
+        """
+        together = [own]
+        while self._waiting and len(together) < AT_ONCE:
+            other = self._waiting.popleft()
+            if other is not own and not other.is_taken:
+                together.append(other)
+        for transaction in together:
+            transaction.is_taken = True
+        self._finish(together)
+
+    def _finish(self, together: list[_Transaction[Any]]) -> None:
+        """Commit transactions. Where one reads what is damaged, the others are committed alone."""
+        try:
+            with self._explained():
+                self._commit(together)
+            self.committed()
+        except ForkloreError as error:
+            if len(together) > 1 and isinstance(error, DamagedError):
                 for transaction in together:
-                    transaction.error = error
+                    self._finish([transaction])
+                return
             for transaction in together:
-                transaction.is_done = True
+                transaction.error = error
+        for transaction in together:
+            transaction.is_done = True
 
     def _commit(self, together: list[_Transaction[Any]]) -> None:
         self._require_open()
@@ -170,6 +207,7 @@ class Database:
                 connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
             for transaction in together:
+                transaction.error = None
                 try:
                     transaction.answer = transaction.work(connection)
                 except sqlite3.Error:
@@ -177,6 +215,7 @@ class Database:
                 except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
                     transaction.error = error
             connection.execute("COMMIT")
+            self._require_in_place(connection)
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -206,6 +245,9 @@ class Database:
         run("PRAGMA checkpoint_fullfsync = ON")
         run("PRAGMA secure_delete = ON")  # nothing is left of what was deleted
         run(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
+        if self._path is not None:
+            run("SELECT 1 FROM sqlite_schema").fetchone()  # opens the log
+            connection.log = _identity(_log_of(self._path))
         return connection
 
     @contextmanager
@@ -214,7 +256,10 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise UnavailableError(explanation(error)) from error
+            if self._path is not None and _identity(self._path) != self._file:
+                self._is_replaced = True
+                self._require_open()
+            raise failure(error, self._path and self._path.parent) from error
 
     def close(self) -> None:
         """Refuse every further call, and close the connections when nothing uses them any more."""
@@ -248,6 +293,19 @@ class Database:
         self._writing.release()
 
 
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from all others of this machine; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 _ALL: weakref.WeakSet[Database] = weakref.WeakSet()
 _FORKING: list[Database] = []
 _LOST: list[_Connection] = []
@@ -272,17 +330,24 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def explanation(error: sqlite3.Error) -> str:
-    """Return an error of SQLite as a sentence that says what to do. It quotes no content."""
+def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
+    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored."""
     name = getattr(error, "sqlite_errorname", "")
+    place = "the store in memory" if folder is None else str(folder)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
+        return UnavailableError("another process has been writing for long; try again")
     if name.startswith("SQLITE_FULL"):
-        return "the disk is full, so nothing was written; free some space"
+        return StoreFailedError(f"the disk of {place} is full; free some space", reason="full")
     if name.startswith("SQLITE_IOERR"):
-        return f"the disk failed, or has no room ({error}); look at it, then send the call again"
+        told = f"the disk of {place} failed, or has no room ({name}); look at it"
+        return StoreFailedError(told, reason="failed")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
-        return f"what is stored cannot be opened or written ({error}); check who may write the folder"
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"what is stored is damaged ({error}); put a copy of the folder in its place"
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "another process has been writing for long; try again"
-    return f"what is stored could not be read or written: {error}"
+        told = f"{place} cannot be opened or written ({name}); check who may write it"
+        return StoreFailedError(told, reason="read_only")
+    is_unreadable = type(error) in (sqlite3.OperationalError, DamagedRowError) and not name
+    if is_unreadable or name in ("SQLITE_ERROR", "SQLITE_NOTADB") or name.startswith("SQLITE_CORRUPT"):
+        return DamagedError(
+            f"{place} is damaged: `forklore fsck` shows where, and `forklore export --everything"
+            " --skip-damaged` gets the rest out"
+        )
+    return UnavailableError(f"what is stored could not be read or written ({name or type(error).__name__})")

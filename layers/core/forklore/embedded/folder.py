@@ -7,7 +7,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from forklore.embedded.database import WAIT_SECONDS, explanation
+from forklore.embedded.database import WAIT_SECONDS, failure
 from forklore.embedded.outbox import MESSAGES
 from forklore.embedded.rows import LAYOUT, PUT, row_of
 
@@ -42,14 +42,18 @@ def prepared(folder: Path) -> Path:
         if not folder.exists():
             folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)  # others may make it, too
             (folder / ".gitignore").write_text("*\n")
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
+        with suppress(FileExistsError):
+            # Only a new file: to close one of SQLite's would end the locks of this process on it.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, OWNER_ONLY))
     except OSError as error:
         raise DataError(f"cannot keep data in {folder}: {error.strerror}") from error
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise DataError(f"cannot keep data in {folder}: check who may write the folder and {FILE}")
     try:
         with closing(sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS)) as connection:
             _prepare(connection, path)
     except sqlite3.Error as error:
-        raise DataError(f"cannot open {path}: {explanation(error)}") from error
+        raise DataError(f"cannot open {path}: {failure(error, path.parent)}") from error
     return path
 
 

@@ -70,7 +70,7 @@ class Opened:
         ignore_retention_tag: bool = False,
     ) -> None:
         """Raises DataError."""
-        self.folder = None if folder is None else folder.resolve()
+        self.folder = None if folder is None else folder.absolute()
         self.process = os.getpid()
         self.delete_wait_s = delete_wait_s
         self.database = open_database(self.folder)

@@ -53,6 +53,7 @@ _UNREADABLE = (
     IndexError,
     TypeError,
     AssertionError,
+    RecursionError,
     zlib.error,
     ForkloreError,
 )

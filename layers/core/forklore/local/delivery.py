@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from forklore.api.failures import log_failure
 from forklore.embedded.outbox import Outbox
-from forklore.errors import UnavailableError
+from forklore.errors import StoreFailedError, UnavailableError
 
 AT_ONCE = 8
 """How many events one receiver gets at a time, each of another tree."""
@@ -30,6 +30,7 @@ RETRY_EVERY_SECONDS = 0.05
 """How far apart the retries of a receiver are, so that they leave the processor to the requests."""
 STOP_SECONDS = 3.0
 LOOK_SECONDS = 1.0
+NO_STORE = (StoreFailedError, UnavailableError)
 """How often to look for what other processes have written."""
 _log = logging.getLogger("forklore")
 
@@ -114,7 +115,7 @@ class Delivery:
             self._is_due.clear()
             try:
                 self._add_fresh()
-            except UnavailableError as error:
+            except NO_STORE as error:
                 _log.error("outbox", extra={"reason": str(error)})
 
     def start(self) -> None:
@@ -128,13 +129,14 @@ class Delivery:
         self._is_due.set()
         if self._thread.is_alive():
             self._thread.join()
-        with suppress(UnavailableError):
+        with suppress(*NO_STORE):
             self._add_fresh()  # what was written since the last look waits, too
         for line in self._lines.values():
             line.end()
         give_up_at = time.monotonic() + STOP_SECONDS
         waiting = sum(line.stop(give_up_at) for line in self._lines.values())
-        self._outbox.close()
+        with suppress(*NO_STORE):
+            self._outbox.close()
         return waiting
 
 
@@ -239,7 +241,7 @@ class _Line:
             if failed is not None and tries < self._tries_max:
                 return False
             self._outbox.delete_message(number)
-        except UnavailableError as error:  # the message stays in the file until the next start
+        except NO_STORE as error:  # the message stays in the file until the next start
             _log.error("outbox", extra={"reason": str(error)})
             return True
         if failed is not None:

@@ -8,11 +8,11 @@ is at work on a job, however often the job is announced.
 The lease only saves work. Two workers on one job do no harm. The lease of a killed worker expires.
 """
 
-import json
 from enum import StrEnum
 from typing import NamedTuple
 
 from forklore.domain import ids, keys
+from forklore.domain.jsontext import check_value
 from forklore.domain.model import JobKind
 from forklore.domain.tree import WAIT_SECONDS
 from forklore.errors import UnavailableError
@@ -46,12 +46,9 @@ def read_message(body: str) -> Message:
     """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
 
     A message of the kind `prune` also has the `conversationId` of the removed branch.
-    Raises ValueError for anything else.
+    Raises ValueError or ValidationError for anything else.
     """
-    try:
-        given = json.loads(body)
-    except RecursionError as error:
-        raise ValueError("a message nests too deep") from error
+    given = check_value(body).value
     if not isinstance(given, dict) or not given.keys() <= {"groupId", "kind", "lease", "conversationId"}:
         raise ValueError("a message has unknown fields")
     group_id, kind, lease = given.get("groupId"), given.get("kind", JobKind.DELETION), given.get("lease")
