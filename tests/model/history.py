@@ -299,6 +299,7 @@ class History:
         conversation_id, found = self._choose.target()
         caller = self._choose.caller(found, "manager")
         body = {"userId": self._choose.user(), "accessLevel": self._level()}
+        body |= self._choose.some_of(children=self._choose.one_of("include", "keep"))
         self._post("shareConversation", caller, {"conversationId": conversation_id, **body})
 
     def update_membership(self) -> None:

@@ -577,6 +577,33 @@ def change_who_was_let_in_again(
         assert_intact(store, settled=True)
 
 
+def include_who_is_changed(
+    act: Callable[[Process], object], level: str | None, endpoint: Endpoint, rewrite: Rewrite | None = None
+) -> None:
+    """Assert that a sharing lets nobody into a child who has another membership here by now."""
+    with built(family, endpoint).copy(endpoint) as store:
+        late = _at_write(2, lambda: act(Process(store)))
+        given = {"conversationId": ROOT, **_EVE, "accessLevel": "writer", "children": "include"}
+        assert Process(store, late, rewrite=rewrite).ask("shareConversation", ANN, **given).status == 201
+        settle(store)
+        hold([_level_in(tree, "eve", store) for tree in (ROOT, CHILD)] == [level, None])
+        assert_intact(store, settled=True)
+
+
+_EVE = {"userId": "eve"}
+
+
+def _lower_eve(process: Process) -> None:
+    lower = {"conversationId": ROOT, **_EVE, "accessLevel": "reader"}
+    assert process.ask("updateMembership", ANN, **lower).status == 200
+
+
+def _let_eve_in_again(process: Process) -> None:
+    again = {"conversationId": ROOT, **_EVE}
+    assert process.ask("removeMembership", ANN, **again).status == 200
+    assert process.ask("shareConversation", ANN, **again, accessLevel="writer").status == 201
+
+
 def change_in_a_child_of_later(
     name: str, endpoint: Endpoint, rewrite: Rewrite | None = None, **given: Any
 ) -> None:
@@ -803,6 +830,8 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "lower in a child of later": partial(
         change_in_a_child_of_later, "updateMembership", accessLevel="reader"
     ),
+    "include who is lowered": partial(include_who_is_changed, _lower_eve, "reader"),
+    "include who was let in again": partial(include_who_is_changed, _let_eve_in_again, "writer"),
     "end what another has ended": end_what_another_has_ended,
     "remove one more": remove_one_more,
     "hand on beside a removal": hand_on_beside_a_removal,

@@ -874,6 +874,9 @@ OPERATIONS: dict[str, Operation] = {
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
+    "share with the children": post(
+        "shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer", children="include"
+    ),
     "share as a manager": post(
         "shareConversation", MIA, conversationId=ROOT, userId="eve", accessLevel="writer"
     ),

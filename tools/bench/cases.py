@@ -144,6 +144,12 @@ def _with_child(level: str | None = None) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _let_in(world: World) -> dict[str, Any]:
+    """Return a request that lets a user into a tree of one entry, and into its child."""
+    made = {"conversationId": _with_child()(world)["conversationId"], "userId": world.new_id()}
+    return {**made, "accessLevel": "writer", "children": "include"}
+
+
 def _archived(world: World) -> dict[str, Any]:
     """Return a request about a tree of one entry that its owner has archived."""
     given = {"conversationId": _small(world)}
@@ -394,6 +400,7 @@ CASES: dict[str, Case] = {
         "shareConversation",
         lambda world: {**subject(world), "userId": world.new_id(), "accessLevel": "writer"},
     ),
+    "share, with a child": Case("shareConversation", _let_in),
     "archive": Case("archiveConversation", lambda world: {"conversationId": _small(world)}),
     "archive, what is archived": Case("archiveConversation", _archived),
     "unarchive": Case("unarchiveConversation", _archived),

@@ -508,7 +508,8 @@ export class Conversation {
 
 	/**
 	 * Let a user into the fork tree, or change the level of who is in it. A lower level is also for the
-	 * trees that were started from this one; `children: "keep"`: not.
+	 * trees that were started from this one; `children: "keep"`: not. To let a user into these, too, needs
+	 * `children: "include"`.
 	 */
 	async share(
 		userId: string,
@@ -517,7 +518,7 @@ export class Conversation {
 	): Promise<Membership> {
 		const given = { ...(await this.#here(options)), userId, accessLevel };
 		try {
-			return await this.#api.shareConversation(given, options);
+			return await this.#api.shareConversation({ ...given, children }, options);
 		} catch (error) {
 			if (!(error instanceof ConflictError && error.reason === "already_member")) throw error;
 			return this.#api.updateMembership({ ...given, children }, options);

@@ -8,6 +8,7 @@ import pytest
 
 from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.model import Caller
 from forklore.errors import ForbiddenError, NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.background.sweeper import sweep
@@ -16,7 +17,7 @@ from forklore.usecases.people.spreading import Spread
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tests.usecases.branches.test_children import start
-from tests.usecases.builders import BOB, ROOT, conversation, create, fork, read, say
+from tests.usecases.builders import ANN, BOB, ROOT, conversation, create, fork, read, say
 from tests.usecases.members import (
     MANAGER,
     READER,
@@ -235,3 +236,76 @@ def test_a_repetition_goes_on_where_the_first_request_stopped(
     assert remove(family, "bob").left == (ROOT, CHILD)
     assert remove(family, "bob").children == 1
     assert levels(family).count(None) == 3
+
+
+def include(table: Table, user: str, *, by: Caller = ANN, level: AccessLevel = READER) -> int:
+    """Let a user into the root's tree, and into what was started from it."""
+    made = sharing.share_conversation(
+        table, caller=by, conversation_id=ROOT, user_id=user, level=level, goes_on=True
+    )
+    return sharing.share_children(
+        table,
+        caller=by,
+        conversation_id=ROOT,
+        user_id=user,
+        level=level,
+        created_at=made.member.created_at,
+    )
+
+
+def test_a_new_member_is_let_into_the_children(store: Store, family: Table) -> None:
+    assert include(family, "eve") == 3
+    assert levels(family, "eve") == [READER] * 4
+    assert include(family, "eve") == 3, "a repetition changes nothing"
+    assert remove(family, "eve") == Spread(children=3)
+    assert_settled(store)
+
+
+def test_nobody_lets_others_in_where_they_may_not(store: Store, family: Table) -> None:
+    share(family, "mia", MANAGER)
+    share(family, "mia", MANAGER, of=OTHER_CHILD)
+    share(family, "eve", WRITER, of=GRANDCHILD)
+
+    assert include(family, "eve", by=Caller("mia")) == 1
+    assert levels(family, "eve") == [READER, None, WRITER, READER]
+    assert remove(family, "eve") == Spread(children=1)
+    assert levels(family, "eve") == [None, None, WRITER, None]
+    assert_settled(store)
+
+
+def test_a_killed_sharing_is_finished_by_its_repetition(store: Store, family: Table) -> None:
+    world = store.saved()
+    for nth in range(1, 30):
+        store.set_back(world)
+        process = store.process()
+        dies(process, nth, before=False)
+        try:
+            include(process, "eve")
+        except Killed:
+            include(store.process(), "eve")
+            assert levels(family, "eve") == [READER] * 4
+            assert_settled(store)
+        else:
+            assert nth > 6
+            return
+    pytest.fail("the sharing sends more requests than were tried")
+
+
+def test_a_sharing_that_meets_the_removal_lets_nobody_in(store: Store, family: Table) -> None:
+    world = store.saved()
+    for nth in range(1, 30):
+        store.set_back(world)
+        process = store.process()
+
+        def take_away() -> None:
+            with contextlib.suppress(NotFoundError):
+                remove(store.process(), "eve")
+
+        ran = meanwhile(process, nth, take_away)
+        include(process, "eve")
+        if levels(family, "eve")[0] is None:
+            assert levels(family, "eve") == [None] * 4, nth
+        assert_settled(store)
+        if not ran:
+            return
+    pytest.fail("the sharing sends more requests than were tried")

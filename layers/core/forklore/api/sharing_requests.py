@@ -46,6 +46,12 @@ class ShareConversation(Request):
 
     user_id: fields.UserId
     access_level: Grantable
+    children: Annotated[
+        Literal["include", "keep"],
+        pydantic.Field(
+            description="Whether the user is let into the conversations that were started here, too."
+        ),
+    ] = "keep"
 
 
 class UpdateMembership(Request):

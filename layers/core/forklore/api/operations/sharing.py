@@ -1,5 +1,6 @@
 """What members do with a fork tree as a whole: share it, archive it, hand it over."""
 
+import json
 import re
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from forklore.errors import (
 from forklore.usecases.people import archiving, sharing, transfers
 from forklore.usecases.people.spreading import Spread, announce_spreading
 from forklore.usecases.steps.cursors import valid
+from forklore.usecases.steps.idempotency import IdempotentReplay
 
 _Fields = TypeVar("_Fields", answers.ChangedMembership, answers.RemovedMembership)
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
@@ -45,22 +47,33 @@ def list_memberships(request: CheckedRequest) -> answers.MembershipPage:
     }
 
 
-def share_conversation(request: CheckedRequest) -> answers.Membership:
+def share_conversation(request: CheckedRequest) -> answers.ChangedMembership:
     """Make a user a member of the conversation's fork tree.
 
     Owners let managers, writers and readers in, managers writers and readers. It holds for
-    every fork.
+    every fork. With `children=include` also for what was started from here, where you may do so.
     """
     body: sharing_requests.ShareConversation = request.body
-    membership = sharing.share_conversation(
-        request.table,
-        caller=request.caller,
-        conversation_id=request.conversation_id,
-        user_id=body.user_id,
-        level=AccessLevel(body.access_level),
-        idempotency_key=request.idempotency_key(answers.membership),
-    )
-    return answers.membership(membership)
+    who = {"user_id": body.user_id, "level": AccessLevel(body.access_level)}
+    where = {"caller": request.caller, "conversation_id": request.conversation_id}
+    includes = body.children == "include"
+    try:
+        shared = sharing.share_conversation(
+            request.table,
+            **where,
+            **who,
+            goes_on=includes,
+            idempotency_key=request.idempotency_key(answers.changed_membership),
+        )
+        made = answers.changed_membership(shared)
+    except IdempotentReplay as replay:
+        if not includes:
+            raise
+        made = json.loads(replay.record.body)
+    if includes:
+        at = made["createdAt"]
+        made["children"] = sharing.share_children(request.table, **where, **who, created_at=at)
+    return made
 
 
 def update_membership(request: CheckedRequest) -> Answer[answers.ChangedMembership]:
@@ -80,7 +93,7 @@ def update_membership(request: CheckedRequest) -> Answer[answers.ChangedMembersh
         level=AccessLevel(body.access_level),
         keep_children=request.query.children == "keep",
     )
-    return _spread(request, spread, {**answers.membership(membership), "children": spread.children})
+    return _spread(request, spread, answers.changed_membership(membership, spread.children))
 
 
 def remove_membership(request: CheckedRequest) -> Answer[answers.RemovedMembership]:

@@ -32,13 +32,15 @@ def register(app: typer.Typer) -> None:
             typer.Argument(metavar="[LEVEL]", help="manager, writer or reader.", show_default=False),
         ] = None,
         remove: Annotated[bool, typer.Option("--remove", help="End the membership of USER.")] = False,
-        keep_children: Annotated[
-            bool,
-            typer.Option("--keep-children", help="Take nothing from USER in what was started from here."),
-        ] = False,
+        children: Annotated[
+            Children | None,
+            typer.Option(
+                "--children",
+                help="include: let USER into what was started from here, too. keep: take nothing there.",
+            ),
+        ] = None,
     ) -> None:
         """List who may use a conversation, or let a user in. It holds for the whole fork tree."""
-        children: Children | None = "keep" if keep_children else None
         shared = shell.conversation(conversation)
         if user is None:
             if remove:

@@ -547,10 +547,11 @@ class AsyncConversation:
         """Let a user into the fork tree, or change the level of who is in it.
 
         A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        To let a user into these, too, needs `children="include"`.
         """
         try:
             return await self._api.share_conversation(
-                await self.resolve(), user_id=user_id, access_level=access_level
+                await self.resolve(), user_id=user_id, access_level=access_level, children=children
             )
         except ConflictError as error:
             if error.reason != IS_MEMBER:

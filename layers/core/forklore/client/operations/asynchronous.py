@@ -540,17 +540,24 @@ class AsyncOperations(AsyncCalling):
         *,
         user_id: str,
         access_level: Literal["manager", "writer", "reader"],
+        children: Literal["include", "keep"] | None = None,
         idempotency_key: str | None = None,
-    ) -> results.Membership:
+    ) -> results.ChangedMembership:
         """Make a user a member of the conversation's fork tree.
 
         Owners let managers, writers and readers in, managers writers and readers. It holds
-        for every fork.
+        for every fork. With `children=include` also for what was started from here, where you
+        may do so.
         """
         return await self._call(
             SHAPES["shareConversation"],
-            {"conversationId": conversation_id, "userId": user_id, "accessLevel": access_level},
-            results.Membership.of,
+            {
+                "conversationId": conversation_id,
+                "userId": user_id,
+                "accessLevel": access_level,
+                "children": children,
+            },
+            results.ChangedMembership.of,
             idempotency_key=idempotency_key,
         )
 

@@ -538,9 +538,12 @@ class Conversation:
         """Let a user into the fork tree, or change the level of who is in it.
 
         A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        To let a user into these, too, needs `children="include"`.
         """
         try:
-            return self._api.share_conversation(self.resolve(), user_id=user_id, access_level=access_level)
+            return self._api.share_conversation(
+                self.resolve(), user_id=user_id, access_level=access_level, children=children
+            )
         except ConflictError as error:
             if error.reason != IS_MEMBER:
                 raise

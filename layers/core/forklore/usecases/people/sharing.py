@@ -22,6 +22,7 @@ from forklore.usecases.people.spreading import (
     Spread,
     change_in_tree,
     finish_spreading,
+    include_in_children,
     note_spreading,
     spread,
 )
@@ -89,10 +90,12 @@ def share_conversation(
     conversation_id: str,
     user_id: str,
     level: AccessLevel,
+    goes_on: bool = False,
     idempotency_key: IdempotencyKey | None = None,
 ) -> Membership:
     """Make a user a member of the conversation's tree.
 
+    goes_on: return the membership if there is one of that level already.
     Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a
     member, MemberLimitError, IdempotentReplay for a replay.
     """
@@ -101,6 +104,8 @@ def share_conversation(
         group = tree.loaded.group
         access.require_grant(tree.level, level)
         if tree.target is not None:
+            if goes_on and tree.target.level is level:
+                return Membership(conversation_id, tree.target)
             raise ConflictError("already a member; PATCH changes the level", reason="already_member")
         if group.members >= MEMBERS_MAX:
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
@@ -120,6 +125,18 @@ def share_conversation(
             return made
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
     raise UnavailableError(_BUSY)
+
+
+def share_children(
+    table: Table, *, caller: Caller, conversation_id: str, user_id: str, level: AccessLevel, created_at: str
+) -> int:
+    """Let a member whom the caller has let into the tree into what was started from it, too.
+
+    Return in how many trees they are by that. Raises NotFoundError, ForbiddenError, and
+    UnavailableError if there are too many for one request, which can be repeated.
+    """
+    group_id = load_conversation(table, conversation_id, caller=caller).group.group_id
+    return include_in_children(table, group_id, Member(user_id, level, created_at), caller=caller)
 
 
 def update_membership(

@@ -14,14 +14,15 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from forklore.domain import ids, keys
+from forklore.domain import access, ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.keys import list_key
-from forklore.domain.model import JobKind, Transfer
+from forklore.domain.model import Caller, JobKind, Transfer
 from forklore.domain.tree import Group, Member, MemberChange
 from forklore.errors import UnavailableError
 from forklore.storage import actions
 from forklore.storage.actions import Action, ActionKind
+from forklore.storage.actions.group import MEMBERS_MAX
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.closing_trees import in_batches
@@ -194,3 +195,76 @@ def _writes(table: Table, due: _Due, change: MemberChange) -> list[Action]:
         *note_spreading(table, child),
     ]
     return [action._replace(of=f"{child.group_id} {action.of}") for action in writes]
+
+
+def include_in_children(table: Table, group_id: str, member: Member, *, caller: Caller) -> int:
+    """Let a member of a tree into the trees that were started from it, where the caller may do so.
+
+    They get the membership that a child has from its parent, so it goes with the one here. Nobody's
+    level changes. Return in how many of these trees the member has such a membership then. A
+    repetition goes on. Raises UnavailableError when time is up.
+    """
+    waiting, reached = [(group_id, member)], 0
+    while waiting:
+        parent_id, of_parent = waiting.pop()
+        found = table.get([keys.group(parent_id), keys.member(parent_id, of_parent.user_id)])
+        parent, now = found.group(parent_id), found.member(parent_id, of_parent.user_id)
+        is_same = now is not None and now._replace(is_archived=of_parent.is_archived) == of_parent
+        if parent is None or not parent.is_live or not parent.children or not is_same:
+            continue
+        children = [list_key(key.sort).conversation_id for key in all_child_keys(table, parent)]
+        for some in in_batches(children, CHANGED_AT_ONCE):
+            for child, in_child in _include(table, parent_id, of_parent, some, caller):
+                reached += 1
+                waiting.append((child.group_id, in_child))
+    return reached
+
+
+def _include(
+    table: Table, parent_id: str, member: Member, children: Sequence[str], caller: Caller
+) -> list[tuple[Group, Member]]:
+    """Let the parent's member into some children. Return those in which they are as copies then."""
+    user_id, level, nonce = member.user_id, member.level, table.nonce()
+    for _ in attempts(table, CHANGE):
+        found = table.get(
+            key
+            for child_id in children
+            for key in (
+                keys.group(child_id),
+                keys.member(child_id, user_id),
+                keys.member(child_id, caller.user_id),
+            )
+        )
+        there: list[tuple[Group, Member]] = []
+        new: list[tuple[Group, Member]] = []
+        writes: list[Action] = []
+        for child_id in children:
+            child, held = found.group(child_id), found.member(child_id, user_id)
+            if child is None or not child.is_live:
+                continue
+            if held is not None:
+                if held.is_copy_in(child) and held.level is not AccessLevel.OWNER:
+                    there.append((child, held))
+                continue
+            by = found.member(child_id, caller.user_id)
+            if by is None or level not in access.grants(by.level) or child.members >= MEMBERS_MAX:
+                continue
+            if child.spreading is not None:
+                finish_spreading(table, child_id)
+            copy, is_owner = Member(user_id, level, child.created_at), by.level is AccessLevel.OWNER
+            change = MemberChange(user_id, None, level, nonce)
+            own = [
+                actions.group.change_members(child, change, owner=caller.user_id if is_owner else None),
+                *([] if is_owner else [actions.member.check(child_id, caller.user_id, AccessLevel.MANAGER)]),
+                *actions.member.add(child, copy, nonce=nonce),
+            ]
+            writes += [action._replace(of=f"{child_id} {action.of}") for action in own]
+            new.append((child, copy))
+        if not new:
+            return there
+        refused = table.try_commit([actions.member.check_as_read(parent_id, member), *writes])
+        if refused is None:
+            return there + new
+        if refused.has(ActionKind.MEMBER, ""):
+            return there  # the member has left the parent, or has another level
+    raise UnavailableError("the members of the children keep changing; try again")
