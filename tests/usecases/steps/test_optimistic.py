@@ -11,8 +11,8 @@ def test_a_change_pauses_longer_before_each_attempt_but_the_first() -> None:
     assert [CHANGE.pause_before(attempt) for attempt in range(5)] == [0, 1, 2, 3, 4]
 
 
-def test_the_second_attempt_of_an_append_follows_at_once_and_its_pauses_stay_short() -> None:
-    assert [APPEND.pause_before(attempt) for attempt in range(8)] == [0, 0, 1, 2, 3, 4, 4, 4]
+def test_the_first_attempts_of_an_append_follow_at_once_and_its_pauses_stay_short() -> None:
+    assert [APPEND.pause_before(attempt) for attempt in range(8)] == [0, 0, 0, 1, 2, 3, 4, 4]
 
 
 def test_there_are_as_many_attempts_as_the_policy_allows(table: Table) -> None:

@@ -12,6 +12,7 @@ ends each loop, too.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from forklore.storage.table import Table
@@ -42,19 +43,27 @@ CHANGE = RetryPolicy(16)
 """For a change of what exists: a conversation, its context, its members, its owner."""
 TOMBSTONE = RetryPolicy(8)
 """For the tombstone of a tree. Only a new owner or another deletion can refuse it."""
-APPEND = RetryPolicy(64, at_once=2, pauses_max=4)
+APPEND = RetryPolicy(64, at_once=3, pauses_max=4)
 """For an append. The first attempt may only have used an old cache, so the second follows at once.
 
-The pauses stay short, so that many writers take turns soon.
+So does the third: on one machine it is decided on what nobody changes meanwhile. The pauses stay
+short, so that many writers take turns soon.
 """
 
 
 def attempts(table: Table, policy: RetryPolicy) -> Iterator[int]:
     """Yield the number of each attempt, from 0, after the pause before it.
 
+    From the second attempt on, no other process of this machine writes, but in the pauses.
     Ends after the last attempt of the policy. Raises UnavailableError when there is no time left
     for a pause.
     """
-    for attempt in range(policy.attempts_max):
-        table.pause(policy.pause_before(attempt))
-        yield attempt
+    with ExitStack() as alone:
+        for attempt in range(policy.attempts_max):
+            pause = policy.pause_before(attempt)
+            if pause:
+                alone.close()
+            table.pause(pause)
+            if pause or attempt == 1:
+                alone.enter_context(table.alone())
+            yield attempt
