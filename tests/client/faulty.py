@@ -92,9 +92,9 @@ class Proxy(ThreadingTCPServer):
 
 
 @contextmanager
-def proxy(address: str, seed: int) -> Iterator[Proxy]:
+def proxy(address: str, seed: int, kind: type[Proxy] = Proxy) -> Iterator[Proxy]:
     """Run a proxy. At the end it waits for all that is under way; close the clients before."""
-    with Proxy(address, seed) as running:
+    with kind(address, seed) as running:
         thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:

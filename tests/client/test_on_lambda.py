@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
+from botocore.response import StreamingBody
 
 from forklore import (
     ApiError,
@@ -141,6 +142,8 @@ def test_missing_credentials_are_told_at_once() -> None:
         EndpointConnectionError(endpoint_url="https://lambda"),
         ReadTimeoutError(endpoint_url="https://lambda"),
         ConnectionResetError("reset"),
+        {**META, "Payload": StreamingBody(io.BytesIO(b"cut"), content_length=9)},
+        ValueError("an error that nobody knows"),
         {**META, "FunctionError": "Unhandled", "Payload": io.BytesIO(b'{"errorMessage":"a secret"}')},
         b"not json",
         b"[]",

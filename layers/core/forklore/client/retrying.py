@@ -1,7 +1,8 @@
 """When a call is sent again: a generator that says what to do, and does no I/O itself.
 
-It yields Send, and is resumed with the answer or with the TransportError; or it yields Sleep. What
-it returns is the last answer. The drivers in `operations/calling.py` do what it says.
+It yields Send, and is resumed with the answer or with the TransportError, or any other error is
+thrown into it; or it yields Sleep. What it returns is the last answer. The drivers in
+`operations/calling.py` do what it says.
 """
 
 import time
@@ -11,7 +12,7 @@ from secrets import SystemRandom
 from typing import cast
 
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import InputError, NoAnswerError
+from forklore.client.errors import ApiError, InputError, NoAnswerError
 
 _JITTER = SystemRandom().uniform
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
@@ -83,7 +84,9 @@ def attempts(
     a PATCH without If-Match, is sent again only if it did not happen: after 429, or if there was no
     connection. A DELETE that is sent again, because the first one may have arrived, and finds
     nothing has succeeded.
-    Raises NoAnswerError if no answer came at all.
+    Raises NoAnswerError if no answer came at all. An error that is thrown into it ends it: that of
+    the transport gets the key; another one, such as of a function for the token, is a NoAnswerError
+    if an earlier sending may have arrived.
     """
     give_up_at = now() + options.deadline_s
     last: Outcome = None
@@ -92,7 +95,15 @@ def attempts(
         seconds_left = give_up_at - now()
         if seconds_left > 0:
             sent += 1
-            outcome = yield Send(call, min(options.timeout_s, seconds_left))
+            try:
+                outcome = yield Send(call, min(options.timeout_s, seconds_left))
+            except ApiError as error:
+                error.attempts, error.idempotency_key = sent, call.idempotency_key
+                raise
+            except Exception as error:
+                if not may_have_arrived:
+                    raise
+                raise _no_answer(call, sent, type(error).__name__) from error
             assert outcome is not None
             last = outcome
             if may_have_arrived and call.shape.method == "DELETE" and _finds_nothing(last):
@@ -105,14 +116,14 @@ def attempts(
             break
         yield Sleep(pause_s)
     if not isinstance(last, RawAnswer):
-        why = last or "there was no time to send it"
-        times = "once" if sent == 1 else f"{sent} times"
-        raise NoAnswerError(
-            f"{call.shape.name} was sent {times} and has no answer: {why}",
-            idempotency_key=call.idempotency_key,
-            attempts=sent,
-        ) from last
+        raise _no_answer(call, sent, last or "there was no time to send it") from last
     return replace(last, attempts=sent, idempotency_key=call.idempotency_key)
+
+
+def _no_answer(call: Call, sent: int, why: object) -> NoAnswerError:
+    times = "once" if sent == 1 else f"{sent} times"
+    said = f"{call.shape.name} was sent {times} and has no answer: {why}"
+    return NoAnswerError(said, idempotency_key=call.idempotency_key, attempts=sent)
 
 
 def _may_have_arrived(outcome: RawAnswer | TransportError) -> bool:

@@ -5,9 +5,12 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 import anyio
+from anyio.lowlevel import RunVar
 from claude_agent_sdk import SessionKey, SessionStoreEntry, SessionSummaryEntry, fold_session_summary
 
 SESSIONS_MAX = 1_000
@@ -35,31 +38,51 @@ def new_batch() -> str:
 
 @dataclass
 class Session:
-    """What one store knows of one transcript. lock: held while a batch is appended.
+    """What one store knows of one transcript.
 
     head: None: unknown. batch: the next batch's own part of its idempotency keys. It changes when
     the batch is appended, so the same lines are then another batch.
     """
 
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
     head: Head | None = None
     batch: str = field(default_factory=new_batch)
 
 
 class Sessions:
-    """The transcripts that were used last, by name."""
+    """The transcripts that were used last, by name. Threads may share it."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[str, Session] = OrderedDict()
+        self._holding = Lock()
+        self._locks: RunVar[WeakValueDictionary[str, anyio.Lock]] = RunVar("locks")
 
     def of(self, name: str) -> Session:
         """Return what is known of a transcript."""
-        session = self._held.setdefault(name, Session())
-        self._held.move_to_end(name)
-        idle = (one for one, held in self._held.items() if not held.lock.locked() and one != name)
-        if len(self._held) > SESSIONS_MAX and (oldest := next(idle, None)) is not None:
-            del self._held[oldest]
-        return session
+        with self._holding:
+            session = self._held.setdefault(name, Session())
+            self._held.move_to_end(name)
+            idle = (one for one in self._held if one != name and not self.is_appended_to(one))
+            if len(self._held) > SESSIONS_MAX and (oldest := next(idle, None)) is not None:
+                del self._held[oldest]
+            return session
+
+    def lock(self, name: str) -> anyio.Lock:
+        """Return what is held while a batch is appended to a transcript.
+
+        It is that of the running event loop: no task can wait for one of another loop. So other
+        loops are as other processes.
+        """
+        return self._locks_of_the_loop().setdefault(name, anyio.Lock())
+
+    def is_appended_to(self, name: str) -> bool:
+        """Return whether a task of the running event loop appends a batch, or waits to."""
+        return name in self._locks_of_the_loop()
+
+    def _locks_of_the_loop(self) -> "WeakValueDictionary[str, anyio.Lock]":
+        locks = self._locks.get(None)
+        if locks is None:
+            self._locks.set(locks := WeakValueDictionary())
+        return locks
 
 
 def folded(

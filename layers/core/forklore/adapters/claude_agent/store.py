@@ -70,7 +70,7 @@ class ForkloreSessionStore(SessionStore):
         appends = appends_of(cast(Sequence[Mapping[str, Any]], entries))
         session = self._sessions.of(name_of(key))
         digest = sha256(json.dumps([name_of(key), entries]).encode()).hexdigest()[:32]
-        async with session.lock:
+        async with self._sessions.lock(name_of(key)):
             head = session.head
             for number, messages in enumerate(appends):
                 once = f"{session.batch}-{number}-{digest}"
@@ -109,7 +109,7 @@ class ForkloreSessionStore(SessionStore):
             return None
         lines = distinct(lines)
         session = self._sessions.of(name)
-        if subpath_of(key) is None and not session.lock.locked():
+        if subpath_of(key) is None and not self._sessions.is_appended_to(name):
             session.head = Head(last, folded(None, key, lines))
         return lines
 

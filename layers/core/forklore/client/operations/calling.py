@@ -42,6 +42,8 @@ class Calling:
                     outcome = self._transport.send(step.call, step.timeout_s)
                 except TransportError as error:
                     outcome = error
+                except Exception as error:  # noqa: BLE001 (the core raises it again)
+                    steps.throw(error)
             else:
                 time.sleep(step.seconds)
 
@@ -87,6 +89,8 @@ class AsyncCalling:
                     outcome = await self._transport.send(step.call, step.timeout_s)
                 except TransportError as error:
                     outcome = error
+                except Exception as error:  # noqa: BLE001 (the core raises it again)
+                    steps.throw(error)
             else:
                 await anyio.sleep(step.seconds)
 

@@ -13,7 +13,8 @@ import anyio
 import httpx2
 
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.errors import InputError, UnavailableError
+from forklore.client.errors import InputError
+from forklore.client.transports.places import PerLoop, PerProcess, closed
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECT_SECONDS = 5.0
@@ -38,34 +39,27 @@ class HttpTransport:
     ) -> None:
         self._base = base_of(url)
         self._credentials = (token, client_key)
-        self._owned = client is None
-        self._client = client or httpx2.Client(trust_env=_host(self._base) not in LOOPBACK)
+        how = _how(self._base)
+        self._clients = PerProcess(lambda: httpx2.Client(**how), client)
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
+        client = self._clients.client()
         token, client_key = map(_called, self._credentials)
         arguments = request_of(call, self._base, headers_of(call, token, client_key))
         give_up_at = time.monotonic() + timeout_s
         try:
-            with self._client.stream(**arguments, timeout=_timeout(timeout_s)) as response:
-                parts = []
-                for part in response.iter_bytes():
-                    parts.append(part)
-                    if time.monotonic() > give_up_at:
-                        raise TransportError(f"no whole answer within {timeout_s:g} s")
-                return answer_of(response, b"".join(parts))
-        except (httpx2.InvalidURL, UnicodeError) as error:
-            raise InputError(f"this address cannot be sent to: {_said(error)}") from error
-        except httpx2.RequestError as error:
-            raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
-        except RuntimeError as error:
-            _refuse_if_closed(self._client, error)
+            with client.stream(**arguments, timeout=_timeout(timeout_s)) as response:
+                return answer_of(response, _read(response, give_up_at, timeout_s))
+        except TransportError:
             raise
+        except Exception as error:
+            raise _failure(error, is_closed=client.is_closed) from error
 
     def close(self) -> None:
         """Close the connections."""
-        if self._owned:
-            self._client.close()
+        if (client := self._clients.close()) is not None:
+            client.close()
 
 
 class AsyncHttpTransport:
@@ -82,25 +76,24 @@ class AsyncHttpTransport:
         self._base = base_of(url)
         self._credentials = (token, client_key)
         self._owned = client is None
-        self._client = client or httpx2.AsyncClient(trust_env=_host(self._base) not in LOOPBACK)
+        how = _how(self._base)
+        self._clients = PerLoop(lambda: httpx2.AsyncClient(**how), client)
         self._lock = Lock()
         self._blocking: HttpTransport | None = None
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without a whole answer."""
+        client = await self._clients.client()
         token, client_key = [await _awaited(_called(one)) for one in self._credentials]
         arguments = request_of(call, self._base, headers_of(call, token, client_key))
         try:
             with anyio.move_on_after(timeout_s):
-                response = await self._client.request(**arguments, timeout=_timeout(timeout_s))
+                response = await client.request(**arguments, timeout=_timeout(timeout_s))
                 return answer_of(response, response.content)
-        except (httpx2.InvalidURL, UnicodeError) as error:
-            raise InputError(f"this address cannot be sent to: {_said(error)}") from error
-        except httpx2.RequestError as error:
-            raise TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT)) from error
-        except RuntimeError as error:
-            _refuse_if_closed(self._client, error)
+        except TransportError:
             raise
+        except Exception as error:
+            raise _failure(error, is_closed=client.is_closed) from error
         raise TransportError(f"no whole answer within {timeout_s:g} s")
 
     def blocking(self) -> HttpTransport:
@@ -114,14 +107,13 @@ class AsyncHttpTransport:
         with self._lock:
             if self._blocking is None:
                 self._blocking = HttpTransport(self._base, token=token, client_key=client_key)  # type: ignore[arg-type]
-                if self._client.is_closed:
+                if self._clients.is_closed:
                     self._blocking.close()
             return self._blocking
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        if self._owned:
-            await self._client.aclose()
+        """Close the connections. Those of another event loop are closed when it ends."""
+        await self._clients.aclose()
         with self._lock:
             if self._blocking is not None:
                 self._blocking.close()
@@ -188,6 +180,15 @@ def answer_of(response: httpx2.Response, content: bytes) -> RawAnswer:
     )
 
 
+def _read(response: httpx2.Response, give_up_at: float, timeout_s: float) -> bytes:
+    parts = []
+    for part in response.iter_bytes():
+        parts.append(part)
+        if time.monotonic() > give_up_at:
+            raise TransportError(f"no whole answer within {timeout_s:g} s")
+    return b"".join(parts)
+
+
 def retry_after_s(header: str | None) -> float | None:
     """Return how many seconds a Retry-After asks for, at most RETRY_AFTER_MAX_S; else None.
 
@@ -235,9 +236,22 @@ async def _awaited(credential: object) -> object:
     return await credential if isinstance(credential, Awaitable) else credential
 
 
-def _refuse_if_closed(client: httpx2.Client | httpx2.AsyncClient, error: RuntimeError) -> None:
-    if client.is_closed:
-        raise UnavailableError("the client is closed", code="unavailable") from error
+def _failure(error: Exception, *, is_closed: bool) -> Exception:
+    """Return what an error of a sending stands for.
+
+    One that nobody knows may come after the work.
+    """
+    if isinstance(error, httpx2.InvalidURL | UnicodeError):
+        return InputError(f"this address cannot be sent to: {_said(error)}")
+    if is_closed and isinstance(error, RuntimeError):
+        return closed()
+    return TransportError(_said(error), may_have_arrived=not isinstance(error, NOT_SENT))
+
+
+def _how(base: str) -> dict[str, Any]:
+    """Return how clients are made. They share what is read of the disk: the certificates."""
+    trust_env = _host(base) not in LOOPBACK
+    return {"trust_env": trust_env, "verify": httpx2.create_ssl_context(trust_env=trust_env)}
 
 
 def _timeout(seconds: float) -> httpx2.Timeout:

@@ -1,12 +1,14 @@
 """Calls by invoking the stack's `AgentFunction`, with boto3. It needs the extra `lambda`."""
 
 import json
+from copy import copy
 from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import InvocationError, TooLargeError
 from forklore.client.transports.direct import Identity, input_text
+from forklore.client.transports.places import PerProcess
 
 PAYLOAD_BYTES_MAX = 6 * 1024 * 1024
 """Lambda's quota for the request of a synchronous invocation."""
@@ -24,32 +26,39 @@ class LambdaTransport:
     def __init__(self, function: str, identity: Identity, *, client: Any = None) -> None:
         self._function = function
         self._identity = identity
-        self._client = _client() if client is None else client
+        self._clients: PerProcess[Any] = PerProcess(_client, client)
+        if client is None:
+            self._clients.client()  # what is missing is told now
 
     def acting_as(self, identity: Identity) -> "LambdaTransport":
         """Return the same transport for another caller."""
-        return LambdaTransport(self._function, identity, client=self._client)
+        other = copy(self)
+        other._identity = identity
+        return other
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without an answer, InvocationError if AWS refuses.
 
         timeout_s: not used, because a client of boto3 has one timeout for all its calls.
         """
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
         from botocore.exceptions import ConnectionError as NoConnectionError
 
+        client = self._clients.client()
         payload = self._payload(call)
         try:
-            answer = self._client.invoke(
+            answer = client.invoke(
                 FunctionName=self._function, InvocationType="RequestResponse", Payload=payload
             )
             text = answer["Payload"].read().decode()
         except ClientError as error:
             return _refused(error)
-        except (HTTPClientError, NoConnectionError, OSError, UnicodeDecodeError) as error:
+        except (HTTPClientError, IncompleteReadError, NoConnectionError) as error:
             raise TransportError(type(error).__name__) from error
         except BotoCoreError as error:  # nothing was sent: no credentials, no region
             raise InvocationError(f"the function cannot be invoked: {error}") from error
+        except Exception as error:
+            raise TransportError(type(error).__name__) from error
         request_id = answer.get("ResponseMetadata", {}).get("RequestId")
         if answer.get("FunctionError"):  # it ended without an answer, such as after its timeout
             return RawAnswer(FAILED, '{"code":"function_error"}', request_id)
