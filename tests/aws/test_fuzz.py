@@ -53,7 +53,7 @@ ODD = [
     *(r'"\ud800"', r'"\ud83d\ude00"', r'"\u0000"', r'"\/"', "+1", "tru", "nul", "{", "]", '"', ""),
 ]
 NUMBERS = st.integers().map(str) | st.from_regex(
-    r"-?(0|[1-9]\d{0,20})(\.\d{1,12})?([eE][+-]?\d{1,2})?", fullmatch=True
+    r"-?(0|[1-9]\d{0,20})(\.\d{1,12})?([eE][+-]?\d{1,3})?", fullmatch=True
 )
 STRINGS = st.builds(json.dumps, st.text(max_size=30), ensure_ascii=st.booleans())
 GAPS = st.sampled_from(["", "", " ", "\n", "\t \r"])
