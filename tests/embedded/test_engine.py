@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forklore.embedded.engine import TOKENS_MAX, TRANSACTION_ACTIONS_MAX, Engine
-from forklore.errors import UnavailableError
+from forklore.errors import StoreFailedError
 from forklore.storage import schema
 from forklore.storage.connection import CallRefused
 from tests.embedded.conftest import Kept
@@ -217,7 +217,7 @@ def test_a_file_that_sqlite_calls_full_is_said_and_as_it_was(kept: Kept) -> None
     with kept.database.reading() as connection:  # the only one, which is used again
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(UnavailableError, match="the disk is full"):
+    with pytest.raises(StoreFailedError, match="is full; free some space"):
         put(kept.client, "a", "large", b={"B": bytes(100_000)})
 
     assert everything(kept.client) == [key("a", "there")]

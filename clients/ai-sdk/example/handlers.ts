@@ -13,6 +13,11 @@ import type { Forklore } from "@forklore/client";
 
 import { model } from "./model.ts";
 
+/** A message that cannot be stored, such as one that is too large, ends no chat. */
+const tell = (error: unknown): void => {
+	console.error("not stored:", error);
+};
+
 export async function GET(fl: Forklore, request: Request): Promise<Response> {
 	const { searchParams } = new URL(request.url);
 	const through = searchParams.get("through") ?? undefined;
@@ -22,13 +27,13 @@ export async function GET(fl: Forklore, request: Request): Promise<Response> {
 export async function POST(fl: Forklore, request: Request): Promise<Response> {
 	const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
 	const chat = await loadChat(fl, id);
-	await saveTurn(chat, messages); // the question stays, whatever becomes of the answer
+	await saveTurn(chat, messages).catch(tell); // the question stays, whatever becomes of the answer
 	const result = streamText({ model, messages: await convertToModelMessages(messages) });
 	const stream = toUIMessageStream({
 		stream: result.stream,
 		originalMessages: messages,
 		generateMessageId: () => crypto.randomUUID(),
-		onEnd: ({ messages: whole }) => saveTurn(chat, whole),
+		onEnd: ({ messages: whole }) => saveTurn(chat, whole).catch(tell),
 	});
 	return createUIMessageStreamResponse({ stream });
 }

@@ -17,10 +17,22 @@ export interface Chat<M extends UIMessage = UIMessage> {
 	readonly alternatives: Record<string, string[]>;
 }
 
-/** What else is known of a chat. */
+/** A message that could not be stored, and why. */
+export interface Unsaved {
+	readonly message: UIMessage;
+	readonly error: unknown;
+}
+
+/** How a turn is saved. onUnsaved: is told what could not be stored, before `saveTurn` throws. */
+export interface SaveOptions {
+	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
+}
+
+/** What else is known of a chat. messages: those that are stored. unsaved: those that could not be. */
 interface Known {
 	readonly store: ChatStore;
 	readonly messages: Map<string, Placed>;
+	unsaved: Placed[];
 }
 
 const knownOf = new WeakMap<Chat, Known>();
@@ -37,9 +49,10 @@ export async function loadChat<M extends UIMessage = UIMessage>(
 ): Promise<Chat<M>> {
 	const store = new ChatStore(fl, id);
 	const tree = await store.load();
-	const known: Known = { store, messages: new Map(tree.messages.map((one) => [one.id, placedOf(one)])) };
+	const messages = new Map(tree.messages.map((one) => [one.id, placedOf(one)]));
+	const known: Known = { store, messages, unsaved: [] };
 	let branch = pathTo(known, tree.headId);
-	if (through !== undefined && known.messages.has(through) && !branch.some(({ id }) => id === through)) {
+	if (through !== undefined && messages.has(through) && !branch.some(({ id }) => id === through)) {
 		let last = through;
 		for (let next = childrenOf(known, last).at(-1); next; next = childrenOf(known, last).at(-1))
 			last = next.id;
@@ -63,42 +76,72 @@ export async function loadChat<M extends UIMessage = UIMessage>(
  *
  * messages: the whole branch, as the page has it, with the answer. What was edited or answered anew begins a
  * branch. The last answer is updated if it has gone on under its id, such as after a tool's result. An answer
- * without parts, of a model that failed, is left out. With the same messages again nothing is stored. Throws InputError for a message without an id: `generateMessageId` of
- * the AI SDK gives it one.
+ * without parts, of a model that failed, is left out. With the same messages again nothing is stored.
+ *
+ * A message that cannot be stored, such as one that is too large, keeps no other from it: what follows stands
+ * behind the nearest one that is stored. Throws then why, of the first one. Throws InputError for a message without
+ * an id: `generateMessageId` of the AI SDK gives it one.
  */
-export async function saveTurn(chat: Chat, messages: readonly UIMessage[]): Promise<void> {
+export async function saveTurn(
+	chat: Chat,
+	messages: readonly UIMessage[],
+	{ onUnsaved }: SaveOptions = {},
+): Promise<void> {
 	const known = knownOf.get(chat);
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	if (!messages.every(({ id }) => id)) throw new InputError("each message has an id", "messages");
 
+	const unsaved: Unsaved[] = [];
 	let parentId: string | null = null;
 	let rest = messages;
-	for (const message of messages) {
-		// an edited question has the id of the old one; an answer goes on under its id
-		const found: Placed | undefined = childrenOf(known, parentId).findLast(
-			(one) =>
-				[one.id, one.given].includes(message.id) && (message.role === "assistant" || isSameAs(one, message)),
-		);
-		if (found === undefined) break;
-		rest = rest.slice(1);
+	for (let beside = childrenOf(known, null); ; beside = childrenOf(known, parentId)) {
+		// those before a message that is stored here could not be stored, and it was stored without them
+		const at = rest.findIndex((message) => thatIs(message, beside) !== undefined);
+		const message = rest[at];
+		const found = message && thatIs(message, beside);
+		if (message === undefined || found === undefined) break;
+		rest = rest.slice(at + 1);
 		if ((rest.length === 0 || childrenOf(known, found.id).length === 0) && !isSameAs(found, message)) {
 			const newer = { ...message, id: found.id };
-			await known.store.update(parentId, chatMessageOf(newer, found.given));
-			found.message = newer;
+			try {
+				await known.store.update(parentId, chatMessageOf(newer, found.given));
+				found.message = newer;
+			} catch (error) {
+				unsaved.push({ message, error });
+			}
 		}
 		parentId = found.id;
 	}
 	const said = rest.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
 	const added = said.map((message) => {
-		const id = known.messages.has(message.id) ? crypto.randomUUID() : message.id;
-		return { id, given: message.id, message: { ...message, id } };
+		const before = thatIs(message, known.unsaved);
+		const id = before?.id ?? (known.messages.has(message.id) ? crypto.randomUUID() : message.id);
+		return { id, given: message.id, message: { ...message, id }, parentId };
 	});
-	await known.store.append(parentId, ...added.map(({ message, given }) => chatMessageOf(message, given)));
+	await known.store
+		.append(parentId, ...added.map(({ message, given }) => chatMessageOf(message, given)))
+		.catch(() => undefined); // the store tells it below
+	const failed = new Map(known.store.unsaved.map(({ message, error }) => [message.id, error]));
 	for (const one of added) {
+		if (failed.has(one.id)) {
+			unsaved.push({ message: { ...one.message, id: one.given }, error: failed.get(one.id) });
+			continue;
+		}
 		known.messages.set(one.id, { ...one, parentId });
 		parentId = one.id;
 	}
+	known.unsaved = added.filter(({ id }) => failed.has(id));
+	if (unsaved.length === 0) return;
+	onUnsaved?.(unsaved);
+	throw unsaved[0]?.error;
 }
+
+/** Return the one that a message is: an edited question has the id of the old one; an answer goes on under its id. */
+const thatIs = (message: UIMessage, among: Placed[]): Placed | undefined =>
+	among.findLast(
+		(one) =>
+			[one.id, one.given].includes(message.id) && (message.role === "assistant" || isSameAs(one, message)),
+	);
 
 const isSameAs = ({ id, message }: Placed, other: UIMessage): boolean => isSame(message, { ...other, id });
 

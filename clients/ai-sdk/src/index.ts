@@ -1,3 +1,3 @@
 // What the package offers.
 
-export { loadChat, saveTurn, type Chat } from "./chats.ts";
+export { loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";

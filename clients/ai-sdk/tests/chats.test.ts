@@ -14,9 +14,9 @@ import { MockLanguageModelV4 } from "ai/test";
 import { expect, inject, test } from "vitest";
 import { z } from "zod";
 
-import { Forklore, textOf } from "@forklore/client";
+import { Forklore, textOf, TooLargeError, UnauthorizedError } from "@forklore/client";
 
-import { loadChat, saveTurn, type Chat } from "../src/index.ts";
+import { loadChat, saveTurn, type Chat, type Unsaved } from "../src/index.ts";
 
 let asked = 0;
 const fl = new Forklore(inject("url"), {
@@ -107,6 +107,55 @@ test("an answer of a model that failed is left out; a tool's result is kept with
 	const talk = [question, said("a", "assistant", "Lisbon."), said("q2", "user", "And then?")];
 	await saveTurn(chat, talk);
 	expect((await loadChat(fl, id)).messages).toEqual(talk);
+});
+
+test("a part that is too large keeps no answer from being stored, in this turn and in those that follow", async () => {
+	const id = crypto.randomUUID();
+	const photo = said("q", "user", "x".repeat(2_600_000));
+	const talk = [photo, said("a", "assistant", "A cat.")];
+	const told: unknown[] = [];
+	const onUnsaved = (unsaved: Unsaved[]): void => {
+		told.push(unsaved.map(({ message, error }) => [message.id, (error as Error).name]));
+	};
+	const chat = await loadChat(fl, id);
+	await expect(saveTurn(chat, [photo], { onUnsaved })).rejects.toThrow(TooLargeError);
+	await expect(saveTurn(chat, talk, { onUnsaved })).rejects.toThrow(TooLargeError);
+	expect(told).toEqual([[["q", "TooLargeError"]], [["q", "TooLargeError"]]]);
+	talk.push(said("q2", "user", "What breed?"));
+	await saveTurn(await loadChat(fl, id), talk); // the next request of the page
+	talk.push(said("a2", "assistant", "Siamese."));
+	await saveTurn(await loadChat(fl, id), talk);
+	expect((await loadChat(fl, id)).messages).toEqual(talk.slice(1));
+	await expect(saveTurn(chat, [photo, said("b", "assistant", "A dog.")])).rejects.toThrow(TooLargeError);
+	expect(shown(await loadChat(fl, id))).toEqual([["A dog.", 1, 2]]);
+});
+
+test("what was not stored is stored once with the next turn, also an edit and what an answer went on with", async () => {
+	const id = crypto.randomUUID();
+	const question = said("q", "user", "May?");
+	await saveTurn(await loadChat(fl, id), [question, said("a", "assistant", "Lisbon")]);
+	let isOff = false;
+	const failing = new Forklore(inject("url"), {
+		token: "chats",
+		fetch: async (...sent) => (isOff ? new Response("{}", { status: 401 }) : fetch(...sent)),
+	});
+	const chat = await loadChat(failing, id);
+	const going = [question, said("a", "assistant", "Lisbon, by train.")];
+	const edited = [said("q", "user", "June?")];
+	isOff = true;
+	await expect(saveTurn(chat, [...going, said("q2", "user", "Why?")])).rejects.toThrow(UnauthorizedError);
+	await expect(saveTurn(chat, edited)).rejects.toThrow(UnauthorizedError);
+	isOff = false;
+	await saveTurn(chat, [...edited, said("a3", "assistant", "Faro.")]);
+	expect(shown(await loadChat(fl, id))).toEqual([
+		["June?", 1, 2],
+		["Faro.", "–", 1],
+	]);
+	expect(shown(await loadChat(fl, id, { through: "q" }))).toEqual([
+		["May?", 0, 2],
+		["Lisbon, by train.", "–", 1],
+		["Why?", "–", 1],
+	]);
 });
 
 test("a message without an id, and a chat of somebody else's making, are refused", async () => {

@@ -8,7 +8,7 @@ import type {
 	ThreadHistoryAdapter,
 } from "@assistant-ui/core";
 import type { Forklore } from "@forklore/client";
-import { ChatStore, type ChatMessage, type PlacedMessage } from "@forklore/client/chat";
+import { ChatStore, type ChatMessage, type PlacedMessage, type Unsaved } from "@forklore/client/chat";
 
 import { messageOf, plainOf, textOfParts, threadMessageOf } from "./messages.ts";
 
@@ -16,6 +16,22 @@ import { messageOf, plainOf, textOfParts, threadMessageOf } from "./messages.ts"
 export interface Thread {
 	getState(): { readonly remoteId?: string | undefined };
 	initialize(): Promise<{ remoteId: string }>;
+}
+
+/**
+ * How a history is kept. onUnsaved: is told what is not stored of a thread whenever that has changed; of none, when
+ * all is. remoteId: undefined for a thread that could not be made.
+ */
+export interface HistoryOptions {
+	onUnsaved?: ((unsaved: Unsaved[], remoteId: string | undefined) => void) | undefined;
+}
+
+/** A message on its way into the store of its thread. error: why there is no such thread yet. */
+interface Said {
+	readonly thread: Thread;
+	readonly parentId: string | null;
+	readonly message: ChatMessage;
+	error: unknown;
 }
 
 /** How items of a format become messages of the chat, and come back. undefined: the format cannot show it. */
@@ -35,19 +51,51 @@ type Adapter<Item> = Required<Pick<GenericThreadHistoryAdapter<unknown>, "pin">>
 /**
  * Return the history of one thread, for assistant-ui's `history`, with all branches.
  *
- * thread: the id of a conversation, new or not; or a function that returns `aui.threadListItem`.
+ * thread: the id of a conversation, new or not; or a function that returns `aui.threadListItem`. `append` and `update`
+ * throw why a message is not stored. It is sent again before the next one.
  */
 export function historyAdapter(
 	fl: Forklore,
 	thread: string | (() => Thread),
+	{ onUnsaved }: HistoryOptions = {},
 ): ThreadHistoryAdapter & Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat">> {
 	const stores = new Map<string, ChatStore>();
 	const storeOf = (id: string): ChatStore => {
-		const store = stores.get(id) ?? new ChatStore(fl, id);
+		const tell = (unsaved: Unsaved[]): void => onUnsaved?.(unsaved, id);
+		const store = stores.get(id) ?? new ChatStore(fl, id, { onUnsaved: tell });
 		stores.set(id, store);
 		return store;
 	};
 	const given = (): Thread => (typeof thread === "string" ? threadOf(thread) : thread());
+
+	/** What was said in a thread that could not be made. */
+	let early: Said[] = [];
+	const setEarly = (left: Said[]): void => {
+		if (left.length === 0 && early.length === 0) return;
+		early = left;
+		onUnsaved?.(
+			early.map(({ message, parentId, error }) => ({ message, parentId, error })),
+			undefined,
+		);
+	};
+	/** Append what was said, after what was said before its thread could be made. */
+	const hand = async (said: Said): Promise<{ stored: Promise<void> }> => {
+		const left: Said[] = [];
+		let stored = Promise.resolve();
+		for (const one of [...early, said]) {
+			try {
+				const { remoteId } = await one.thread.initialize();
+				stored = storeOf(remoteId).append(one.parentId, one.message);
+				stored.catch(() => undefined); // the store tells it
+			} catch (error) {
+				left.push({ ...one, error });
+			}
+		}
+		setEarly(left);
+		if (left.at(-1)?.message === said.message) throw left.at(-1)?.error;
+		return { stored };
+	};
+	let last: Promise<unknown> = Promise.resolve();
 
 	const adapted = <Item extends { parentId: string | null }>({
 		encode,
@@ -59,9 +107,13 @@ export function historyAdapter(
 			return remoteId === undefined ? undefined : storeOf(remoteId);
 		};
 		const append = async (item: Item): Promise<void> => {
-			const message = encode(item);
-			const { remoteId } = await (pinned ?? given()).initialize();
-			await storeOf(remoteId).append(item.parentId, message);
+			const { parentId } = item;
+			const said = { thread: pinned ?? given(), parentId, message: encode(item), error: undefined };
+			const handed = last.then(() => hand(said));
+			last = handed.catch(() => undefined);
+			await (
+				await handed
+			).stored;
 		};
 		return {
 			pin() {
@@ -82,7 +134,9 @@ export function historyAdapter(
 			append,
 			update: append,
 			async delete(items) {
-				await opened()?.delete(...items.map((item) => encode(item).id));
+				const ids = items.map((item) => encode(item).id);
+				setEarly(early.filter(({ message }) => !ids.includes(message.id)));
+				await opened()?.delete(...ids);
 			},
 		};
 	};

@@ -1,4 +1,4 @@
 // What the package offers.
 
-export { historyAdapter, type Thread } from "./history.ts";
+export { historyAdapter, type HistoryOptions, type Thread } from "./history.ts";
 export { threadListAdapter, type ThreadListOptions } from "./threads.ts";

@@ -8,14 +8,14 @@ import { createAssistantStream } from "assistant-stream";
 
 import { NotFoundError, type ConversationDetails, type Forklore } from "@forklore/client";
 
-import { historyAdapter, type Thread } from "./history.ts";
+import { historyAdapter, type HistoryOptions, type Thread } from "./history.ts";
 import { textOfParts } from "./messages.ts";
 
 /** Of the title that the service makes. */
 const TITLE_CHARACTERS = 40;
 
 /** How a list is made. title: makes a thread's title; without it the service does, from the first text. */
-export interface ThreadListOptions {
+export interface ThreadListOptions extends HistoryOptions {
 	title?: ((messages: readonly ThreadMessage[]) => Promise<string>) | undefined;
 	/** How many threads are asked for at a time. */
 	pageRows?: number | undefined;
@@ -31,7 +31,7 @@ export type ThreadListAdapter = RemoteThreadListAdapter &
  * A thread's remote id is the id of the conversation that began it. Each thread has its history here, too.
  */
 export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {}): ThreadListAdapter {
-	const { title: titleOf, pageRows: limit = 50 } = options;
+	const { title: titleOf, pageRows: limit = 50, onUnsaved } = options;
 	const rename = async (remoteId: string, title: string): Promise<void> => {
 		await fl.conversation(remoteId).update({ title });
 	};
@@ -88,7 +88,10 @@ export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {})
 			useEffect(() => {
 				current.current = aui;
 			});
-			return useMemo(() => ({ history: historyAdapter(fl, () => threadIn(current.current)) }), []);
+			return useMemo(
+				() => ({ history: historyAdapter(fl, () => threadIn(current.current), { onUnsaved }) }),
+				[],
+			);
 		},
 	};
 }

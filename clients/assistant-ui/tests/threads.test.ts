@@ -2,11 +2,12 @@
 
 import type { ChatModelAdapter, MessageFormatAdapter, ThreadMessage } from "@assistant-ui/core";
 import { CompositeContextProvider, LocalThreadRuntimeCore } from "@assistant-ui/core/internal";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 
-import { Forklore, textOf } from "@forklore/client";
+import { Forklore, textOf, TooLargeError, UnauthorizedError } from "@forklore/client";
+import type { Unsaved } from "@forklore/client/chat";
 
-import { historyAdapter, threadListAdapter } from "../src/index.ts";
+import { historyAdapter, threadListAdapter, type HistoryOptions } from "../src/index.ts";
 import { textOfParts } from "../src/messages.ts";
 
 const client = (token: string): Forklore => new Forklore(inject("url"), { token });
@@ -67,22 +68,26 @@ test("a title is that of the service, from the first text, or what a function ma
 	expect((await titled.fetch(remoteId)).title).toBe("1 said");
 });
 
-const asked = (text: string): ThreadMessage => ({
+const asked = (text: string, image?: string): ThreadMessage => ({
 	id: crypto.randomUUID(),
 	role: "user",
 	createdAt: new Date(),
-	content: [{ type: "text", text }],
+	content: [{ type: "text", text }, ...(image === undefined ? [] : [{ type: "image" as const, image }])],
 	attachments: [],
 	metadata: { custom: {} },
 });
 
 /** A runtime of assistant-ui, whose model answers each question with a number. */
-async function runtimeOf(fl: Forklore, id: string): Promise<LocalThreadRuntimeCore> {
+async function runtimeOf(
+	fl: Forklore,
+	id: string,
+	options?: HistoryOptions,
+): Promise<LocalThreadRuntimeCore> {
 	let answers = 0;
 	const chatModel: ChatModelAdapter = {
 		run: () => Promise.resolve({ content: [{ type: "text", text: `answer ${++answers}` }] }),
 	};
-	const adapters = { chatModel, history: historyAdapter(fl, id) };
+	const adapters = { chatModel, history: historyAdapter(fl, id, options) };
 	const runtime = new LocalThreadRuntimeCore(new CompositeContextProvider(), { adapters });
 	await runtime.__internal_load();
 	return runtime;
@@ -119,6 +124,70 @@ test("the real runtime: ask, answer anew, edit, delete, and the same on a second
 	await runtime.deleteMessage(runtime.messages[2]?.id ?? "");
 	expect(shown(runtime)).toEqual(["June?", "answer 3", "answer 4"]);
 	expect(shown(await runtimeOf(fl, id))).toEqual(["June?", "answer 3", "answer 4"]);
+});
+
+test("the real runtime: a photo that is too large, and a token that had run out, cost no other message", async () => {
+	const told: string[][] = [];
+	let isOut = false;
+	const fl = new Forklore(inject("url"), {
+		token: "losing",
+		fetch: async (...sent) => (isOut ? new Response("{}", { status: 401 }) : fetch(...sent)),
+	});
+	const onUnsaved = (unsaved: Unsaved[]): void => {
+		told.push(unsaved.map(({ message, error }) => `${message.text}: ${(error as Error).name}`));
+	};
+	const id = crypto.randomUUID();
+	const runtime = await runtimeOf(fl, id, { onUnsaved });
+	const say = async (text: string, image?: string): Promise<void> => {
+		const { id: _, ...rest } = asked(text, image);
+		const parentId = runtime.messages.at(-1)?.id ?? null;
+		await runtime.append({ ...rest, parentId, sourceId: null, runConfig: {}, startRun: true });
+	};
+	const log = vi.spyOn(console, "error").mockImplementation(() => undefined); // where the runtime tells it
+	onTestFinished(() => {
+		log.mockRestore();
+	});
+	await say("Hello");
+	await expect(say("Which cat?", `data:image/png;base64,${"A".repeat(4_500_000)}`)).rejects.toThrow(
+		TooLargeError,
+	);
+	await say("And its age?");
+	expect(told).toEqual([["Which cat?: TooLargeError"]]);
+	isOut = true;
+	await expect(say("Why?")).rejects.toThrow(UnauthorizedError);
+	isOut = false;
+	await say("Really?");
+	expect(told.at(-1)).toEqual(["Which cat?: TooLargeError"]);
+	const all = shown(runtime);
+	expect(all).toHaveLength(10);
+	expect(shown(await runtimeOf(fl, id))).toEqual(all.filter((text) => text !== "Which cat?"));
+});
+
+test("what was said in a thread that could not be made is stored with what follows it", async () => {
+	const fl = client("early");
+	let isOff = true;
+	const { id } = fl.conversation();
+	const initialize = (): Promise<{ remoteId: string }> =>
+		isOff ? Promise.reject(new Error("off")) : Promise.resolve({ remoteId: id });
+	const told: unknown[] = [];
+	const history = historyAdapter(fl, () => ({ getState: () => ({ remoteId: id }), initialize }), {
+		onUnsaved: (unsaved, remoteId) => told.push([unsaved.map(({ message }) => message.text), remoteId]),
+	});
+	const [one, two, three] = [asked("one"), asked("two"), asked("three")];
+	await expect(history.append({ parentId: null, message: one })).rejects.toThrow("off");
+	await expect(history.append({ parentId: one.id, message: two })).rejects.toThrow("off");
+	isOff = false;
+	await history.append({ parentId: two.id, message: three });
+	expect((await history.load()).messages.map(({ message }) => textOfParts(message.content))).toEqual([
+		"one",
+		"two",
+		"three",
+	]);
+	expect(told).toEqual([
+		[["one"], undefined],
+		[["one", "two"], undefined],
+		[[], undefined],
+	]);
 });
 
 interface Part {

@@ -1,7 +1,15 @@
 // The messages of a chat with all its branches, as chat interfaces keep them: each names the one before it.
 
 import type { Keyed, Matched } from "./calls.ts";
-import { ConflictError, InputError, MismatchError, NotFoundError, UnexpectedAnswerError } from "./errors.ts";
+import {
+	BadRequestError,
+	ConflictError,
+	InputError,
+	MismatchError,
+	NotFoundError,
+	TooLargeError,
+	UnexpectedAnswerError,
+} from "./errors.ts";
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
 import type { AppendEntries, Entry, Operations } from "./operations.ts";
@@ -29,6 +37,26 @@ export interface PlacedMessage extends ChatMessage {
 export interface ChatTree {
 	messages: PlacedMessage[];
 	headId: string | null;
+}
+
+/** A message that could not be stored. parentId: what it was said behind. error: why, at the last attempt. */
+export interface Unsaved {
+	readonly message: ChatMessage;
+	readonly parentId: string | null;
+	readonly error: unknown;
+}
+
+/** How a store is made. onUnsaved: is told what is not stored whenever that has changed; of none, when all is. */
+export interface ChatStoreOptions {
+	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
+}
+
+/** A message to be stored. error: undefined before the first attempt. isPassed: what follows it is stored. */
+interface Waiting {
+	message: ChatMessage;
+	parentId: string | null;
+	error: unknown;
+	isPassed: boolean;
 }
 
 /** What the store has read. entries: the history by id. branches: the last entry that each shows. */
@@ -59,19 +87,36 @@ const ATTEMPTS_MAX = 5;
  * A message is an entry of the history whose key is the message's id. One that goes on where a branch ends is
  * appended there; any other one begins a fork. Either way its branch becomes the current one. What is asked for
  * at once is done one after the other. Messages that were written without a key have their entry's id.
+ *
+ * What could not be stored is sent again before what is appended next, unless it was refused for what it is. What
+ * follows a message that is not stored stands behind the nearest one before it that is.
  */
 export class ChatStore {
 	/** The conversation that the chat began with. */
 	readonly conversationId: string;
 
 	readonly #api: Operations;
+	readonly #onUnsaved: NonNullable<ChatStoreOptions["onUnsaved"]>;
+	readonly #unsaved = new Map<string, Waiting>();
+	/** The message before each one that was read or appended here, also of those that are not stored. */
+	readonly #parents = new Map<string, string | null>();
 	#known: Known | undefined;
 	#last: Promise<unknown> = Promise.resolve();
 
 	/** fl: a client. conversationId: any conversation of the tree; a new id for a new chat. */
-	constructor(fl: { readonly api: Operations }, conversationId: string) {
+	constructor(
+		fl: { readonly api: Operations },
+		conversationId: string,
+		{ onUnsaved }: ChatStoreOptions = {},
+	) {
 		this.#api = fl.api;
+		this.#onUnsaved = onUnsaved ?? (() => undefined);
 		this.conversationId = conversationId;
+	}
+
+	/** What was appended here and is not stored, the oldest first. */
+	get unsaved(): Unsaved[] {
+		return [...this.#unsaved.values()].map(({ message, parentId, error }) => ({ message, parentId, error }));
 	}
 
 	/** Return the chat as it is now: two requests, if a page holds it. A chat that does not exist is empty. */
@@ -82,21 +127,24 @@ export class ChatStore {
 	/**
 	 * Append messages behind one another, the first behind `parentId`: one request for 44.
 	 *
-	 * A message that is there is updated. Throws NotFoundError if there is no such parent.
+	 * A message that is there is updated. If one cannot be stored, the others are. Throws why then, of the first that
+	 * is not; NotFoundError if there is no such parent.
 	 */
 	async append(parentId: string | null, ...messages: ChatMessage[]): Promise<void> {
 		await this.#inTurn(async () => {
-			let parent = parentId;
-			let left = messages;
-			while (left.length > 0) {
-				const added = await this.#onKnown(parent, async (known) => {
-					const old = left.findIndex(({ id }) => known.messages.has(id));
-					const next = left.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
-					await (old === 0 ? this.#replace(known, next) : this.#add(known, parent, next));
-					return next;
-				});
-				left = left.slice(added.length);
-				parent = added.at(-1)?.id ?? parent;
+			await this.#telling(async () => {
+				let parent = parentId;
+				for (const message of messages) {
+					const isPassed = this.#unsaved.get(message.id)?.isPassed ?? false;
+					this.#unsaved.set(message.id, { message, parentId: parent, error: undefined, isPassed });
+					this.#parents.set(message.id, parent);
+					parent = message.id;
+				}
+				await this.#saveAll();
+			});
+			for (const { id } of messages) {
+				const left = this.#unsaved.get(id);
+				if (left) throw left.error;
 			}
 		});
 	}
@@ -117,13 +165,86 @@ export class ChatStore {
 	 */
 	async delete(...ids: string[]): Promise<void> {
 		await this.#inTurn(async () => {
-			await this.#onKnown(null, async (known) => {
-				const deletes = ids.filter((id) => known.messages.has(id) && !known.deleted.has(id));
-				if (deletes.length === 0) return;
-				const entries = [{ contentType: NOTE, content: [{ deletes }] }];
-				await this.#send(known, { conversationId: known.currentId, entries });
+			await this.#telling(async () => {
+				await this.#onKnown(null, async (known) => {
+					const deletes = ids.filter((id) => known.messages.has(id) && !known.deleted.has(id));
+					if (deletes.length === 0) return;
+					const entries = [{ contentType: NOTE, content: [{ deletes }] }];
+					await this.#send(known, { conversationId: known.currentId, entries });
+				});
+				for (const id of ids) this.#unsaved.delete(id);
 			});
 		});
+	}
+
+	/** Do the work, and tell of what is not stored, if it has changed that. */
+	async #telling(work: () => Promise<void>): Promise<void> {
+		const state = (): unknown[] => [...this.#unsaved.values()].flatMap((one) => [one, one.error]);
+		const before = state();
+		try {
+			await work();
+		} finally {
+			const after = state();
+			if (after.length !== before.length || after.some((held, at) => held !== before[at])) {
+				this.#onUnsaved(this.unsaved);
+			}
+		}
+	}
+
+	/** Store what is not, the oldest first: what stands behind one another together. */
+	async #saveAll(): Promise<void> {
+		const runs: Waiting[][] = [];
+		for (const one of this.#unsaved.values()) {
+			if (isRefused(one.error)) continue;
+			const run = runs.at(-1);
+			if (run && run.at(-1)?.message.id === one.parentId) run.push(one);
+			else runs.push([one]);
+		}
+		try {
+			for (const run of runs) await this.#save(run);
+		} catch (error) {
+			for (const one of runs.flat()) if (!isRefused(one.error)) one.error = error;
+		}
+	}
+
+	/**
+	 * Store messages that stand behind one another, each by itself if need be, and note why one is not stored.
+	 *
+	 * Throws what keeps the chat from being read: then nothing can be stored.
+	 */
+	async #save(run: Waiting[]): Promise<void> {
+		const [first] = run;
+		if (first === undefined) return;
+		this.#known ??= await this.#read();
+		let saved: Waiting[];
+		try {
+			saved = await this.#onKnown(first.parentId, async (known, parent, passed) => {
+				const old = run.findIndex(({ message: { id } }) => known.messages.has(id));
+				const next = run.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
+				const messages = next.map(({ message }) => message);
+				if (old === 0) await this.#replace(known, messages);
+				else
+					await this.#add(
+						known,
+						parent,
+						messages,
+						next.some(({ isPassed }) => !isPassed),
+					);
+				for (const one of passed.map((id) => this.#unsaved.get(id))) if (one) one.isPassed = true;
+				return next;
+			});
+		} catch (error) {
+			if (run.length === 1) {
+				first.error = error;
+				return;
+			}
+			const half = Math.ceil(run.length / 2);
+			await this.#save(run.slice(0, half));
+			await this.#save(run.slice(half));
+			return;
+		}
+		for (const { message } of saved) this.#unsaved.delete(message.id);
+		await this.#save(run.slice(saved.length));
 	}
 
 	async #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -146,27 +267,40 @@ export class ChatStore {
 		};
 		if (branches.length === 0) known.branches.set(this.conversationId, null);
 		for (const entry of entries) take(known, entry);
+		for (const [id, [first]] of known.messages) this.#parents.set(id, nearest(known, first.parentId));
 		return (this.#known = known);
 	}
 
-	/** Return what is known, with a message in it. */
-	async #knowing(id: string | null): Promise<Known> {
-		const has = (known: Known | undefined): known is Known =>
-			known !== undefined && (id === null || known.messages.has(id));
-		const known = has(this.#known) ? this.#known : await this.#read();
-		if (has(known)) return known;
-		throw new NotFoundError(`the chat has no message ${JSON.stringify(id)}`, { status: 404 });
+	/** Return the message with the id, or the nearest one before it that is stored, and those that are `passed`. */
+	#nearest(known: Known, id: string | null): { stored: string | null | undefined; passed: string[] } {
+		const passed: string[] = [];
+		let at: string | null | undefined = id;
+		while (typeof at === "string" && !known.messages.has(at)) {
+			passed.push(at);
+			const before = this.#parents.get(at);
+			at = passed.includes(before ?? "") ? undefined : before;
+		}
+		return { stored: at, passed };
 	}
 
 	/**
-	 * Do the work on what is known, with a message in it; on what is there now, if that is outdated: somebody else
-	 * has gone on or has deleted a branch, or an append took effect whose answer was lost.
+	 * Do the work on what is known, and on the message with the id, or the nearest one before it that is stored.
+	 *
+	 * On what is there now, if that is outdated: somebody else has gone on or has deleted a branch, or an append took
+	 * effect whose answer was lost.
 	 */
-	async #onKnown<T>(id: string | null, work: (known: Known) => Promise<T>): Promise<T> {
+	async #onKnown<T>(
+		id: string | null,
+		work: (known: Known, stored: string | null, passed: string[]) => Promise<T>,
+	): Promise<T> {
 		for (let attempt = 1; ; attempt++) {
-			const known = await this.#knowing(id);
+			let known = this.#known ?? (await this.#read());
+			if (this.#nearest(known, id).stored === undefined) known = await this.#read();
+			const { stored, passed } = this.#nearest(known, id);
+			if (stored === undefined)
+				throw new NotFoundError(`the chat has no message ${JSON.stringify(id)}`, { status: 404 });
 			try {
-				return await work(known);
+				return await work(known, stored, passed);
 			} catch (error) {
 				this.#known = undefined; // it may have taken effect
 				if (attempt === ATTEMPTS_MAX || !isOutdated(error)) throw error;
@@ -174,8 +308,9 @@ export class ChatStore {
 		}
 	}
 
-	async #add(known: Known, parent: string | null, added: ChatMessage[]): Promise<void> {
-		await this.#write(known, added, endingWith(known, parent) ?? forkBehind(known, parent));
+	async #add(known: Known, parent: string | null, added: ChatMessage[], promote: boolean): Promise<void> {
+		const place = endingWith(known, parent) ?? forkBehind(known, parent);
+		await this.#write(known, added, { ...place, fields: { ...place.fields, promote } });
 	}
 
 	/** Store a newer version of a message, if it differs. */
@@ -222,6 +357,13 @@ const isOutdated = (error: unknown): boolean =>
 	error instanceof MismatchError ||
 	error instanceof NotFoundError ||
 	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
+
+/** Tell whether a message was refused for what it is, so that it would be again. */
+const isRefused = (error: unknown): boolean =>
+	error instanceof BadRequestError ||
+	error instanceof InputError ||
+	error instanceof TooLargeError ||
+	(error instanceof ConflictError && error.reason === "key_in_use");
 
 /** Return the content of a message's entry: the role, the text, and the rest beside them. */
 function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {

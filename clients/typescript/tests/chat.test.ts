@@ -2,8 +2,17 @@
 
 import { expect, inject, test } from "vitest";
 
-import { ChatStore, type ChatMessage, type ChatTree } from "../src/chat.ts";
-import { Forklore, InputError, NoAnswerError, NotFoundError, textOf, type Options } from "../src/index.ts";
+import { ChatStore, type ChatMessage, type ChatTree, type Unsaved } from "../src/chat.ts";
+import {
+	Forklore,
+	InputError,
+	NoAnswerError,
+	NotFoundError,
+	textOf,
+	TooLargeError,
+	UnauthorizedError,
+	type Options,
+} from "../src/index.ts";
 import { KEYS } from "./support/server.ts";
 
 const client = (options: Options = {}): Forklore =>
@@ -114,21 +123,120 @@ test("a message whose answer was lost is stored once when it is appended again",
 	});
 	const store = new ChatStore(losing, fl.conversation().id);
 	await store.append(null, said("a"));
-	const appends: [string, ChatMessage[]][] = [
-		["a", [said("b")]], // at the end of a branch
-		["a", [said("c")]], // on a fork
-		["c", [said("d"), said("e")]],
-	];
-	for (const [parent, messages] of appends) {
+	for (const id of ["b", "c"]) {
+		// at the end of a branch, and on a fork
 		isLost = true;
-		await expect(store.append(parent, ...messages)).rejects.toThrow(NoAnswerError);
-		await store.append(parent, ...messages);
+		await expect(store.append("a", said(id))).rejects.toThrow(NoAnswerError);
+		await store.append("a", said(id));
 	}
+	isLost = true;
+	await store.append("c", said("d"), said("e")); // of several, each is looked for
 	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e"]);
 	await store.append("e", said("f"));
 	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e>f", "f"]);
 	const { entries } = await fl.conversation(store.conversationId).tree();
 	expect(entries.map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e", "f"]);
+});
+
+/** A new chat, where requests that hold one of `refused` are answered with `status`. */
+function faulty(status: number): { store: ChatStore; refused: Set<string>; told: string[][] } {
+	const refused = new Set<string>();
+	const told: string[][] = [];
+	const failing = client({
+		retries: 0,
+		fetch: async (...sent) => {
+			asked++;
+			const body = sent[1]?.body;
+			const isRefused = typeof body === "string" && [...refused].some((id) => body.includes(`"${id}"`));
+			return isRefused ? Response.json({ code: "refused" }, { status }) : fetch(...sent);
+		},
+	});
+	const onUnsaved = (unsaved: Unsaved[]): void => {
+		told.push(unsaved.map(({ message }) => message.id));
+	};
+	return { store: new ChatStore(failing, fl.conversation().id, { onUnsaved }), refused, told };
+}
+
+test.each([401, 500])("what was answered %i is sent again before what follows it", async (status) => {
+	const { store, refused, told } = faulty(status);
+	await store.append(null, said("a"));
+	refused.add("b");
+	await expect(store.append("a", said("b"))).rejects.toMatchObject({ status });
+	expect(store.unsaved).toMatchObject([{ message: { id: "b" }, parentId: "a", error: { status } }]);
+	refused.clear();
+	await store.append("b", said("c"));
+	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c"]);
+	expect(told).toEqual([["b"], []]);
+});
+
+test("what still cannot be stored is passed over, and comes later as another branch", async () => {
+	const { store, refused, told } = faulty(401);
+	refused.add("a").add("c");
+	await expect(store.append(null, said("a"))).rejects.toThrow(UnauthorizedError);
+	await store.append("a", said("b"));
+	await expect(store.append("b", said("c"))).rejects.toThrow(UnauthorizedError);
+	await store.append("c", said("d"), said("e"));
+	expect(shape(await store.load())).toEqual([">b", "b>d", "d>e", "e"]);
+	expect(told.at(-1)).toEqual(["a", "c"]);
+	refused.clear();
+	refused.add("f");
+	await expect(store.append("e", said("f"))).rejects.toThrow(UnauthorizedError);
+	expect(shape(await store.load())).toEqual([">b", "b>d", "d>e", ">a", "b>c", "e"]);
+	expect(told.at(-1)).toEqual(["f"]);
+	await store.delete("f");
+	refused.clear();
+	await store.append("f", said("g"));
+	expect(shape(await store.load())).toEqual([">b", "b>d", "d>e", ">a", "b>c", "e>g", "g"]);
+	expect(told.at(-1)).toEqual([]);
+});
+
+test("while the chat cannot be read, everything waits, and one request is all that is tried", async () => {
+	let isOff = false;
+	const failing = client({
+		retries: 0,
+		fetch: async (...sent) => {
+			asked++;
+			if (isOff) throw new TypeError("off");
+			return fetch(...sent);
+		},
+	});
+	const store = new ChatStore(failing, fl.conversation().id);
+	await store.append(null, said("a"));
+	isOff = true;
+	await expect(store.append("a", said("b"))).rejects.toThrow(NoAnswerError);
+	for (const [parent, id] of ["bc", "cd", "de"]) {
+		asked = 0;
+		await expect(store.append(parent ?? "", said(id ?? ""))).rejects.toThrow(NoAnswerError);
+		expect(asked).toBe(1);
+	}
+	isOff = false;
+	await store.append("e", said("f"));
+	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d>e", "e>f", "f"]);
+});
+
+test("a message that is too large is refused alone, once, and a smaller version of it is stored", async () => {
+	const store = opened();
+	const photo = said("photo", "x".repeat(2_600_000));
+	const rest = [said("b"), said("c"), said("d", "y".repeat(2_000_000)), said("e", "z".repeat(2_000_000))];
+	await expect(store.append(null, said("a"), photo, ...rest)).rejects.toThrow(TooLargeError);
+	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d>e", "e"]);
+	asked = 0;
+	await store.append("e", said("f"));
+	expect(asked).toBe(1);
+	await store.append("photo", said("g"));
+	await store.update("a", said("photo", "a thumbnail"));
+	expect(store.unsaved).toEqual([]);
+	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d>e", "e>f", "a>g", "a>photo", "g"]);
+});
+
+test("what follows a message on a branch that was deleted stands behind the nearest one that is left", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b"));
+	await store.append("a", said("c"), said("d"));
+	const forks = await fl.conversation(store.conversationId).forks().list();
+	await fl.conversation(forks.find((one) => one.isCurrent)?.conversationId).delete();
+	await store.append("d", said("e"));
+	expect(shape(await store.load())).toEqual([">a", "a>b", "a>e", "e"]);
 });
 
 test("a message that two pages save at once is stored once", async () => {

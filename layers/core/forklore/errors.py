@@ -234,3 +234,10 @@ class StoreFailedError(ForkloreError):
 
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message, reason=reason)
+
+
+class DamagedError(StoreFailedError):
+    """A part of what the folder keeps cannot be read. Other parts may be read and written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="damaged")

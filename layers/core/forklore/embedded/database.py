@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from forklore.errors import ForkloreError, StoreFailedError, UnavailableError
+from forklore.errors import DamagedError, ForkloreError, StoreFailedError, UnavailableError
 
 WAIT_SECONDS = 10.0
 """How long to wait for another process that writes."""
@@ -33,6 +33,10 @@ FORK_SECONDS = 5.0
 CACHE_KILOBYTES = 4_000
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
+
+
+class DamagedRowError(sqlite3.DatabaseError):
+    """A row holds no item."""
 
 
 class UnansweredError(Exception):
@@ -155,9 +159,8 @@ class Database:
                 if not transaction.is_taken:
                     self._commit_waiting(transaction)
         finally:
-            if not transaction.is_taken:  # a signal has ended the wait
-                with suppress(ValueError):
-                    self._waiting.remove(transaction)
+            with suppress(ValueError):
+                self._waiting.remove(transaction)
         if not transaction.is_done:
             raise UnansweredError
         if transaction.error is not None:
@@ -166,22 +169,35 @@ class Database:
         return answer
 
     def _commit_waiting(self, own: _Transaction[Any]) -> None:
-        """Commit what waits, until `own` is among it."""
-        while not own.is_taken:
-            together: list[_Transaction[Any]] = []
-            while self._waiting and len(together) < AT_ONCE:
-                together.append(self._waiting.popleft())
-            for transaction in together:
-                transaction.is_taken = True
-            try:
-                with self._explained():
-                    self._commit(together)
-                self.committed()
-            except ForkloreError as error:
+        """Commit `own` together with others that wait.
+
+        A signal may end this anywhere. One that left the queue and was not taken is committed by
+        its own thread.
+        """
+        together = [own]
+        while self._waiting and len(together) < AT_ONCE:
+            other = self._waiting.popleft()
+            if other is not own and not other.is_taken:
+                together.append(other)
+        for transaction in together:
+            transaction.is_taken = True
+        self._finish(together)
+
+    def _finish(self, together: list[_Transaction[Any]]) -> None:
+        """Commit transactions. Where one reads what is damaged, the others are committed alone."""
+        try:
+            with self._explained():
+                self._commit(together)
+            self.committed()
+        except ForkloreError as error:
+            if len(together) > 1 and isinstance(error, DamagedError):
                 for transaction in together:
-                    transaction.error = error
+                    self._finish([transaction])
+                return
             for transaction in together:
-                transaction.is_done = True
+                transaction.error = error
+        for transaction in together:
+            transaction.is_done = True
 
     def _commit(self, together: list[_Transaction[Any]]) -> None:
         self._require_open()
@@ -191,6 +207,7 @@ class Database:
                 connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
             for transaction in together:
+                transaction.error = None
                 try:
                     transaction.answer = transaction.work(connection)
                 except sqlite3.Error:
@@ -242,7 +259,7 @@ class Database:
             if self._path is not None and _identity(self._path) != self._file:
                 self._is_replaced = True
                 self._require_open()
-            raise UnavailableError(explanation(error)) from error
+            raise failure(error, self._path and self._path.parent) from error
 
     def close(self) -> None:
         """Refuse every further call, and close the connections when nothing uses them any more."""
@@ -313,17 +330,24 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def explanation(error: sqlite3.Error) -> str:
-    """Return an error of SQLite as a sentence that says what to do. It quotes no content."""
+def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
+    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored."""
     name = getattr(error, "sqlite_errorname", "")
+    place = "the store in memory" if folder is None else str(folder)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
+        return UnavailableError("another process has been writing for long; try again")
     if name.startswith("SQLITE_FULL"):
-        return "the disk is full, so nothing was written; free some space"
+        return StoreFailedError(f"the disk of {place} is full; free some space", reason="full")
     if name.startswith("SQLITE_IOERR"):
-        return f"the disk failed, or has no room ({error}); look at it, then send the call again"
+        told = f"the disk of {place} failed, or has no room ({name}); look at it"
+        return StoreFailedError(told, reason="failed")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
-        return f"what is stored cannot be opened or written ({error}); check who may write the folder"
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"what is stored is damaged ({error}); put a copy of the folder in its place"
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "another process has been writing for long; try again"
-    return f"what is stored could not be read or written: {error}"
+        told = f"{place} cannot be opened or written ({name}); check who may write it"
+        return StoreFailedError(told, reason="read_only")
+    is_unreadable = type(error) in (sqlite3.OperationalError, DamagedRowError) and not name
+    if is_unreadable or name in ("SQLITE_ERROR", "SQLITE_NOTADB") or name.startswith("SQLITE_CORRUPT"):
+        return DamagedError(
+            f"{place} is damaged: `forklore fsck` shows where, and `forklore export --everything"
+            " --skip-damaged` gets the rest out"
+        )
+    return UnavailableError(f"what is stored could not be read or written ({name or type(error).__name__})")

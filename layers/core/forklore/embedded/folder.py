@@ -7,7 +7,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from forklore.embedded.database import WAIT_SECONDS, explanation
+from forklore.embedded.database import WAIT_SECONDS, failure
 from forklore.embedded.outbox import MESSAGES
 from forklore.embedded.rows import LAYOUT, PUT, row_of
 
@@ -53,7 +53,7 @@ def prepared(folder: Path) -> Path:
         with closing(sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS)) as connection:
             _prepare(connection, path)
     except sqlite3.Error as error:
-        raise DataError(f"cannot open {path}: {explanation(error)}") from error
+        raise DataError(f"cannot open {path}: {failure(error, path.parent)}") from error
     return path
 
 

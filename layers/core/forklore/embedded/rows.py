@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from forklore.embedded.capacity import TREE_KEYS
+from forklore.embedded.database import DamagedRowError
 from forklore.embedded.items import Change, Found, Place, checked, key_of, place_of
 from forklore.embedded.values import InvalidError, Value, checked_values
 from forklore.storage import schema
@@ -162,11 +163,14 @@ def _keys_only(row: Iterable[str]) -> Found:
 
 
 def _item(text: str) -> Item:
-    """Return an item of its text."""
-    item: Item = json.loads(text)
-    if '"B' in text:
-        for name, value in item.items():
-            item[name] = _with_bytes(value)
+    """Return an item of its text. Raises DamagedRowError."""
+    try:
+        item: Item = json.loads(text)
+        if '"B' in text:
+            for name, value in item.items():
+                item[name] = _with_bytes(value)
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        raise DamagedRowError from None
     return item
 
 

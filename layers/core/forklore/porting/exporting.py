@@ -10,7 +10,7 @@ from pathlib import Path
 from forklore.domain import ids
 from forklore.domain.clock import OFFSET_MAX_MS
 from forklore.domain.keys import ListKey
-from forklore.errors import BrokenAncestryError, UnavailableError
+from forklore.errors import BrokenAncestryError, DamagedError, UnavailableError
 from forklore.porting.choosing import Choice, Scope, trees
 from forklore.porting.failures import PortingError, UnreadableError
 from forklore.porting.output import ExportFile
@@ -30,6 +30,7 @@ _UNDECODABLE = (
     ValueError,
     zlib.error,
     BrokenAncestryError,
+    DamagedError,
 )
 """What reading an item raises that was not written by forklore."""
 
