@@ -75,6 +75,7 @@ ROOMS["forklore.fsck"] = {
     *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
     *("botocore", "rich"),
 }
+ROOMS["forklore.fsck.command"] = ROOMS["forklore.fsck"] | {"forklore.embedded"}
 ROOMS["forklore.porting"] = {
     *("forklore.porting", "forklore.storage", "forklore.domain", "forklore.errors"),
 }

@@ -166,6 +166,55 @@ def test_naming_roles_is_403_unless_the_deployment_allows_it(
         direct.send(asked)
 
 
+USERS = "planner=ann,planner=team-*,ops=*"
+
+
+@pytest.mark.parametrize(
+    ("user", "client", "speaks"),
+    [
+        ("ann", "planner", True),
+        ("ann", "ops", True),
+        ("team-7", "planner", True),
+        ("bob", "planner", False),
+        ("annette", "planner", False),
+        ("ann", "coder", False),
+        ("ann", None, False),
+        ("ann", "*", False),
+    ],
+)
+def test_a_client_speaks_only_for_the_users_that_the_deployment_lists(
+    direct: Direct, monkeypatch: pytest.MonkeyPatch, user: str, client: str | None, speaks: bool
+) -> None:
+    monkeypatch.setenv("FORKLORE_DIRECT_USERS", USERS)
+
+    answer = direct.send({"operation": "listNames", "caller": {"userId": user, "clientId": client}})
+    assert (answer["status"], answer["body"].get("code")) == ((200, None) if speaks else (403, "forbidden"))
+    assert direct.send({"operation": "checkHealth"})["status"] == 200
+
+
+@pytest.mark.failure("unsafe-settings")
+@pytest.mark.parametrize("wrong", ["planner", "=ann", "planner=", "planner=ann,ops"])
+def test_a_list_of_users_that_says_not_whose_they_are_is_refused(
+    direct: Direct, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("FORKLORE_DIRECT_USERS", wrong)
+
+    with pytest.raises(RuntimeError, match="set FORKLORE_DIRECT_USERS"):
+        direct.send(request())
+
+
+@pytest.mark.parametrize(
+    ("alias", "client", "status"),
+    [("planner", "planner", 200), ("planner", "coder", 403), ("planner", None, 403), ("$LATEST", None, 200)],
+)
+def test_an_alias_of_the_function_is_for_the_client_of_its_name(
+    direct: Direct, alias: str, client: str | None, status: int
+) -> None:
+    asked = request(caller={**ANN, "clientId": client})
+
+    assert direct.send(asked, alias=alias)["status"] == status
+
+
 BAD_INPUTS: dict[str, Any] = {
     "input is text": request(input="x"),
     "input is a list": request(input=[]),

@@ -1,6 +1,9 @@
 """Exports of a table and imports into one, as an operator makes them."""
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 import forklore
 from forklore.cli.exits import DONE, NO, NOT_FOUND, REFUSED, USAGE
 from forklore.domain import keys
+from forklore.embedded.folder import FILE
 from forklore.porting.opening import table_in
 from forklore.storage import items
 from tests.cli.running import Forklore
@@ -127,6 +131,33 @@ def test_a_damaged_tree_is_left_out_if_that_is_asked_for(ann: Forklore, place: P
         ],
     )
     assert (told.code, json.loads(told.out)["damaged"]) == (NO, [damaged])
+
+
+def test_a_damaged_folder_is_found_to_be_one_and_the_rest_comes_out(ann: Forklore, place: Path) -> None:
+    damaged = ann.id_of("trip")
+    ann("say other 'a whole one'")
+    intact = ann("fsck --quiet")
+    copied = ann("backup data copy")
+    with closing(sqlite3.connect(place / "data" / FILE)) as file, file:
+        head = keys.head(damaged, damaged)
+        file.execute("UPDATE item SET attributes = 'Lisbon' WHERE PK = ? AND SK = ?", head)
+
+    found = ann("fsck --json")
+    skipped = ann("export --everything --output all.jsonl --skip-damaged --json")
+    shutil.rmtree(place / "data")
+    (place / "copy").rename(place / "data")
+
+    assert (intact.code, intact.lines[-1].strip()) == (DONE, "intact"), intact
+    assert (copied.code, copied.err) == (DONE, "copy: a copy of data\n")
+    report = json.loads(found.out)
+    assert (found.code, report["verdict"]) == (NO, "damaged")
+    assert [(one["kind"], one["key"]) for one in report["findings"]] == [
+        ("damaged_row", {"PK": head.partition, "SK": head.sort})
+    ]
+    assert "Lisbon" not in found.out
+    assert (skipped.code, json.loads(skipped.out)["damaged"]) == (NO, [damaged])
+    assert ann("log trip --oneline").out.count("Lisbon") == 1
+    assert ann("fsck --quiet").code == DONE
 
 
 def test_a_service_is_no_table(ann: Forklore, place: Path) -> None:

@@ -23,7 +23,7 @@ STORY = (
     "fork trip --before -1 --name trip-by-train",
     "say trip-by-train 'By train'",
 )
-ELSEWHERE = {"serve", "fsck", "explore", "erase-user", "retention"}
+ELSEWHERE = {"serve", "backup", "fsck", "explore", "erase-user", "retention"}
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""
 
 

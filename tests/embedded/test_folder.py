@@ -166,6 +166,22 @@ def test_only_the_user_may_read_what_is_made(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}, modes
 
 
+@pytest.mark.parametrize(("file", "mode"), [(".gitignore", 0o700), ("theirs", 0o755)])
+def test_what_others_may_read_is_closed_to_them_when_it_is_opened(
+    tmp_path: Path, file: str, mode: int
+) -> None:
+    folder = tmp_path / "old"
+    EmbeddedService.open(folder).close()
+    (folder / file).touch()
+    folder.chmod(0o755)
+    (folder / FILE).chmod(0o644)
+
+    EmbeddedService.open(folder).close()
+
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == mode
+
+
 def test_a_folder_that_is_made_is_ignored_by_git_and_no_other(tmp_path: Path) -> None:
     EmbeddedService.open(tmp_path / "a" / "new").close()
     EmbeddedService.open(tmp_path).close()

@@ -24,7 +24,7 @@ COMMANDS = (
     *("say", "log", "show", "ls", "grep"),
     *("branch", "fork", "switch", "diff", "merge", "share", "archive"),
     *("import_", "export"),
-    *("serve", "fsck", "explore", "erase_user", "retention"),
+    *("serve", "backup", "fsck", "explore", "erase_user", "retention"),
 )
 """The modules of `commands/`, in the order of the help. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)

@@ -45,12 +45,10 @@ class TableAt:
             with table_at(self.name, endpoint=self.endpoint, region=self.region) as table:
                 yield table
             return
-        target = shell.target
-        if not isinstance(target, InProcess) or target.data is None:
-            raise CommandError("name the table: --table NAME, or --data DIR")
-        if not makes and not Path(target.data).exists():
-            raise CommandError(f"there is no folder {target.data}")
-        with from_extra("local"), table_in(Path(target.data)) as table:
+        folder = folder_of(shell)
+        if not makes and not folder.exists():
+            raise CommandError(f"there is no folder {folder}")
+        with from_extra("local"), table_in(folder) as table:
             yield table
 
     def is_missing(self, shell: Shell) -> bool:
@@ -66,6 +64,14 @@ class TableAt:
             return f"table {self.name}" + (f" at {self.endpoint}" if self.endpoint else "")
         target = shell.target
         return str(Path(target.data).resolve()) if isinstance(target, InProcess) and target.data else ""
+
+
+def folder_of(shell: Shell) -> Path:
+    """Return the folder of `--data`. Raises CommandError if there is none."""
+    target = shell.target
+    if not isinstance(target, InProcess) or target.data is None:
+        raise CommandError("name the table: --table NAME, or --data DIR")
+    return Path(target.data)
 
 
 def export_table(shell: Shell, at: TableAt, choice: "Choice", output: str, *, skip_damaged: bool) -> int:

@@ -3,12 +3,13 @@
 import json
 import os
 import sqlite3
+import stat
 import time
 from contextlib import closing, suppress
 from pathlib import Path
 
 from forklore.embedded.database import WAIT_SECONDS, failure
-from forklore.embedded.outbox import MESSAGES
+from forklore.embedded.outbox import MESSAGES, TELLER
 from forklore.embedded.rows import LAYOUT, PUT, row_of
 
 FILE = "forklore.db"
@@ -20,7 +21,9 @@ APPLICATION_ID = 0x466B4C72
 """Marks the file as forklore's ("FkLr")."""
 OTHERS = {"dynoxide.db": "dynoxide", "shared-local-instance.db": "DynamoDB Local"}
 """The files of the databases that an earlier local server could start, with their names."""
-OWNER_ONLY, OWNER_ONLY_FOLDER = 0o600, 0o700
+OWNER_ONLY, OWNER_ONLY_FOLDER, OTHERS_RIGHTS = 0o600, 0o700, 0o077
+IGNORED = ".gitignore"
+BESIDE = {IGNORED, OLD_LOCK, TELLER}
 
 
 class DataError(Exception):
@@ -30,8 +33,9 @@ class DataError(Exception):
 def prepared(folder: Path) -> Path:
     """Return the file that keeps the data of a folder. Both are made if they are missing.
 
-    Only the user may read them. A new folder gets a `.gitignore`, so that git ignores it. A file
-    of the first format is taken over in one transaction.
+    Only the user may read them, unless other things are in the folder, too. A new folder gets a
+    `.gitignore`, so that git ignores it. A file of the first format is taken over in one
+    transaction.
     Raises DataError if the folder or the file cannot be used.
     """
     for other, name in OTHERS.items():
@@ -41,12 +45,13 @@ def prepared(folder: Path) -> Path:
     try:
         if not folder.exists():
             folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)  # others may make it, too
-            (folder / ".gitignore").write_text("*\n")
+            (folder / IGNORED).write_text("*\n")
         with suppress(FileExistsError):
             # Only a new file: to close one of SQLite's would end the locks of this process on it.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL, OWNER_ONLY))
     except OSError as error:
         raise DataError(f"cannot keep data in {folder}: {error.strerror}") from error
+    _hide(folder)
     if not os.access(path, os.R_OK | os.W_OK):
         raise DataError(f"cannot keep data in {folder}: check who may write the folder and {FILE}")
     try:
@@ -57,15 +62,25 @@ def prepared(folder: Path) -> Path:
     return path
 
 
+def _hide(folder: Path) -> None:
+    """Take the rights of others on forklore's files, and on the folder if it has no other ones."""
+    kept = list(folder.iterdir())
+    own = [file for file in kept if file.name.startswith(FILE)]
+    for place in own if set(kept) - set(own) - {folder / name for name in BESIDE} else [folder, *own]:
+        with suppress(OSError):  # it belongs to another user, or has just gone
+            if (mode := stat.S_IMODE(place.stat().st_mode)) & OTHERS_RIGHTS:
+                place.chmod(mode & ~OTHERS_RIGHTS)
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     run = connection.execute
-    if _format(connection, path) == FORMAT:
+    if format_of(connection, path) == FORMAT:
         return
     _use_wal(connection)
     run("PRAGMA synchronous = FULL")
     run("BEGIN IMMEDIATE")
     try:
-        found = _format(connection, path)  # another process may have been faster
+        found = format_of(connection, path)  # another process may have been faster
         if found == 1:
             _take_over(connection, path)
         elif found is None:
@@ -79,7 +94,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _format(connection: sqlite3.Connection, path: Path) -> int | None:
+def format_of(connection: sqlite3.Connection, path: Path) -> int | None:
     """Return the format of a file; None for an empty one. Raises DataError for one of others."""
     run = connection.execute
     [application], [found] = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()

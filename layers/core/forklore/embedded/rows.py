@@ -174,6 +174,14 @@ def _item(text: str) -> Item:
     return item
 
 
+def place_in(text: bytes) -> Place:
+    """Return the place that the text of a row names. Raises DamagedRowError if it holds no item."""
+    try:
+        return place_of(_item(text.decode()))
+    except (AttributeError, InvalidError, UnicodeDecodeError):
+        raise DamagedRowError from None
+
+
 def _with_bytes(value: Value) -> Value:
     [(kind, held)] = value.items()
     match kind:

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forklore.domain import ids
+from forklore.domain.keys import Key
 from forklore.errors import ForkloreError
 from forklore.fsck.again import Moving, by_tree, look_again
 from forklore.fsck.check import findings
 from forklore.fsck.chunks import OPEN_MAX
+from forklore.fsck.finding import Finding
 from forklore.fsck.report import Report, Verdict
 from forklore.fsck.source import NotForkloreError, Source
 from forklore.fsck.survey import Survey
@@ -37,11 +39,49 @@ def check_table(
     """
     if not 1 <= segments <= OPEN_MAX:
         return _give_up(f"--segments {segments} is not from 1 to {OPEN_MAX}")
+
+    def check() -> Report:
+        client = make_client(endpoint, region=region)
+        return run(Source(Connection(client, table, Clock())), table, segments=segments, is_quiet=is_quiet)
+
+    return _reported(check, table, report)
+
+
+def check_folder(folder: Path, *, report: str | None, is_quiet: bool) -> int:
+    """Return the exit code, as check_table does, for the table that a folder keeps.
+
+    Where the file is damaged, so that not all items can be read, only that is reported.
+    """
+    from forklore.embedded.database import Database
+    from forklore.embedded.engine import NAME, Engine
+    from forklore.embedded.folder import FILE, DataError
+    from forklore.embedded.upkeep import IN_FILE, damage_in
+
+    def check() -> Report:
+        started_at = _now()
+        try:
+            damage = damage_in(folder)
+        except DataError as error:
+            raise NotForkloreError(str(error)) from error
+        if damage:
+            found = [
+                Finding(Key(*place), "damaged_file" if place == IN_FILE else "damaged_row", detail)
+                for place, detail in damage
+            ]
+            return Report(str(folder), started_at, _now(), suspects=len(found), findings=found)
+        with closing(Database(folder.absolute() / FILE)) as database:
+            source = Source(Connection(Engine(database), NAME, Clock()))
+            return run(source, str(folder), segments=1, is_quiet=is_quiet)
+
+    return _reported(check, str(folder), report)
+
+
+def _reported(check: Callable[[], Report], table: str, report: str | None) -> int:
+    """Check, report what was found, and return the exit code."""
     try:
         if report is not None and report != "-":
             Path(report).touch()  # A bad path fails now, not after an hour of reading.
-        client = make_client(endpoint, region=region)
-        found = run(Source(Connection(client, table, Clock())), table, segments=segments, is_quiet=is_quiet)
+        found = check()
         _write(found, report)
     except ClientError as error:
         return _give_up(_said(error, table))

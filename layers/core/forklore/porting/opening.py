@@ -14,7 +14,7 @@ from forklore.storage.clock import Clock
 from forklore.storage.patience import PatientConnection
 from forklore.storage.table import Table
 
-__all__ = ["Table", "table_at", "table_in"]
+__all__ = ["Table", "back_up", "table_at", "table_in"]
 
 
 @contextmanager
@@ -57,3 +57,14 @@ def table_in(folder: Path) -> Iterator[Table]:
         raise PortingError(str(error)) from error
     finally:
         opened.close()
+
+
+def back_up(folder: Path, to: Path) -> None:
+    """Copy what a folder keeps into a new one, as embedded/upkeep.py says. Raises PortingError."""
+    from forklore.embedded import upkeep
+    from forklore.embedded.folder import DataError
+
+    try:
+        upkeep.back_up(folder, to)
+    except DataError as error:
+        raise PortingError(str(error)) from error
