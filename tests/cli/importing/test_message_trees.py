@@ -58,7 +58,7 @@ def test_a_tree_that_nests_deeper_than_json_is_read_is_named() -> None:
     (tree,) = parse_trees([deep_line(200)])
     assert tree.messages[-1] == Message("m199", {"role": "USER", "text": "m199"}, 198, ())
 
-    with pytest.raises(MalformedFileError, match="line 1: nested too deeply to be read"):
+    with pytest.raises(MalformedFileError, match="line 1: the text nests too deep"):
         parse_trees([deep_line(200_000)])
 
 
