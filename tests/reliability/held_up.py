@@ -14,7 +14,7 @@ from forklore.storage import items
 from forklore.storage.actions.group import CONVERSATIONS_MAX
 from forklore.storage.connection import Item
 from forklore.usecases.background.worker import Outcome
-from forklore.usecases.people.erased_entries import forgotten_digests
+from forklore.usecases.people.erased_entries import forget_digests
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.reliability.intact import assert_intact
 from tests.reliability.schedules import follow
@@ -431,8 +431,7 @@ def forget_digests_of_a_tree_that_is_gone(endpoint: Endpoint, rewrite: Rewrite |
     """Assert that no context comes back if the end of an erasure meets a deletion."""
     with built(dead_family, endpoint).copy(endpoint) as store:
         ending = Process(store, first_write(lambda: run_deletion(ROOT)(Process(store))), rewrite=rewrite)
-        for part in forgotten_digests(ending.table, ROOT):
-            ending.table.try_commit([part])
+        forget_digests(ending.table, ROOT)
         hold(not any(key.partition == ROOT for key in store.contents()))
 
 

@@ -456,6 +456,9 @@ PAIRS: dict[str, Pair] = {
     "append by a name, append by it": pair(
         OPERATIONS["append by a name"], by_name(**said("other"), knows=(ROOT, BOB))
     ),
+    "append by a name and by its id with one key": pair(
+        by_name(), append(BOB, entry=said("by name")), key="one key"
+    ),
     "append by a name with one key": by_key(OPERATIONS["append by a name, cold"]),
     "append by a new name with one key": by_key(OPERATIONS["append by a new name"]),
     "append by a new name, append by it": pair(

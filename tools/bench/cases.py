@@ -250,6 +250,7 @@ CASES: dict[str, Case] = {
         "appendEntry", lambda world: {**subject(world), **world.said(LARGE_BYTES)}, knows=Knows.READ
     ),
     "append, by a name": Case("appendEntryByName", _by_name, knows=Knows.DONE),
+    "append, by a name, with a key": Case("appendEntryByName", _by_name, knows=Knows.DONE, key=True),
     "append, by a name, cold": Case("appendEntryByName", _by_name),
     "append, by a new name": Case(
         "appendEntryByName", lambda world: {"name": world.new_id(), **world.said()}

@@ -537,7 +537,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "metadata": _text(c.described.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
-        "lastMessagePreview": head.preview,
+        "lastMessagePreview": head.preview.text if head.preview else None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,

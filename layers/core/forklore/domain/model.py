@@ -230,17 +230,31 @@ class Description(NamedTuple):
     tags: Mapping[str, str] = NO_TAGS
     metadata: Json = "{}"
 
-    def titled(self, title: str | None) -> "Description":
-        """Return the description, with this title if it has none."""
-        return self if self.title is not None else self._replace(title=title)
-
 
 NO_DESCRIPTION = Description()
 """The description of a conversation of which nothing is said."""
 
 
+class Words(NamedTuple):
+    """A text with the user who said it. by: empty if somebody chose the text as a title.
+
+    Titles and previews are made of what users say. They name the user wherever they are copied to,
+    so that an erasure finds them.
+    """
+
+    text: str
+    by: str
+
+    def beginning(self, characters_max: int) -> "Words":
+        return self._replace(text=self.text[:characters_max])
+
+
 class Conversation(NamedTuple):
-    """What is written once or seldom. client_id: the client that its context is bound to."""
+    """What is written once or seldom.
+
+    client_id: the client that its context is bound to. titled_by: whose words the title is; empty
+    if somebody chose it.
+    """
 
     conversation_id: str
     group_id: str
@@ -250,10 +264,22 @@ class Conversation(NamedTuple):
     client_id: str | None = None
     fork_point: ForkPoint | None = None
     started_by: StartedBy | None = None
+    titled_by: str = ""
 
     @property
     def is_root(self) -> bool:
         return self.conversation_id == self.group_id
+
+    @property
+    def title(self) -> Words | None:
+        title = self.described.title
+        return None if title is None else Words(title, self.titled_by)
+
+    def titled(self, title: Words | None) -> "Conversation":
+        """Return the conversation, with this title if it has none."""
+        if title is None or self.described.title is not None:
+            return self
+        return self._replace(described=self.described._replace(title=title.text), titled_by=title.by)
 
 
 class Transfer(NamedTuple):
@@ -286,7 +312,7 @@ class Head(NamedTuple):
     context: int = 0
     metrics: Metrics = Metrics()
     untitled: bool = False
-    preview: str | None = None
+    preview: Words | None = None
 
     @property
     def tip(self) -> Tip:

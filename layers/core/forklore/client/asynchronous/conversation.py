@@ -1,6 +1,5 @@
 """A conversation to talk in, for asyncio and trio."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
@@ -18,7 +17,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
-from forklore.client.calls import new_key
+from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
     BadRequestError,
     ConflictError,
@@ -67,7 +66,7 @@ class AsyncConversation:
         self._name = name
         self._born = dict(born or {})
         self._is_made = born is None
-        self._keys_by_name: set[str] = set()
+        self._unanswered: set[str] = set()
         self.context = AsyncContext(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
@@ -120,6 +119,7 @@ class AsyncConversation:
             return None
 
     async def _resolve_made(self) -> str:
+        self._is_made = self._is_made or await self.exists()
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
         return await self.resolve()
@@ -219,17 +219,18 @@ class AsyncConversation:
     async def _append(self, fields: dict[str, Any]) -> results.Appended:
         """Append by the id, or by the name while the id is not known. Both make what is missing.
 
-        An idempotency key belongs to one operation. So a key that was sent by the name is sent by
-        the name again.
+        What was sent by the name and has no answer may be where the name pointed then. So it is
+        sent by the name again.
         """
         key = fields.get("idempotency_key")
-        if self._id is None or key in self._keys_by_name:
+        if self._id is None or key in self._unanswered:
             assert self._name is not None
             key = new_key() if key is None else key
             await self._require_name()
-            self._keys_by_name.add(key)
+            self._unanswered.add(key)
             fields = {**fields, "idempotency_key": key}
             appended = await self._api.append_entry_by_name(name=self._name, **fields)
+            self._unanswered.discard(key)
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
             self._id = self._id or first.conversation_id
             return appended
@@ -327,6 +328,8 @@ class AsyncConversation:
         self,
         agent_id: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 (the field's own name)
+        key: str | None = None,
         by: results.Entry | str | None = None,
         title: str | None = None,
         tags: Mapping[str, Any] | None = None,
@@ -334,17 +337,22 @@ class AsyncConversation:
     ) -> "AsyncConversation":
         """Return a child conversation, which its first entry makes. agent_id: who works in it.
 
+        id: of one's own, a UUID. key: names the child among those of this conversation; its id is
+        made of both. With either, a run that is repeated finds the child of the first one.
         by: the entry that starts it.
+        Raises InputError for both `id` and `key`, and for what they cannot be.
         """
+        parent_id = await self.resolve()
+        child_id = id_of_child(parent_id, id, key)
         born = {
-            "started_by_conversation_id": await self.resolve(),
+            "started_by_conversation_id": parent_id,
             "started_by_entry_id": None if by is None else id_of(by),
             "agent_id": agent_id,
             "title": title,
             "tags": tags,
             "metadata": metadata,
         }
-        return AsyncConversation(self._api, str(uuid.uuid4()), born=born)
+        return AsyncConversation(self._api, child_id, born=born)
 
     def children(self, *, by: results.Entry | str | None = None) -> AsyncPages[results.ConversationDetails]:
         """Return the child conversations, the oldest first. by: only those of this entry."""

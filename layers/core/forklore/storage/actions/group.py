@@ -245,25 +245,6 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
     )
 
 
-def change_texts(tree: Group) -> Action:
-    """Move the version of a tree whose entries or titles are changed by an erasure.
-
-    No branch may have come or gone since the tree was read. The creation of a fork checks the
-    version. So no fork takes a title or a preview from what it read before.
-    """
-    return action.update(
-        ActionKind.GROUP,
-        keys.group(tree.group_id),
-        "ADD #version :one",
-        condition="#version = :version AND #conversations = :conversations",
-        values={
-            ":one": number(1),
-            ":version": number(tree.version),
-            ":conversations": number(tree.conversations),
-        },
-    )
-
-
 def count_child(parent: Group) -> Action:
     """Count a child in the tree that starts it, if that is live and its version is unchanged."""
     return action.update(
