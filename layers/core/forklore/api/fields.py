@@ -108,9 +108,6 @@ Cursor = str
 NamedId = Annotated[str, Field(max_length=1000)]
 """The id of something that exists. An unknown one is 404, or 400 for a cursor."""
 
-BasedOn = Annotated[NamedId | None, Field(exclude=True)]
-"""What a present context goes on from. It does not count when requests of one key are compared."""
-
 
 def _user_id(value: str) -> str:
     if not is_user_id(value):
