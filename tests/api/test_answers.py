@@ -26,6 +26,7 @@ from forklore.domain.model import (
     Metrics,
     StartedBy,
     TokenUsage,
+    Words,
 )
 from forklore.limits import KEY_CHARACTERS_MAX, escaped_size
 from forklore.usecases.steps.drafts import answer_bytes
@@ -131,7 +132,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         )
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
-    details = shown(conversation, preview="hello", metrics=metrics)._replace(is_archived=True)
+    details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(is_archived=True)
     text = to_json(answers.conversation(details))
 
     results.Conversation.model_validate_json(text, strict=True)

@@ -16,11 +16,12 @@ class Direct:
         [self._function] = [f for f in template.functions if f.module == AGENT]
         self._handler = load_handler(self._function)
 
-    def send(self, event: Any, *, request_id: str | None = None) -> Any:
+    def send(self, event: Any, *, request_id: str | None = None, alias: str | None = None) -> Any:
         """Return the answer to an event.
 
         event: JSON text, sent as it is; or a value, written as JSON first.
         request_id: Lambda's own. Give the same one to deliver an event again.
+        alias: of the function, by which it is invoked.
 
         The JSON is read as Lambda's runtime reads it, so the function sees escaped surrogates and
         numbers as Python values.
@@ -28,6 +29,8 @@ class Direct:
         text = event if isinstance(event, str) else json.dumps(event)
         context = LambdaContext(self._function)
         context.aws_request_id = request_id or context.aws_request_id
+        if alias is not None:
+            context.invoked_function_arn += f":{alias}"
         answer = self._handler(json.loads(text), context)
         written = json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
         return json.loads(written)

@@ -1,5 +1,7 @@
 """No log line contains a canary, although every part of every request holds one."""
 
+import hashlib
+import hmac
 import json
 import logging
 import re
@@ -12,7 +14,7 @@ import pytest
 from forklore.api import operations
 from forklore.api.operation import Operation
 from tests.aws.direct import Direct
-from tests.aws.story import STORY, Ask, Step, tell
+from tests.aws.story import ROOT, STORY, Ask, Step, tell
 from tests.aws.test_both_ways import by_http, directly
 from tests.aws.world import conversation_id
 from tests.reliability.figures import Measure
@@ -25,9 +27,22 @@ NASTY = f'{CANARY}\n\r\x1b[31m\x00\x85\u2028\u202e{{"level":"ERROR"}}'
 """A canary with characters that could start a new line or change a terminal's colours."""
 AUDITED = ("who", "clientId", "userId", "justification", "conversationId")
 """The fields of an audit line that are copied from the request, on purpose."""
+CHANGED = ("tree", "clientId")
+"""Those of the line of a change. Its user is a hash."""
 FIXED = frozenset({"role", "channel", "accessLevel", "position", "mode", "ancestry", "epoch", "ifMatch"})
 """Fields whose valid values are fixed words of the API, or an id."""
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+TABLE = "forklore"
+"""The name of the harness's table."""
+WITHOUT_A_TREE = {"deleteName", "adminDeleteName", "adminEraseUser"}
+"""The operations whose changes are about no tree."""
+
+
+def hashed(user_id: str) -> str:
+    """Return what the line of a change says of a user."""
+    return hmac.new(TABLE.encode(), user_id.encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def leaks(lines: Lines) -> list[str]:
@@ -38,6 +53,9 @@ def leaks(lines: Lines) -> list[str]:
         if line["message"] == "audit":
             assert line["logger"] == "forklore.audit"
             for name in AUDITED:
+                line.pop(name, None)
+        if line["message"] == "change":
+            for name in CHANGED:
                 line.pop(name, None)
         line.pop("xRequestId", None)
         line.pop("requestId", None)
@@ -61,6 +79,8 @@ def leaks(lines: Lines) -> list[str]:
         ("request", {"text": "\u2028"}, True),
         ("audit", {"who": CANARY, "justification": CANARY}, False),
         ("audit", {"what": CANARY}, True),
+        ("change", {"tree": conversation_id(1), "clientId": CANARY}, False),
+        ("change", {"user": CANARY}, True),
     ],
 )
 def test_these_tests_would_notice_it(
@@ -140,7 +160,30 @@ def test_each_request_of_every_operation_writes_one_line_that_cloudwatch_takes(t
     ]
     assert [faults(one, now_ms=now_ms) for one in found] == [[]] * len(STORY)
     assert {one["via"] for one in found} == {way.rsplit(maxsplit=1)[-1]}
-    assert {one["message"] for one in lines.all} == {"request", "audit"}
+    assert {one["message"] for one in lines.all} == {"request", "change", "audit"}
+
+
+@pytest.mark.failure("untraced-change")
+@pytest.mark.parametrize("way", ["http", "direct"])
+def test_what_changes_something_leaves_one_line_that_says_whose_change_it_was(told: Any, way: str) -> None:
+    """What is refused, replayed or already so leaves none."""
+    answers, lines = told[way]
+    writes = {one.name for one in operations.ALL if not one.is_read}
+    expected: list[tuple[Any, ...]] = []
+    done: list[tuple[Any, ...]] = []
+    for step, status, _ in answers:
+        asked = (step.operation, step.given, step.user, step.agent)
+        is_replay = asked in done and ("idempotencyKey" in step.given or step.operation == "syncContext")
+        is_empty_merge = (step.operation, status) == ("mergeConversation", 200)
+        if step.operation in writes and status < 400 and not is_replay and not is_empty_merge:
+            expected.append((step.operation, status, hashed(step.user), step.agent))
+        done.append(asked)
+
+    found = lines.named("change")
+    assert [(one["operation"], one["status"], one["user"], one.get("clientId")) for one in found] == expected
+    assert {one["operation"] for one in found if "tree" not in one} == WITHOUT_A_TREE
+    made = [one["tree"] for one in found if one["operation"] == "createConversation"]
+    assert made[0] == ROOT
 
 
 @pytest.mark.failure("leaking-log")

@@ -8,6 +8,7 @@ import pytest
 
 from forklore.aws.direct import AgainError
 from forklore.aws.wiring import open_table
+from forklore.domain import jsontext
 from forklore.limits import DEPTH_MAX
 from tests.aws.direct import Direct
 from tests.aws.world import CONVERSATIONS, FRESH, ROOT, SAID, World, conversation_id
@@ -166,6 +167,55 @@ def test_naming_roles_is_403_unless_the_deployment_allows_it(
         direct.send(asked)
 
 
+USERS = "planner=ann,planner=team-*,ops=*"
+
+
+@pytest.mark.parametrize(
+    ("user", "client", "speaks"),
+    [
+        ("ann", "planner", True),
+        ("ann", "ops", True),
+        ("team-7", "planner", True),
+        ("bob", "planner", False),
+        ("annette", "planner", False),
+        ("ann", "coder", False),
+        ("ann", None, False),
+        ("ann", "*", False),
+    ],
+)
+def test_a_client_speaks_only_for_the_users_that_the_deployment_lists(
+    direct: Direct, monkeypatch: pytest.MonkeyPatch, user: str, client: str | None, speaks: bool
+) -> None:
+    monkeypatch.setenv("FORKLORE_DIRECT_USERS", USERS)
+
+    answer = direct.send({"operation": "listNames", "caller": {"userId": user, "clientId": client}})
+    assert (answer["status"], answer["body"].get("code")) == ((200, None) if speaks else (403, "forbidden"))
+    assert direct.send({"operation": "checkHealth"})["status"] == 200
+
+
+@pytest.mark.failure("unsafe-settings")
+@pytest.mark.parametrize("wrong", ["planner", "=ann", "planner=", "planner=ann,ops"])
+def test_a_list_of_users_that_says_not_whose_they_are_is_refused(
+    direct: Direct, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("FORKLORE_DIRECT_USERS", wrong)
+
+    with pytest.raises(RuntimeError, match="set FORKLORE_DIRECT_USERS"):
+        direct.send(request())
+
+
+@pytest.mark.parametrize(
+    ("alias", "client", "status"),
+    [("planner", "planner", 200), ("planner", "coder", 403), ("planner", None, 403), ("$LATEST", None, 200)],
+)
+def test_an_alias_of_the_function_is_for_the_client_of_its_name(
+    direct: Direct, alias: str, client: str | None, status: int
+) -> None:
+    asked = request(caller={**ANN, "clientId": client})
+
+    assert direct.send(asked, alias=alias)["status"] == status
+
+
 BAD_INPUTS: dict[str, Any] = {
     "input is text": request(input="x"),
     "input is a list": request(input=[]),
@@ -293,7 +343,11 @@ def test_numbers_in_content_become_the_doubles_that_lambdas_runtime_reads(open_d
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5_000], ids=lambda number: number[:8])
-def test_an_answer_with_a_number_beyond_a_double_comes_as_text(open_direct: Direct, number: str) -> None:
+def test_an_answer_with_a_number_beyond_a_double_comes_as_text(
+    open_direct: Direct, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    """It was stored before numbers were bounded."""
+    monkeypatch.setattr(jsontext, "_decoder_for", lambda _text: jsontext._STORED)
     answer = open_direct.send(spelled(f"[{number}]"))
 
     assert (answer["status"], set(answer)) == (201, {"status", "bodyJson"})

@@ -188,3 +188,17 @@ def _send(gateway: Gateway, ask: Ask) -> Answer:
     return gateway.send(
         ask.method, ask.path, query=ask.query, body=ask.body, headers=ask.headers, user=ask.user
     )
+
+
+@pytest.mark.parametrize(
+    ("setting", "user"), [("plain", "ann \\u202e"), ("", "28e29f8e"), ("hashed", "28e29f8e")]
+)
+def test_the_line_of_a_change_names_its_user_as_the_deployment_wants(
+    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch, setting: str, user: str
+) -> None:
+    monkeypatch.setenv("FORKLORE_LOG_USERS", setting)
+
+    gateway.send("POST", "/v1/conversations", body={}, user="ann \u202e")
+
+    [line] = lines.named("change")
+    assert line["user"].startswith(user)

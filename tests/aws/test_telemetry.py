@@ -53,14 +53,16 @@ def id_in(line: Mapping[str, Any]) -> str:
     return found
 
 
-def test_an_append_writes_one_line_with_its_cost(open_world: World, lines: Lines) -> None:
+def test_an_append_writes_one_line_with_its_cost_after_that_of_the_change(
+    open_world: World, lines: Lines
+) -> None:
     answer = open_world.send(append(PLAIN))
     line = only(lines)
     metrics = metrics_of(line)
 
-    assert len(lines.texts) == 1
+    assert [one["message"] for one in lines.all] == ["change", "request"]
     assert line.keys() == FIELDS
-    assert len(lines.texts[0]) < REQUEST_LINE_BYTES_MAX
+    assert len(lines.texts[-1]) < REQUEST_LINE_BYTES_MAX
     assert about(line) == ("http", "appendEntry", None, "201", None)
     assert id_in(line) == answer.headers["x-request-id"]
     assert (line["level"], line["stack"]) == ("INFO", "forklore")

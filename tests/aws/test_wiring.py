@@ -11,6 +11,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_DELETE_WAIT_SECONDS",
         "FORKLORE_RETENTION_DAYS",
         "FORKLORE_RETENTION_TAG",
+        "FORKLORE_DIRECT_USERS",
+        "FORKLORE_LOG_USERS",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -30,9 +32,18 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_DELETE_WAIT_SECONDS", "2")
     environment.setenv("FORKLORE_RETENTION_DAYS", "365")
     environment.setenv("FORKLORE_RETENTION_TAG", "ignored")
+    environment.setenv("FORKLORE_DIRECT_USERS", "planner=ann lee, ops=*")
+    environment.setenv("FORKLORE_LOG_USERS", "plain")
 
     expected = ServiceSettings(
-        "t", None, "https://sqs/jobs", 2, retention_days=365, ignore_retention_tag=True
+        "t",
+        None,
+        "https://sqs/jobs",
+        2,
+        retention_days=365,
+        ignore_retention_tag=True,
+        direct_users=(("planner", "ann lee"), ("ops", "*")),
+        logs_users=True,
     )
     assert ServiceSettings.from_environment() == expected
 

@@ -745,6 +745,15 @@ REFUSED = {
         "arn:aws:iam::123456789012:role/forklore",
         "arn:aws:iam::aws:policy/AdministratorAccess",
     ],
+    "DirectUsers": [
+        "planner",
+        "=ann",
+        "planner=",
+        "planner=ann,",
+        "planner= ann",
+        "planner=ann, ops=*",
+        "a b=c",
+    ],
     "UserRequestsPerMinute": ["", "10.5", "-1", "1e3", "1000000000"],
     "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
@@ -803,6 +812,7 @@ TAKEN = {
         "arn:aws:iam::123456789012:policy/forklore-boundary",
         "arn:aws-cn:iam::123456789012:policy/team/a+b=c,d.e@f_g-h",
     ],
+    "DirectUsers": ["", "planner=ann", "planner=ann lee,planner=bot-*,ops.2_x-y=*", "a=b=c@example.com"],
     "UserRequestsPerMinute": ["0", "10", "999999999"],
     "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],
     "AlarmsTopic": [

@@ -108,6 +108,15 @@ def test_a_worker_deletes_the_trees_of_its_messages(dead: list[str]) -> None:
     assert [is_left(group_id) for group_id in dead] == [False] * 3
 
 
+def test_what_a_worker_changes_leaves_a_line_that_names_the_tree(dead: list[str], lines: Lines) -> None:
+    work(batch(message(dead[0])))
+    work(batch(message(dead[0])))  # nothing is left to do
+
+    [line] = lines.named("change")
+    assert (line["operation"], line["tree"]) == ("delete", dead[0])
+    assert line.keys() == {"timestamp", "level", "logger", "message", "operation", "tree"}
+
+
 @pytest.mark.failure("poison-message")
 @pytest.mark.parametrize("poison", drawn(POISON, 8), ids=lambda poison: poison[:30] or "empty")
 def test_a_poison_message_is_the_only_one_of_its_batch_that_fails(

@@ -24,6 +24,7 @@ from forklore.domain.model import (
     TokenUsage,
     Transfer,
     Turn,
+    Words,
 )
 from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.tree import ClientContext, Member
@@ -59,7 +60,13 @@ RECORDS: list[Record] = [
     Transfer(ONE, TREE, FORK, "ann", "zoë", NOW),
     Name(NameRef(NameOwner("zoë", "app"), "a / name"), FORK, 3, NOW, NOW, "", '{"a": 1.0}'),
     Branch(
-        filled(Conversation(*(FORK, TREE, NOW), fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER))),
+        filled(
+            Conversation(
+                *(FORK, TREE, NOW),
+                fork_point=ForkPoint(TREE, ONE, ForkPosition.AFTER),
+                titled_by="zoë",
+            )
+        ),
         Head(
             *("", NOW),
             floor=THREE,
@@ -70,7 +77,7 @@ RECORDS: list[Record] = [
             context=2,
             metrics=Metrics(3, TokenUsage(1, 2, 3, 4)),
             untitled=True,
-            preview="said last",
+            preview=Words("said last", "zoë"),
         ),
         PATH,
     ),

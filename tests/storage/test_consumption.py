@@ -20,7 +20,7 @@ from tests.support.tables import Store
 from tools.harness.tables import NAME
 from tools.harness.wire import Answer, Wire, cancelled, failure
 
-GROUP = "00000000-0000-4000-8000-000000000001"
+GROUP, OTHER = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 PUT = Action(ActionKind.POINTER, "Put", items.key_of(keys.pointer("x")))
 CHECK = Action(
     ActionKind.POINTER,
@@ -87,6 +87,36 @@ def test_a_request_that_ran_out_of_time_has_its_calls_counted(table: Table) -> N
         table.within(20, usage=usage).get([Key("p", "0")])
 
     assert counts(usage) == (8, 7, 0, 8)
+
+
+TREE = Action(ActionKind.HEAD, "Put", items.key_of(keys.head(GROUP, GROUP)))
+
+
+@pytest.mark.failure("untraced-change")
+def test_the_trees_that_a_request_has_written_to_are_known_once(table: Table) -> None:
+    usage = Consumption()
+    within = table.within(20, usage=usage)
+    within.get([keys.group(GROUP)])
+    assert within.try_commit([TREE, CHECK]) is not None
+    assert usage.take_changed() is None, "nothing was written"
+
+    within.commit([PUT])
+    assert usage.take_changed() == [], "what was written belongs to no tree"
+
+    within.commit([TREE, PUT])
+    within.delete([keys.head(GROUP, GROUP), keys.head(OTHER, OTHER)])
+    assert usage.take_changed() == [GROUP, OTHER]
+    assert usage.take_changed() is None
+
+
+@pytest.mark.failure("untraced-change")
+def test_a_write_of_which_nobody_knows_whether_it_was_made_counts_as_a_change(table: Table) -> None:
+    Wire.of(table).before(lambda _: failure("InternalServerError", status=500))
+    usage = Consumption()
+    with pytest.raises(UnavailableError):
+        table.within(20, usage=usage).commit([TREE])
+
+    assert usage.take_changed() == [GROUP]
 
 
 def test_unprocessed_parts_of_a_batch_count_as_throttled(table: Table) -> None:

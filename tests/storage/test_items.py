@@ -28,6 +28,7 @@ from forklore.domain.model import (
     StartedBy,
     TokenUsage,
     Turn,
+    Words,
 )
 from forklore.domain.remnants import Remnant
 from forklore.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State, TreeRow
@@ -104,6 +105,7 @@ conversations = st.builds(
     fork_point=st.none()
     | st.builds(ForkPoint, conversation_ids, st.none() | entry_ids, st.sampled_from(ForkPosition)),
     started_by=st.none() | st.builds(StartedBy, conversation_ids, st.none() | entry_ids),
+    titled_by=hostile(),
 )
 named_ids = entry_ids.filter(lambda entry_id: entry_id != ids.FIRST)
 lasts = st.builds(LastEntries, st.none() | named_ids, st.none() | named_ids)
@@ -120,7 +122,7 @@ heads = st.builds(
     context=counts,
     metrics=st.builds(Metrics, counts, usages),
     untitled=st.booleans(),
-    preview=optional,
+    preview=st.none() | st.builds(Words, hostile(), hostile()),
 )
 of_entries = {
     "entry_id": entry_ids,
@@ -296,7 +298,7 @@ def test_a_table_keeps_hostile_text_as_it_is(store: Store, text: str) -> None:
     planted = [
         item,
         items.conversation_item(fork),
-        items.head_item(fork, Head(text, ids.timestamp(1), preview=text)),
+        items.head_item(fork, Head(text, ids.timestamp(1), preview=Words(text, text))),
         items.member_item(ID, Member(text, AccessLevel.READER, ids.timestamp(1))),
         mine_of(fork, text),
     ]
@@ -389,7 +391,7 @@ def test_the_head_of_a_usual_conversation_is_under_a_kilobyte() -> None:
         context=10_000,
         metrics=Metrics(20_000, TokenUsage(10**10, 10**10, 10**10, 10**13)),
         untitled=True,
-        preview="ü" * 100,
+        preview=Words("ü" * 100, "ann"),
     )
 
     assert size_of(items.head_item(Conversation(ID, ID, ids.timestamp(0)), head)) < 1024

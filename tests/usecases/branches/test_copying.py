@@ -10,7 +10,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.jsontext import text_of
 from forklore.domain.listing import Ancestry, Mode
-from forklore.domain.model import Caller, EntryRef, JobKind, Metrics, TokenUsage
+from forklore.domain.model import Caller, EntryRef, JobKind, Metrics, TokenUsage, Words
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -162,11 +162,15 @@ def test_a_copy_has_title_agent_and_preview_of_its_source(store: Store) -> None:
     first, _ = say(table, ROOT, "first", "last")
 
     for to, given, shown in (
-        (conversation(81), copy(table, ROOT, conversation(81), by=ANN), ("Lisbon", "planner", "last")),
+        (
+            conversation(81),
+            copy(table, ROOT, conversation(81), by=ANN),
+            ("Lisbon", "planner", Words("last", "ann")),
+        ),
         (
             conversation(82),
             copy(table, ROOT, conversation(82), by=ANN, title="mine", up_to=first),
-            ("mine", "planner", "first"),
+            ("mine", "planner", Words("first", "ann")),
         ),
     ):
         assert (given.conversation.described.title, given.conversation.agent_id, given.head.preview) == shown

@@ -236,7 +236,8 @@ def test_metrics_start_at_zero_unless_they_are_kept(table: Table, reset: bool) -
 def named(table: Table, conversation_id: str) -> tuple[str | None, str | None]:
     """Return the title and the preview that a list shows."""
     shown = show(table, conversation_id)
-    return shown.conversation.described.title, shown.head.preview
+    preview = shown.head.preview
+    return shown.conversation.described.title, preview.text if preview else None
 
 
 def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(table: Table) -> None:

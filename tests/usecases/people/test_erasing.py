@@ -12,7 +12,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.erasures import PSEUDONYM_PREFIX, Erasure
 from forklore.domain.jsontext import text_of, to_json
-from forklore.domain.model import Caller, Channel, Entry, JobKind
+from forklore.domain.model import Caller, Channel, Entry, ForkPosition, JobKind, Words
 from forklore.domain.names import NameMove, NameRef
 from forklore.errors import ForbiddenError, NotFoundError
 from forklore.fsck.check import check
@@ -34,6 +34,7 @@ from forklore.usecases.writing.conversations import Change
 from forklore.usecases.writing.merging import Merge
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, fresh_store
+from tests.support.torn import tear
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -218,7 +219,7 @@ def test_conversations_lose_the_titles_and_previews_that_an_erased_entry_gave_th
     shown = {of: show(store.process(), of) for of in (ROOT, FORK, TWIG)}
     assert {of: (one.conversation.described.title, one.head.preview) for of, one in shown.items()} == {
         ROOT: (None, None),
-        FORK: (None, "an answer"),
+        FORK: (None, Words("an answer", "ann")),
         TWIG: ("chosen by ann", None),
     }
 
@@ -462,6 +463,59 @@ def test_a_request_that_read_before_the_erasure_and_writes_after_it_leaves_nothi
     assert not erasures.get_erasure(table, erasure_id=begun.erasure_id).is_done
     drain(store, mailbox)
     ended(store, begun)
+    assert traces(store, "bob", WORDS) == []
+    assert intact(store)
+
+
+Hold = Callable[[Table, Callable[[], object]], object]
+HELD: dict[str, Hold] = {
+    "after the source": lambda table, act: Wire.of(table).just_before("Query", act),
+    "amid the source": lambda table, act: tear(table, early=lambda key: key.sort != "GROUP", between=act),
+}
+"""When a request is held up while it reads: after it has read its source, and in the middle."""
+
+
+@pytest.mark.failure("write-amid-erasure", "torn-read")
+@pytest.mark.parametrize(
+    ("request_of", "held_up"),
+    [("copy", "after the source"), ("copy", "amid the source"), ("fork", "amid the source")],
+)
+def test_a_request_that_reads_partly_before_the_erasure_leaves_nothing(
+    store: Store, request_of: str, held_up: str
+) -> None:
+    table, mailbox = store.process(), Mailbox()
+    create(table, ROOT)
+    share(table, "bob")
+    say(table, ROOT, secret("one"), by=BOB)
+    begun = erase(table, mailbox)
+    slow = store.process()
+    [message] = mailbox.take()
+    HELD[held_up](slow, lambda: message.work(store.process(), mailbox.queue))
+
+    if request_of == "fork":
+        fork(slow, ROOT, TWIG)
+    else:
+        copying.copy_conversation(slow, caller=ANN, request=Copy(ROOT, COPY))
+
+    assert not erasures.get_erasure(table, erasure_id=begun.erasure_id).is_done
+    drain(store, mailbox)
+    ended(store, begun)
+    assert traces(store, "bob", WORDS) == []
+    assert intact(store)
+
+
+def test_words_are_erased_from_a_tree_that_has_none_of_the_users_entries(store: Store) -> None:
+    """A blank fork has its source's title. So has a copy of it, in a tree of its own."""
+    table = store.process()
+    create(table, ROOT)
+    share(table, "bob")
+    say(table, ROOT, secret("one"), by=BOB)
+    fork(table, ROOT, FORK, None, ForkPosition.BLANK)
+    copying.copy_conversation(table, caller=ANN, request=Copy(FORK, COPY))
+    assert show(table, COPY).conversation.title == Words(f"{WORDS}: one", "bob")
+
+    erased(store)
+
     assert traces(store, "bob", WORDS) == []
     assert intact(store)
 

@@ -5,7 +5,7 @@ import pytest
 from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, ForkPosition
+from forklore.domain.model import Caller, ForkPosition, Words
 from forklore.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore.storage.table import Table
 from forklore.usecases.deletion.branch_removal import remove_branch
@@ -166,7 +166,7 @@ def test_a_fork_is_made_at_a_key(table: Table) -> None:
     point = made.conversation.fork_point
     assert point is not None
     assert point.entry_id == page(table).entries[1].entry_id
-    assert made.head.preview == "a"
+    assert made.head.preview == Words("a", "ann")
     with pytest.raises(NotFoundError):
         fork(table, FORK, OTHER, position=AFTER, anchor_key="3")
 

@@ -9,7 +9,7 @@ from forklore.domain import keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Description, ForkPosition
+from forklore.domain.model import Caller, Description, ForkPosition, Words
 from forklore.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore.storage.table import Table
 from forklore.usecases.steps.append_answer import Appended
@@ -182,7 +182,7 @@ def test_metrics_title_and_preview_are_those_of_the_entries(table: Table) -> Non
     turn(table, ROOT, "hello", context=["hello"])
 
     shown = show(table, by=PLANNER)
-    assert (shown.conversation.described.title, shown.head.preview) == ("hello", "hello")
+    assert (shown.conversation.title, shown.head.preview) == (Words("hello", "ann"), Words("hello", "ann"))
     assert (shown.head.history, shown.head.context) == (1, 1)
     assert shown.conversation.client_id == "planner"
 
@@ -280,7 +280,7 @@ def test_an_agent_forks_at_its_own_context_which_stands_for_its_turn(table: Tabl
         fork_id = conversation(10 + number)
         details = fork(table, ROOT, fork_id, anchor, position, by=PLANNER)
         assert (heard(table, fork_id), known(table, fork_id)) == (history, context)
-        assert details.head.preview == (history[-1] if history else None)
+        assert details.head.preview == (Words(history[-1], "ann") if history else None)
 
 
 # upToEntryId and cursors
@@ -318,7 +318,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
 
     made = show(table, OTHER)
     assert made.conversation.described == Description("Lisbon", {"kind": "travel"}, '{"n": 1}')
-    assert (made.head.untitled, made.head.preview) == (False, "more")
+    assert (made.head.untitled, made.head.preview) == (False, Words("more", "ann"))
 
 
 def test_a_fork_by_appending_is_before_or_after_its_entry_or_at_the_head(store: Store, table: Table) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from forklore.domain import keys
 from forklore.domain.keys import ListKey
-from forklore.domain.model import Conversation, Head
+from forklore.domain.model import Conversation, Head, Words
 from forklore.domain.tree import State
 from forklore.storage import items
 from forklore.storage.connection import Item
@@ -62,7 +62,9 @@ class Wide:
 
 def _head(number: int) -> Item:
     one = Conversation(conversation(number), ROOT, AT)
-    return items.head_item(one, Head(owner="ann", changed_at=AT, preview="as long as a preview is " * 4))
+    return items.head_item(
+        one, Head(owner="ann", changed_at=AT, preview=Words("as long as a preview is " * 4, "ann"))
+    )
 
 
 def _child(number: int) -> Item:

@@ -11,7 +11,7 @@ from forklore.domain import ids, keys
 from forklore.domain.access import AccessLevel
 from forklore.domain.ids import EntryId
 from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Entry, Metrics, TokenUsage
+from forklore.domain.model import Caller, Entry, Metrics, TokenUsage, Words
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -111,7 +111,7 @@ def test_a_batch_is_appended_in_the_order_sent_and_counted_once(table: Table) ->
     assert ordered == sorted(ordered)
     head = show(table).head
     assert head.metrics == Metrics(51, TokenUsage(sum(range(50)), 100, 150, 200))
-    assert (head.history, head.last, head.preview) == (51, ordered[-1], "49")
+    assert (head.history, head.last, head.preview) == (51, ordered[-1], Words("49", "ann"))
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
@@ -125,7 +125,7 @@ def test_metrics_and_preview_follow_the_appends(table: Table, is_known: bool) ->
     head = show(table).head
     assert head.metrics == Metrics(3, TokenUsage(5, 6, 7, 8))
     assert (head.history, head.context) == (2, 1)
-    assert head.preview == "x" * 100
+    assert head.preview == Words("x" * 100, "ann")
 
 
 # Titles

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from forklore.domain.ids import EntryId
-from forklore.domain.model import Caller, Entry, EntryRef, TokenUsage
+from forklore.domain.model import Caller, Entry, EntryRef, TokenUsage, Words
 from forklore.errors import (
     ConflictError,
     ForbiddenError,
@@ -202,7 +202,10 @@ def test_a_merge_names_and_shows_an_untitled_conversation(store: Store) -> None:
     merge(table)
 
     shown = show(table)
-    assert (shown.conversation.described.title, shown.head.preview) == ("first words", "last words")
+    assert (shown.conversation.title, shown.head.preview) == (
+        Words("first words", "ann"),
+        Words("last words", "ann"),
+    )
 
 
 def test_the_chain_of_the_copies_is_right(tree: Table) -> None:

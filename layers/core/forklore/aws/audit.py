@@ -1,9 +1,11 @@
-"""The audit log: one line for each request of administration, also for a refused one.
+"""The audit log: a line for each change, and one for each request of administration, also refused.
 
-Only these lines name users. A line holds no content and no titles. Of what a caller wrote, it holds
-ids, user ids and the justification, with escapes for characters that cannot be printed.
+Only these lines are about users. A line holds no content and no titles. Of what a caller wrote, it
+holds ids, user ids and the justification, with escapes for characters that cannot be printed.
 """
 
+import hashlib
+import hmac
 import logging
 import time
 from collections.abc import Mapping
@@ -11,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.api.operation import Operation
-from forklore.aws.telemetry import printable
-from forklore.aws.wiring import Consumption
+from forklore.aws.telemetry import log_changes, printable
+from forklore.aws.wiring import Consumption, ServiceSettings
 from forklore.domain import ids
 from forklore.domain.model import Caller
 from forklore.domain.users import is_user_id
 
 JUSTIFICATION_CHARACTERS_MAX = 1000
+HASH_DIGITS = 32
 _log = logging.getLogger("forklore.audit")
 
 
@@ -35,11 +38,20 @@ class RequestRecord:
     body: Mapping[str, Any] = field(default_factory=dict)
     usage: Consumption = field(default_factory=Consumption)
 
-    def log(self, status: int, request_id: str) -> None:
-        """Log the request with its status, if it is one of administration."""
+    def log(self, status: int, request_id: str, settings: ServiceSettings) -> None:
+        """Log what the request has changed, and every request of administration."""
+        caller, trees = self.caller or Caller(""), self.usage.take_changed()
+        if trees is not None:
+            log_changes(
+                self.operation.name,
+                trees,
+                user=named(caller.user_id, settings),
+                clientId=_printable(caller.client_id),
+                status=status,
+                xRequestId=request_id,
+            )
         if self.operation.role is None:
             return
-        caller = self.caller or Caller("")
         conversation_id = self.path.get("conversationId")
         user_id = self.query.get("userId", self.body.get("userId"))
         fields = {
@@ -55,6 +67,18 @@ class RequestRecord:
             "status": status,
         }
         _log.warning("audit", extra=fields)  # logged at ApplicationLogLevel WARN, too
+
+
+def named(user_id: str, settings: ServiceSettings) -> str:
+    """Return what the line of a change says of a user: a hash with a key, or the id itself.
+
+    The key is the name of the table, of which CloudFormation makes a part at random. So who reads
+    only the log cannot try user ids, and who operates the deployment can.
+    """
+    if settings.logs_users:
+        return printable(user_id)
+    key, text = settings.table_name.encode(), user_id.encode()
+    return hmac.new(key, text, hashlib.sha256).hexdigest()[:HASH_DIGITS]
 
 
 def _is_id(value: object) -> bool:

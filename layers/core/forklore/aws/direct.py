@@ -6,7 +6,7 @@ checked by the same code as the HTTP API's requests.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from forklore.aws.audit import RequestRecord
 from forklore.aws.identity import caller_named
 from forklore.aws.telemetry import Stopwatch, log_request
 from forklore.aws.wiring import Consumption, ServiceSettings
+from forklore.domain.model import Caller
+from forklore.domain.users import read_pattern
 from forklore.errors import ForbiddenError, ValidationError
 
 FIELDS = frozenset({"operation", "caller", "input", "async", "bodyJson"})
@@ -30,6 +32,8 @@ ENVELOPE = frozenset(
 AGAIN = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
 """The statuses after which an asynchronous request is worth another attempt."""
 INTEGER_DIGITS_MAX = 40
+ALIAS_AT = 7
+"""The place of an alias in the ARN of a function."""
 _log = logging.getLogger("forklore")
 
 
@@ -70,7 +74,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
             response = Response(*_run(request, context, record, settings))
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
-        record.log(response.status, request_id)
+        record.log(response.status, request_id, settings)
     log_request(
         request.operation if request else None,
         via="direct",
@@ -136,8 +140,26 @@ def _run(
     record.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
     if caller.roles and not settings.direct_roles:
         raise ForbiddenError("this deployment lets no direct invocation name roles")
+    if not operation.is_public:
+        arn = getattr(context, "invoked_function_arn", "")  # a program's own test may have none
+        _require_client(caller, arn, settings.direct_users)
     raw = raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
     return answering.run(operation, raw, context, record.usage, settings)
+
+
+def _require_client(caller: Caller, arn: str, users: Sequence[tuple[str, str]]) -> None:
+    """Raise ForbiddenError if the caller's client may not send this request, or not for this user.
+
+    arn: what was invoked. An alias of the function stands for the client of its name, because IAM
+    can let a role invoke one alias and nothing else. users: clients with patterns of the users that
+    they may speak for; without any, each may speak for all.
+    """
+    client, alias = caller.client_id, "".join(arn.split(":")[ALIAS_AT:])
+    if alias not in ("", "$LATEST", client):
+        raise ForbiddenError("this alias of the function is for the client of its name alone")
+    patterns = [pattern for of, pattern in users if of == client]
+    if users and not any(read_pattern(one).fullmatch(caller.user_id) for one in patterns):
+        raise ForbiddenError("this deployment does not let this client speak for this user")
 
 
 def _settle(response: Response, operation: str | None, request_id: str) -> None:

@@ -54,7 +54,7 @@ class HttpApi:
             response = Response(*_run(request, context, record, settings))
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
-        record.log(response.status, request_id)
+        record.log(response.status, request_id, settings)
         _log(request, response, request_id, context, watch, record)
         return http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
 

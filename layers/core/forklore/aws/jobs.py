@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from forklore.api.failures import log_failure
-from forklore.aws.telemetry import Stopwatch, log_job, log_sweep
+from forklore.aws.telemetry import Stopwatch, log_changes, log_job, log_sweep
 from forklore.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore.domain.model import JobKind
 from forklore.errors import UnavailableError
@@ -38,6 +38,7 @@ def do_message(body: str, context: Any, settings: ServiceSettings) -> None:
         log_failure("failed", error, job=kind)
         raise
     finally:
+        _log_changes(kind, usage)
         log_job(status=status, kind=kind, watch=watch, usage=usage)
 
 
@@ -62,6 +63,8 @@ def sweep(context: Any) -> None:
     except Exception as error:  # noqa: BLE001 (logged here without its text)
         report(error)
         raise SweepFailed from None  # Lambda logs what is raised, with its text
+    finally:
+        _log_changes("sweep", usage)
     retained = None
     if days := settings.retention_days:
         try:
@@ -72,6 +75,8 @@ def sweep(context: Any) -> None:
             pass
         except Exception as error:  # noqa: BLE001 (the line about the jobs must be written)
             report(error)
+        finally:
+            _log_changes("retention", usage)
     log_sweep(
         jobs=swept.jobs,
         failed=swept.failed,
@@ -80,6 +85,12 @@ def sweep(context: Any) -> None:
         watch=watch,
         usage=usage,
     )
+
+
+def _log_changes(work: str, usage: Consumption) -> None:
+    """Log the trees that were written to. What is stored about the work itself is no change."""
+    if trees := usage.take_changed():
+        log_changes(work, trees)
 
 
 def _seconds_left(context: Any) -> float:

@@ -2,8 +2,8 @@
 
 Lambda's JSON log format puts a record's `extra` fields at the top level of its line. CloudWatch
 takes metrics out of a line that has an `_aws` field (CloudWatch user guide, "Embedded metric format
-specification"). Of what a caller wrote, a line holds the X-Request-Id only. The dimension `status`
-is text because the format requires it.
+specification"). Of what a caller wrote, a line holds the X-Request-Id only; that of a change also
+ids of trees and of a client. The dimension `status` is text because the format requires it.
 
 Each byte of the line of a request is paid for by each request. So a line holds nothing twice, and
 as metrics only what an alarm or the dashboard needs (docs/decisions/0009-lines-with-metrics.md).
@@ -29,6 +29,8 @@ CLOCK_OFFSET_MS_MIN = 1_000
 """A smaller offset of a clock is not worth a metric."""
 BY_STACK = (("stack",),)
 BY_STATUS = (("stack", "operation", "status"), ("stack",))
+TREES_OF_A_LINE = 1_000
+"""A line of 37 KB. CloudWatch takes at least 256 KB."""
 _log = logging.getLogger("forklore")
 
 
@@ -122,6 +124,17 @@ def log_sweep(
         unused |= {"treesFailed": retained.failed} if retained.failed else {}
     raw = {metric.name: metric.value for metric in rare(usage)}
     _log_metrics("sweep", {"ms": watch.ms, **unused, **of_dynamodb(usage), **raw}, [(BY_STACK, found)])
+
+
+def log_changes(operation: str, trees: Sequence[str], **who: str | int | None) -> None:
+    """Log a change: one line, or several for very many trees.
+
+    operation: what a request asked for, or the kind of work in the background. trees: none for a
+    change that is about no tree, such as the deletion of a name. who: fields about the caller.
+    """
+    for at in range(0, max(len(trees), 1), TREES_OF_A_LINE):
+        tree = " ".join(trees[at : at + TREES_OF_A_LINE]) or None
+        _log.info("change", extra={"operation": operation, "tree": tree, **who})
 
 
 def printable(text: str) -> str:

@@ -35,10 +35,13 @@ class ServiceSettings(NamedTuple):
 
     dynamodb_endpoint: None for AWS's own. queue_url: None for no worker. delete_wait_s: how long
     the items of a deleted tree are kept. direct_roles: whether a direct invocation may name roles.
+    direct_users: in direct invocation, clients with patterns of the users that they may speak for;
+    empty: all may for all.
     justification_required: whether each request for administration needs one.
     user_requests_per_minute: how many requests of a user are answered in a minute; 0: any number.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
-    ignore_retention_tag: whether the tag `retention` keeps no tree.
+    ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
+    a change names its user, in place of a hash.
     """
 
     table_name: str
@@ -50,6 +53,8 @@ class ServiceSettings(NamedTuple):
     user_requests_per_minute: int = 0
     retention_days: int = 0
     ignore_retention_tag: bool = False
+    direct_users: tuple[tuple[str, str], ...] = ()
+    logs_users: bool = False
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -73,6 +78,8 @@ class ServiceSettings(NamedTuple):
             int(wait),
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
             retention_days=days,
+            direct_users=_clients_with_users("FORKLORE_DIRECT_USERS"),
+            logs_users=_chosen("FORKLORE_LOG_USERS", no="hashed", yes="plain"),
             ignore_retention_tag=_chosen("FORKLORE_RETENTION_TAG", no="counts", yes="ignored"),
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
@@ -99,6 +106,14 @@ def _chosen(name: str, *, no: str, yes: str) -> bool:
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
     return value == yes
+
+
+def _clients_with_users(name: str) -> tuple[tuple[str, str], ...]:
+    """Return a setting that lists `client=pattern`. Raises RuntimeError."""
+    parts = [part.strip().partition("=") for part in (os.environ.get(name) or "").split(",") if part.strip()]
+    if not all(client and pattern for client, _, pattern in parts):
+        raise RuntimeError(f"set {name} to a list of client=pattern, with commas between")
+    return tuple((client, pattern) for client, _, pattern in parts)
 
 
 def _whole(name: str) -> int:

@@ -1,11 +1,10 @@
 """The roles of a user, by patterns of user ids or by a claim of the token."""
 
-import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 
 from forklore.credentials.lists import read_list
-from forklore.domain.users import ADMIN, AUDITOR, INDEXER, ROLES
+from forklore.domain.users import ADMIN, AUDITOR, INDEXER, ROLES, read_pattern
 
 SETTINGS: Mapping[str, str] = {
     ADMIN: "FORKLORE_ADMINS",
@@ -23,17 +22,6 @@ def read_patterns(environ: Mapping[str, str]) -> Patterns:
         role: [read_pattern(text) for text in read_list(environ.get(name, ""))]
         for role, name in SETTINGS.items()
     }
-
-
-def read_pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern in which `*` matches any text, also an empty one. The rest matches itself.
-
-    Matching takes no longer for a user id that almost fits: fnmatch's patterns do not backtrack.
-
-    >>> bool(read_pattern("ops-*").fullmatch("ops-7")), bool(read_pattern("a.b").fullmatch("axb"))
-    (True, False)
-    """
-    return re.compile(fnmatch.translate(re.sub(r"([?[])", r"[\1]", text)))
 
 
 def roles_of_user(user_id: str, patterns: Patterns) -> frozenset[str]:

@@ -66,12 +66,14 @@ class Erasure(NamedTuple):
 class Mention(NamedTuple):
     """An item that names a user, or an idempotency record, which may.
 
-    entry, record: what the item is, if it is one of the two.
+    entry, record: what the item is, if it is one of the two. words_of: whose words the title in a
+    CONV, or the preview in a HEAD, is.
     """
 
     key: Key
     entry: StoredEntry | None = None
     record: IdempotencyRecord | None = None
+    words_of: str | None = None
 
 
 KEPT = (

@@ -30,7 +30,8 @@ class ForkPosition(StrEnum):
 class JobKind(StrEnum):
     """The kinds of unfinished work that a tree may have.
 
-    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. PRUNE: a branch was
+    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. MEMBERS: the tree
+    took something from a member, and its children may not all have done so yet. PRUNE: a branch was
     removed, and what nobody shows of it may still be there. ERASURE: not about one tree; a user is
     being erased.
     """
@@ -38,12 +39,13 @@ class JobKind(StrEnum):
     DELETION = "delete"
     CREATION = "create"
     TRANSFER = "transfer"
+    MEMBERS = "members"
     PRUNE = "prune"
     ERASURE = "erase"
 
 
 TREE_JOBS = (JobKind.DELETION, JobKind.CREATION, JobKind.TRANSFER)
-"""The kinds of work that a whole tree may have."""
+"""The kinds of work that a whole tree may have, beside MEMBERS, of which GROUP tells."""
 
 
 class Caller(NamedTuple):
@@ -230,17 +232,31 @@ class Description(NamedTuple):
     tags: Mapping[str, str] = NO_TAGS
     metadata: Json = "{}"
 
-    def titled(self, title: str | None) -> "Description":
-        """Return the description, with this title if it has none."""
-        return self if self.title is not None else self._replace(title=title)
-
 
 NO_DESCRIPTION = Description()
 """The description of a conversation of which nothing is said."""
 
 
+class Words(NamedTuple):
+    """A text with the user who said it. by: empty if somebody chose the text as a title.
+
+    Titles and previews are made of what users say. They name the user wherever they are copied to,
+    so that an erasure finds them.
+    """
+
+    text: str
+    by: str
+
+    def beginning(self, characters_max: int) -> "Words":
+        return self._replace(text=self.text[:characters_max])
+
+
 class Conversation(NamedTuple):
-    """What is written once or seldom. client_id: the client that its context is bound to."""
+    """What is written once or seldom.
+
+    client_id: the client that its context is bound to. titled_by: whose words the title is; empty
+    if somebody chose it.
+    """
 
     conversation_id: str
     group_id: str
@@ -250,10 +266,22 @@ class Conversation(NamedTuple):
     client_id: str | None = None
     fork_point: ForkPoint | None = None
     started_by: StartedBy | None = None
+    titled_by: str = ""
 
     @property
     def is_root(self) -> bool:
         return self.conversation_id == self.group_id
+
+    @property
+    def title(self) -> Words | None:
+        title = self.described.title
+        return None if title is None else Words(title, self.titled_by)
+
+    def titled(self, title: Words | None) -> "Conversation":
+        """Return the conversation, with this title if it has none."""
+        if title is None or self.described.title is not None:
+            return self
+        return self._replace(described=self.described._replace(title=title.text), titled_by=title.by)
 
 
 class Transfer(NamedTuple):
@@ -286,7 +314,7 @@ class Head(NamedTuple):
     context: int = 0
     metrics: Metrics = Metrics()
     untitled: bool = False
-    preview: str | None = None
+    preview: Words | None = None
 
     @property
     def tip(self) -> Tip:

@@ -1,5 +1,7 @@
-"""What a caller may be called, and which roles there are."""
+"""What a caller may be called, patterns of user ids, and which roles there are."""
 
+import fnmatch
+import re
 from typing import TypeGuard
 
 USER_BYTES_MAX = 255
@@ -22,6 +24,17 @@ def is_user_id(value: object) -> TypeGuard[str]:
     except UnicodeEncodeError:
         return False
     return size <= USER_BYTES_MAX and not has_controls(value)
+
+
+def read_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern in which `*` matches any text, also an empty one. The rest matches itself.
+
+    Matching takes no longer for a user id that almost fits: fnmatch's patterns do not backtrack.
+
+    >>> bool(read_pattern("ops-*").fullmatch("ops-7")), bool(read_pattern("a.b").fullmatch("axb"))
+    (True, False)
+    """
+    return re.compile(fnmatch.translate(re.sub(r"([?[])", r"[\1]", text)))
 
 
 def has_controls(text: str) -> bool:

@@ -22,6 +22,7 @@ from forklore.domain.model import (
     TokenUsage,
     Transfer,
     Turn,
+    Words,
 )
 from forklore.domain.names import Name, NameOwner, NameRef, is_name
 from forklore.domain.tree import ClientContext, Member
@@ -152,6 +153,7 @@ def _branch(line: Line, group_id: str) -> Branch:
         )
         if fork
         else None,
+        titled_by=_user_or_nobody(line, "titledBy"),
     )
     head = Head(
         owner="",
@@ -164,7 +166,9 @@ def _branch(line: Line, group_id: str) -> Branch:
         context=context,
         metrics=_metrics(line.object("metrics")),
         untitled=line.flag("untitled"),
-        preview=line.text_or_none("preview"),
+        preview=Words(line.text("preview"), _user_or_nobody(line, "previewBy"))
+        if line.has("preview")
+        else None,
     )
     return Branch(conversation, head, path)
 
@@ -270,6 +274,10 @@ def _user(line: Line, name: str) -> str:
     if not is_user_id(value):
         raise FormatError(f"{name} cannot be {value[:60]!r}")
     return value
+
+
+def _user_or_nobody(line: Line, name: str) -> str:
+    return _user(line, name) if line.has(name) else ""
 
 
 def _one_of(values: Any, line: Line, name: str) -> Any:

@@ -1,7 +1,7 @@
-"""What one request has used of DynamoDB: calls, their results, and capacity units."""
+"""What one request has used of DynamoDB: calls, their results, capacity units; what it changed."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _THROTTLED = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
@@ -30,6 +30,7 @@ class Consumption:
         self.read_units = self.write_units = 0.0
         self.clock_offset_ms: int | None = None
         self.largest_tree_bytes: int | None = None
+        self._changed: dict[str, None] | None = None
         self._lock = threading.Lock()
 
     def count_call(self, *, is_retry: bool) -> None:
@@ -58,6 +59,17 @@ class Consumption:
     def count_head_ahead(self) -> None:
         """Note an append after a HEAD far ahead of the clock. Several entries count once."""
         self.heads_ahead = 1
+
+    def note_change(self, trees: Iterable[str]) -> None:
+        """Note a write that was made, or may have been. trees: those that it is about, if any."""
+        with self._lock:
+            self._changed = (self._changed or {}) | dict.fromkeys(trees)
+
+    def take_changed(self) -> list[str] | None:
+        """Return the trees of all writes since the last call; None if there was no write."""
+        with self._lock:
+            changed, self._changed = self._changed, None
+        return None if changed is None else list(changed)
 
     def note_tree(self, gigabytes: float) -> None:
         """Note a lower bound of a tree's size in gigabytes."""

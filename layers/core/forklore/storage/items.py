@@ -27,6 +27,7 @@ from forklore.domain.model import (
     TokenUsage,
     Transfer,
     Turn,
+    Words,
 )
 from forklore.domain.names import Name, NameOwner, NameRef
 from forklore.domain.remnants import Remnant
@@ -162,6 +163,7 @@ def group(item: Item) -> Group:
         promotions=a.get("promotions", 0),
         used_at=a.get("usedAt"),
         member_change=_member_change(a.get("memberChange")),
+        spreading=a.get("spreading"),
         rewriting=a.get("rewriting"),
         child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
         nonce=a.get("nonce"),
@@ -213,6 +215,7 @@ def conversation_item(conversation: Conversation) -> Item:
             "forkedAtPosition": fork.position if fork else None,
             "startedByConversationId": started.conversation_id if started else None,
             "startedByEntryId": started.entry_id if started else None,
+            "titledBy": conversation.titled_by or None,
         }
     )
 
@@ -231,6 +234,7 @@ def conversation(item: Item) -> Conversation:
         if fork
         else None,
         started_by=StartedBy(started, a.get("startedByEntryId")) if started else None,
+        titled_by=a.get("titledBy", ""),
     )
 
 
@@ -325,7 +329,8 @@ def head_item(conversation: Conversation, head: Head) -> Item:
             "context": head.context,
             **counters(head.metrics),
             "untitled": head.untitled or None,
-            "preview": head.preview,
+            "preview": head.preview.text if head.preview else None,
+            "previewBy": (head.preview.by or None) if head.preview else None,
         }
     )
 
@@ -354,7 +359,7 @@ def head(item: Item) -> Head:
         context=a["context"],
         metrics=Metrics(entries, TokenUsage(*usage)),
         untitled=a.get("untitled", False),
-        preview=a.get("preview"),
+        preview=Words(a["preview"], a.get("previewBy", "")) if "preview" in a else None,
     )
 
 
@@ -789,4 +794,9 @@ def mention(item: Item) -> Mention:
     of = key(item)
     if keys.is_idempotency(of):
         return Mention(of, record=idempotency_record(item, now_s=0))
-    return Mention(of, entry=stored_entry(item) if keys.is_entry(of) else None)
+    words_of = item.get("previewBy") or item.get("titledBy")
+    return Mention(
+        of,
+        entry=stored_entry(item) if keys.is_entry(of) else None,
+        words_of=words_of["S"] if words_of else None,
+    )

@@ -7,7 +7,7 @@ from forklore.storage import items
 from forklore.storage.items import text
 from forklore.storage.table import Table
 
-_NAMES = ("userId", "owner", "rewriting", "from", "to", "memberChange.user")
+_NAMES = ("userId", "owner", "titledBy", "previewBy", "rewriting", "from", "to", "memberChange.user")
 """The attributes that hold a user's id, and the one that holds it in a map."""
 
 

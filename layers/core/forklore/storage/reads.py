@@ -131,16 +131,6 @@ class Reads:
         """Yield the conversations of a tree, with what is written seldom."""
         return map(items.conversation, self._source.query(keys.conversations_range(group_id)))
 
-    def previews(self, group_id: str) -> Iterator[tuple[str, str | None]]:
-        """Yield each conversation of a tree with its preview, if it has one."""
-        rows = self._source.query(keys.heads_range(group_id), only=("preview",))
-        return ((keys.in_head(_sort(row)), items.text_in(row, "preview")) for row in rows)
-
-    def titles(self, group_id: str) -> Iterator[tuple[str, str | None]]:
-        """Yield each conversation of a tree with its title, if it has one."""
-        rows = self._source.query(keys.conversations_range(group_id), only=("title",))
-        return ((keys.in_conversation(_sort(row)), items.text_in(row, "title")) for row in rows)
-
     def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
         """Yield each conversation of a tree with the owner that its HEAD names."""
         rows = self._source.query(keys.heads_range(group_id), only=("owner",))

@@ -175,12 +175,21 @@ class Table:
             answer = self.connection.transact([action.request_to(name) for action in actions], self._until())
         except TransactionRefused as refused:
             return ConditionFailed({actions[at].id: item for at, item in refused.failed.items()})
+        except UnavailableError:
+            self._note_change(action.target for action in actions)  # it may have been written
+            raise
+        self._note_change(action.target for action in actions)
         for collection in answer.get("ItemCollectionMetrics", {}).get(name, []):
             gigabytes = collection["SizeEstimateRangeGB"][0]
             self.connection.usage.note_tree(gigabytes)
             if gigabytes >= GROUP_GIGABYTES_MAX:
                 self.cache.mark_full(collection["ItemCollectionKey"]["PK"]["S"])
         return None
+
+    def _note_change(self, targets: Iterable[Item]) -> None:
+        """Note a write. targets: the items or keys that it writes and checks."""
+        partitions = (target["PK"]["S"] for target in targets)
+        self.connection.usage.note_change(filter(ids.is_uuid, partitions))
 
     def commit_each(self, transactions: Sequence[Sequence[Action]]) -> list[bool]:
         """Commit several transactions at the same time. Return for each whether it was written.
@@ -207,6 +216,7 @@ class Table:
     def _delete_batch(self, unwanted: Sequence[Key]) -> None:
         name, until = self.connection.table_name, self._until()
         left = [{"DeleteRequest": {"Key": key_of(key)}} for key in unwanted]
+        self._note_change(map(key_of, unwanted))
         for attempt in range(ATTEMPTS_MAX):
             if not left or not self.connection.pause(attempt, until):
                 break

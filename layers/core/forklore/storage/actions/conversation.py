@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from forklore.domain import ancestry, keys
 from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
-from forklore.domain.model import Conversation, Head, Metrics, Tip
+from forklore.domain.model import Conversation, Head, Metrics, Tip, Words
 from forklore.storage import items
 from forklore.storage.actions import action
 from forklore.storage.actions.action import IS_THERE, Action, ActionKind
@@ -57,7 +57,7 @@ def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> lis
     ]
 
 
-def set_title(group_id: str, conversation_id: str, title: str) -> Action:
+def set_title(group_id: str, conversation_id: str, title: Words) -> Action:
     """Give an untitled conversation its title.
 
     The same transaction moves HEAD, counts the change there, too, and checks there that the
@@ -66,14 +66,15 @@ def set_title(group_id: str, conversation_id: str, title: str) -> Action:
     return action.update(
         ActionKind.CONVERSATION,
         keys.conversation(group_id, conversation_id),
-        f"SET #title = :title ADD {_ONE_CHANGE}",
-        values={":title": text(title), **_ONE},
+        f"SET #title = :title, #titledBy = :by ADD {_ONE_CHANGE}",
+        values={":title": text(title.text), ":by": text(title.by), **_ONE},
     )
 
 
 def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
     """Replace these fields of the description in CONV by the conversation's.
 
+    A title is then what somebody chose.
     The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
     is.
     """
@@ -81,6 +82,7 @@ def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
     values = {f":{name}": held for name, held in said.items() if held is not None}
     sets = [f"#{name} = :{name}" for name, held in said.items() if held is not None]
     removes = [f"#{name}" for name, held in said.items() if held is None]
+    removes += ["#titledBy"] if "title" in said else []
     clauses = [
         *([f"SET {', '.join(sets)}"] if sets else []),
         *([f"REMOVE {', '.join(removes)}"] if removes else []),
@@ -101,25 +103,16 @@ So a reader of both sees whether they belong together (`Found.torn`).
 """
 
 
-def remove_title(group_id: str, conversation_id: str, *, was: str) -> Action:
-    """Remove the title that was read. The conversation gets no new one by itself."""
-    return _remove_text(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id), "title", was)
+def forget_words(of: Key, user_id: str) -> Action:
+    """Remove the title from a CONV, or the preview from a HEAD, if it is the user's words.
 
-
-def remove_preview(group_id: str, conversation_id: str, *, was: str) -> Action:
-    """Remove the preview that was read from HEAD."""
-    return _remove_text(ActionKind.HEAD, keys.head(group_id, conversation_id), "preview", was)
-
-
-def _remove_text(kind: ActionKind, key: Key, attribute: str, was: str) -> Action:
-    return action.update(
-        kind,
-        key,
-        f"REMOVE #{attribute}",
-        of=key.sort,
-        condition=f"#{attribute} = :was",
-        values={":was": text(was)},
-    )
+    The conversation gets no new title by itself.
+    """
+    is_head = keys.is_head(of.sort)
+    kind = ActionKind.HEAD if is_head else ActionKind.CONVERSATION
+    told, by = ("#preview", "#previewBy") if is_head else ("#title", "#titledBy")
+    condition, values = f"{by} = :user", {":user": text(user_id)}
+    return action.update(kind, of, f"REMOVE {told}, {by}", of=of.sort, condition=condition, values=values)
 
 
 # HEAD
@@ -135,7 +128,7 @@ def move_head(
     history: int,
     context: int,
     added: Metrics,
-    preview: str | None,
+    preview: Words | None,
     owner: str | None,
     titles: bool,
 ) -> Action:
@@ -153,7 +146,7 @@ def move_head(
     if context and shown.context:
         sets["lastContext"] = text(shown.context)
     if preview is not None:
-        sets["preview"] = text(preview)
+        sets |= {"preview": text(preview.text), "previewBy": text(preview.by)}
     counts = {"history": history, "context": context, **items.counters(added)}
     adds = {name: number(count) for name, count in counts.items() if count}
     change = "SET #first = if_not_exists(#first, :first)"

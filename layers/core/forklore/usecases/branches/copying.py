@@ -177,17 +177,17 @@ class _Copying:
             conversation_id=copy_id,
             group_id=copy_id,
             created_at=begun.created_at if begun else ids.timestamp(self._table.now_ms()),
-            described=Description(title=self._request.title).titled(source.described.title),
+            described=Description(title=self._request.title),
             agent_id=source.agent_id,
             client_id=self._caller.client_id,
-        )
+        ).titled(source.title)
 
     def _head(self, source: LoadedConversation, originals: Sequence[StoredEntry], root: Conversation) -> Head:
         """Return the HEAD of the copy as it is without entries."""
         preview = source.head.preview if self._request.up_to is None else None
         if preview is None:
             text = views.first_text(self._table, source.group.group_id, originals[::-1])
-            preview = text[: content.PREVIEW_CHARACTERS] if text else None
+            preview = text.beginning(content.PREVIEW_CHARACTERS) if text else None
         return Head(
             owner=self._caller.user_id,
             changed_at=root.created_at,

@@ -22,6 +22,7 @@ from forklore.domain.model import (
     LastEntries,
     Metrics,
     StoredEntry,
+    Words,
 )
 from forklore.domain.names import Name, NameMove
 from forklore.domain.paging import RangeAnswer, RangeRead, Window
@@ -229,11 +230,11 @@ def _prepare(
         conversation_id=fork_id,
         group_id=group_id,
         created_at=created_at,
-        described=request.described.titled(batch.title if drafts else loaded.conversation.described.title),
+        described=request.described,
         agent_id=request.agent_id or loaded.conversation.agent_id,
         client_id=caller.client_id,
         fork_point=inherited.point,
-    )
+    ).titled(batch.title if drafts else loaded.conversation.title)
     head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
     details = loaded.details._replace(head=head, is_current=request.promotes)
@@ -400,7 +401,7 @@ def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
 
 def _preview(
     table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: LastEntries
-) -> str | None:
+) -> Words | None:
     """Return the preview of the last text that the fork inherits; None if it has own text."""
     if lasts.history is None or _has_text(request):
         return None
@@ -414,7 +415,7 @@ def _preview(
         known = [stored] if stored else []
     view = ancestry.inherited(inherited.path)
     text = views.last_text(table, group_id, view, nearest=known[0] if known else None)
-    return text[: content.PREVIEW_CHARACTERS] if text else None
+    return text.beginning(content.PREVIEW_CHARACTERS) if text else None
 
 
 def _not_before(source_created_at: str, now: str) -> str:

@@ -77,11 +77,11 @@ def plan_root(
         conversation_id=conversation_id,
         group_id=conversation_id,
         created_at=created_at or ids.created_at(batch.first),
-        described=described.titled(batch.title),
+        described=described,
         agent_id=drafts[0].entry.agent_id,
         client_id=caller.client_id,
         started_by=started_by,
-    )
+    ).titled(batch.title)
     untitled = root.described.title is None
     head = Head(owner=owner or caller.user_id, changed_at=root.created_at, untitled=untitled)
     where = {"group_id": conversation_id, "conversation_id": conversation_id}

@@ -1,11 +1,12 @@
 """The worker's part of a user's erasure: it reads the table until nothing names the user.
 
 Each pass deletes or leaves the user's trees first, so that the user can write nothing more. Then it
-reads all items. An entry of the user is erased, and an idempotency record that may hold the user's
-id or text is deleted. A pass that changed something, or that found what another worker has to end,
-is followed by one more. That one begins when no request runs any more that read the table before.
-So the last pass has found nothing, and nothing came after it. Only the record of the request for
-the erasure may go in the last pass: nobody writes it again.
+reads all items. An entry of the user is erased, a title or a preview that is the user's words is
+removed, and an idempotency record that may hold the user's id or text is deleted. A pass that
+changed something, or that found what another worker has to end, is followed by one more. That one
+begins when no request runs any more that read the table before. So the last pass has found nothing,
+and nothing came after it. Only the record of the request for the erasure may go in the last pass:
+nobody writes it again.
 
 A sync beside an erasure may have stored a digest of what it had read before. So at the end the
 contexts of all changed trees lose their digests once more.
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 from forklore.domain import erasures, ids, keys
 from forklore.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention
 from forklore.domain.keys import Key
-from forklore.domain.model import JobKind, StoredEntry
+from forklore.domain.model import JobKind
 from forklore.domain.tree import WAIT_SECONDS, MemberChange
 from forklore.errors import UnavailableError
 from forklore.storage import actions
@@ -28,7 +29,8 @@ from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
 from forklore.usecases.deletion.closing_trees import in_batches, time_now, tombstone
-from forklore.usecases.people.erased_entries import erase_entries, forgotten_digests
+from forklore.usecases.people.erased_entries import erase_in_tree, forget_digests
+from forklore.usecases.people.spreading import finish_spreading
 from forklore.usecases.people.transfers import finish_rewriting
 from forklore.usecases.steps.idempotency import NO_GROUP
 from forklore.usecases.steps.optimistic import CHANGE, attempts
@@ -86,10 +88,11 @@ def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Eras
 
     pages = list(table.side_by_side(read, range(SEGMENTS)))
     mentions = [mention for found, _ in pages for mention in found]
-    waits |= _erase_entries(table, erasure, mentions)
+    said = [one for one in mentions if one.entry is not None or one.words_of == user_id]
+    waits |= _erase_what_was_said(table, erasure, said)
     _forget_records(table, erasure, user_id, mentions)
     waits |= _forget_request(table, erasure, mentions)
-    others = {mention.key.partition for mention in mentions if not (mention.entry or mention.record)}
+    others = {one.key.partition for one in mentions if one not in said and one.record is None}
     waits |= bool(others)
     for group_id in filter(ids.is_uuid, sorted(others)):
         _leave(table, queue, erasure, user_id, group_id)
@@ -110,8 +113,7 @@ def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
         return False
     for some in in_batches(table.read.erased_trees(now.erasure_id), ERASED_AT_ONCE):
         for group_id in map(keys.in_erased_tree, some):
-            for action in forgotten_digests(table, group_id):
-                table.try_commit([action])
+            forget_digests(table, group_id)
         table.delete(some)
     table.commit(actions.erasure.end(now, at=ids.timestamp(at_ms)))
     return True
@@ -151,6 +153,9 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
         if group.rewriting == user_id:
             finish_rewriting(table, group_id)
             continue
+        if group.spreading is not None and member is not None:
+            finish_spreading(table, group_id)
+            continue
         if group.owner == user_id:
             counted = actions.erasure.count(erasure, trees=1)
             writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
@@ -158,10 +163,8 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             offered = found.transfer_of_group(group_id)
             writes = [
                 actions.erasure.count(erasure, memberships=1),
-                actions.group.change_members(
-                    group_id, MemberChange(user_id, member.level, None, table.nonce()), owner=None
-                ),
-                *actions.member.remove(group, user_id, was=member.level),
+                actions.group.change_members(group, MemberChange(user_id, member.level, None, table.nonce())),
+                *actions.member.remove(group, member),
                 *actions.transfer.end_offer_to(user_id, group_id, offered),
             ]
         elif group.member_change is not None and group.member_change.user_id == user_id:
@@ -184,15 +187,14 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
 # What the user has written elsewhere
 
 
-def _erase_entries(table: Table, erasure: Erasure, mentions: Iterable[Mention]) -> bool:
-    """Erase the entries among these items. Return whether some are in trees that are not live."""
-    by_tree: dict[str, list[StoredEntry]] = {}
-    for mention in mentions:
-        if mention.entry is not None:
-            by_tree.setdefault(mention.key.partition, []).append(mention.entry)
+def _erase_what_was_said(table: Table, erasure: Erasure, said: Iterable[Mention]) -> bool:
+    """Erase the user's entries and words. Return whether some of them must be looked at again."""
+    by_tree: dict[str, list[Mention]] = {}
+    for mention in said:
+        by_tree.setdefault(mention.key.partition, []).append(mention)
     waits = False
-    for group_id, entries in by_tree.items():
-        waits |= not erase_entries(table, erasure, group_id, entries)
+    for group_id, those in by_tree.items():
+        waits |= not erase_in_tree(table, erasure, group_id, those)
     return waits
 
 

@@ -19,6 +19,7 @@ from forklore.domain.model import (
     Metrics,
     Tip,
     TokenUsage,
+    Words,
 )
 from forklore.domain.spelling import json_fields
 from forklore.domain.turns import with_turns
@@ -129,14 +130,18 @@ class Batch(NamedTuple):
         return self.entries[0].entry_id
 
     @property
-    def title(self) -> str | None:
+    def title(self) -> Words | None:
         """The title that these entries give an untitled conversation; None if they hold no text."""
-        return next((d.text[: content.TITLE_CHARACTERS] for d in self.drafts if d.text), None)
+        return self._texts[0].beginning(content.TITLE_CHARACTERS) if self._texts else None
 
     @property
-    def preview(self) -> str | None:
-        texts = [draft.text for draft in self.drafts if draft.text]
-        return texts[-1][: content.PREVIEW_CHARACTERS] if texts else None
+    def preview(self) -> Words | None:
+        return self._texts[-1].beginning(content.PREVIEW_CHARACTERS) if self._texts else None
+
+    @property
+    def _texts(self) -> list[Words]:
+        both = zip(self.drafts, self.entries, strict=True)
+        return [Words(draft.text, entry.user_id) for draft, entry in both if draft.text]
 
     @property
     def metrics(self) -> Metrics:

@@ -8,7 +8,7 @@ from forklore.domain.ancestry import NOTHING_SHOWN, Segment, View
 from forklore.domain.chain import Chain
 from forklore.domain.epochs import NO_EPOCH, Epoch
 from forklore.domain.ids import FIRST, EntryId
-from forklore.domain.model import Channel, Entry, StoredEntry
+from forklore.domain.model import Channel, Entry, StoredEntry, Words
 from forklore.domain.paging import RangeAnswer, RangeRead, Span, Window
 from forklore.domain.tree import ClientContext
 from forklore.errors import UnavailableError
@@ -289,12 +289,12 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: E
     return highest or None
 
 
-def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
     """Return the first text of history entries, among the first TEXTS_LOOKED_AT of them."""
     return _text(table, group_id, stored[:TEXTS_LOOKED_AT])
 
 
-def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> str | None:
+def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> Words | None:
     """Return the last text in the history of `view`, among the last TEXTS_LOOKED_AT entries.
 
     nearest: the last history entry, where it was read already.
@@ -307,13 +307,13 @@ def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry |
     return text
 
 
-def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> str | None:
+def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
     """Return the first text of the entries."""
     for one in stored:
         [entry] = table.with_bodies(group_id, [one])
         text = content.history_text(jsontext.read_value(entry.content))
         if text:
-            return text
+            return Words(text, entry.user_id)
     return None
 
 

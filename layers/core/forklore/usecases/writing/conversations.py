@@ -131,5 +131,5 @@ def _changed(details: ConversationDetails, change: Change, changed_at: str) -> C
     conversation, head = details.conversation, details.head._replace(changed_at=changed_at)
     conversation = conversation._replace(described=conversation.described._replace(**change.described))
     if "title" in change.described:
-        head = head._replace(untitled=False)
+        conversation, head = conversation._replace(titled_by=""), head._replace(untitled=False)
     return details._replace(conversation=conversation, head=head)
