@@ -191,9 +191,10 @@ UNSEEN = {
     ("mergeConversation", "afterEntryId"),
     ("copyConversation", "upToEntryId"),
     ("syncContext", "basedOnEntryId"),
+    ("shareConversation", "children"),
 }
-"""What they leave out or refuse is seen by test_merging.py, test_copying.py and test_context.py in
-tests/usecases."""
+"""What they leave out, refuse or reach is seen by test_merging.py, test_copying.py, test_context.py
+and test_spreading.py in tests/usecases."""
 
 
 def value_of(name: str, schemas: list[Json]) -> Json:

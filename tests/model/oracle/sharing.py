@@ -31,7 +31,7 @@ class Sharing(World):
         user, level, reached = r.given["userId"], r.given["accessLevel"], 0
         for child in self.trees:
             if child.started_by and child.started_by.tree is tree:
-                if user not in child.levels and level in GRANTS.get(child.levels.get(r.caller.user), ()):
+                if user not in child.levels and level in GRANTS.get(child.levels.get(r.caller.user, ""), ()):
                     child.levels[user] = level
                     child.copied.add(user)
                     child.since.pop(user, None)

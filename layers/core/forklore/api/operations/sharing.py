@@ -54,14 +54,14 @@ def share_conversation(request: CheckedRequest) -> answers.ChangedMembership:
     every fork. With `children=include` also for what was started from here, where you may do so.
     """
     body: sharing_requests.ShareConversation = request.body
-    who = {"user_id": body.user_id, "level": AccessLevel(body.access_level)}
-    where = {"caller": request.caller, "conversation_id": request.conversation_id}
-    includes = body.children == "include"
+    includes, level = body.children == "include", AccessLevel(body.access_level)
     try:
         shared = sharing.share_conversation(
             request.table,
-            **where,
-            **who,
+            caller=request.caller,
+            conversation_id=request.conversation_id,
+            user_id=body.user_id,
+            level=level,
             goes_on=includes,
             idempotency_key=request.idempotency_key(answers.changed_membership),
         )
@@ -71,8 +71,14 @@ def share_conversation(request: CheckedRequest) -> answers.ChangedMembership:
             raise
         made = json.loads(replay.record.body)
     if includes:
-        at = made["createdAt"]
-        made["children"] = sharing.share_children(request.table, **where, **who, created_at=at)
+        made["children"] = sharing.share_children(
+            request.table,
+            caller=request.caller,
+            conversation_id=request.conversation_id,
+            user_id=body.user_id,
+            level=level,
+            created_at=made["createdAt"],
+        )
     return made
 
 
