@@ -49,7 +49,9 @@ class Request:
 
     @property
     def place(self) -> str | None:
-        """The conversation or the transfer that the path names."""
+        """The conversation or the transfer that the path names; of an append by a name the name."""
+        if self.name == "appendEntryByName":
+            return str(self.given["name"])
         named = self.given.get("conversationId", self.given.get("transferId"))
         return None if self.name in NAME_IN_BODY else named
 

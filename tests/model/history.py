@@ -1,6 +1,7 @@
 """Random histories. Every request goes to the service and to the oracle; answers are compared."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 from forklore.api.entry_requests import SyncContext
@@ -302,12 +303,14 @@ class History:
 
     def update_membership(self) -> None:
         given, caller = self._membership()
+        given |= self._choose.some_of(children=self._choose.one_of("include", "keep"))
         self.both.ask(Request("updateMembership", caller, {**given, "accessLevel": self._level()}))
 
     def remove_membership(self) -> None:
         given, caller = self._membership()
         if self._choose.chance(0.2):
             given["userId"] = caller.user
+        given |= self._choose.some_of(children=self._choose.one_of("include", "keep"))
         self.both.ask(Request("removeMembership", caller, given))
 
     def request_transfer(self) -> None:
@@ -371,7 +374,7 @@ class History:
     # Replays
 
     def replay(self) -> None:
-        """Send an earlier request with an Idempotency-Key again.
+        """Send an earlier request with an Idempotency-Key again, an append also by its other way.
 
         None is sent that forks at an entry of which the oracle cannot know whether it is gone.
         """
@@ -379,7 +382,23 @@ class History:
         named = ("atEntryId", "forkedAtEntryId", "forkedAtKey")
         sure = [one for one in self._replayable if not fading & {one.given.get(name) for name in named}]
         if sure:
-            self.both.ask(self._choose.one_of(*sure))
+            again = self._choose.one_of(*sure)
+            self.both.ask(self._by_the_other_way(again) if self._choose.chance(0.5) else again)
+
+    def _by_the_other_way(self, append: Request) -> Request:
+        """Return the same append by the id where it was by a name, or by a name of the caller's."""
+        of, given = (append.caller.user, append.caller.client), dict(append.given)
+        names = self._oracle.names.get(of, {})
+        if append.name == "appendEntryByName" and given["name"] in names:
+            given["conversationId"] = names[given.pop("name")].to.id
+            given.pop("data", None)
+            return replace(append, name="appendEntry", given=given)
+        to_it = [name for name, held in names.items() if held.to.id == given.get("conversationId")]
+        if append.name == "appendEntry" and to_it and "name" not in given:
+            del given["conversationId"]
+            given["name"] = self._choose.one_of(*to_it)
+            return replace(append, name="appendEntryByName", given=given)
+        return append
 
     def _post(self, name: str, caller: Caller, given: Json, if_match: str | None = None) -> None:
         takes_key = OPERATIONS[name].takes_idempotency_key and self._choose.chance(0.3)

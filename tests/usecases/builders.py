@@ -190,7 +190,12 @@ def read(table: Table, conversation_id: str = ROOT, *, by: Caller = ANN, **what:
 
 def idempotency_key(key: str = "k", *, by: Caller = ANN, body: str = "body") -> IdempotencyKey:
     """Return an Idempotency-Key as the API gives it to a use case."""
-    return IdempotencyKey(keys.idempotency(f"{by.user_id}/{by.client_id}/{key}"), body, str)
+    scope = f"{by.user_id}/{by.client_id}/{key}"
+
+    def of_conversation(conversation_id: str) -> keys.Key:
+        return keys.idempotency(f"{scope}/{conversation_id}")
+
+    return IdempotencyKey(keys.idempotency(scope), body, str, of_conversation)
 
 
 def answer(make: Callable[[], object]) -> str:

@@ -10,7 +10,7 @@ import {
 	NotFoundError,
 	UnexpectedAnswerError,
 } from "./errors.ts";
-import { newId } from "./json.ts";
+import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role } from "./messages.ts";
 import type {
 	Ancestor,
@@ -29,6 +29,7 @@ import type {
 	ListedEntry,
 	ListEntriesArguments,
 	Membership,
+	RemovedMembership,
 	MergeConversation,
 	Name,
 	Operations,
@@ -69,9 +70,16 @@ export type EntriesOptions = Sent &
 		pageEntries?: number;
 	};
 
-/** What `startChild` takes. agentId: who works in it. by: the entry that starts it. */
+/**
+ * What `startChild` takes. agentId: who works in it. id: of one's own, a UUID. key: names the child among those of
+ * this conversation; its id is made of both. by: the entry that starts it.
+ */
 export type ChildOptions = Sent &
-	Pick<AppendEntry, "agentId" | "title" | "tags" | "metadata"> & { by?: EntryOrId | undefined };
+	Pick<AppendEntry, "agentId" | "title" | "tags" | "metadata"> & {
+		id?: string | undefined;
+		key?: string | undefined;
+		by?: EntryOrId | undefined;
+	};
 
 const HISTORY = "history";
 const PAGE_ENTRIES = 100;
@@ -92,7 +100,7 @@ export class Conversation {
 
 	readonly #api: Operations;
 	readonly #born: Partial<AppendEntry>;
-	readonly #keysByName = new Set<string>();
+	readonly #unanswered = new Set<string>();
 	#id: string | undefined;
 	#isMade: boolean;
 
@@ -108,7 +116,8 @@ export class Conversation {
 		this.context = new Context(
 			api,
 			(sent) => this.#shown(sent),
-			(sent) => {
+			async (sent) => {
+				this.#isMade ||= await this.exists(sent);
 				if (!this.#isMade) throw new InputError("the child has no entry yet, and its first entry makes it");
 				return this.resolve(sent);
 			},
@@ -205,12 +214,12 @@ export class Conversation {
 	/**
 	 * Append by the id, or by the name while the id is not known. Both make what is missing.
 	 *
-	 * An idempotency key belongs to one operation. So a key that was sent by the name is sent by the name again.
+	 * What was sent by the name and has no answer may be where the name pointed then. So it is sent by the name again.
 	 */
 	async #append(fields: Append, options: Keyed & Matched): Promise<Appended> {
 		const key = options.idempotencyKey ?? newId();
 		const sent = { ...options, idempotencyKey: key };
-		if (this.#id !== undefined && !this.#keysByName.has(key)) {
+		if (this.#id !== undefined && !this.#unanswered.has(key)) {
 			const appended = await this.#api.appendEntry(
 				{ conversationId: this.#id, ...this.#withBirth(fields) },
 				sent,
@@ -221,8 +230,9 @@ export class Conversation {
 		const name = this.name ?? "";
 		if (fields.name) throw new InputError(`${JSON.stringify(name)} is the name of this append`, "name");
 		await this.#requireName(name, sent);
-		this.#keysByName.add(key);
+		this.#unanswered.add(key);
 		const appended = await this.#api.appendEntryByName({ ...fields, name }, sent);
+		this.#unanswered.delete(key);
 		const [first] = "data" in appended ? appended.data : [appended];
 		this.#id ??= first?.conversationId;
 		return appended;
@@ -295,12 +305,20 @@ export class Conversation {
 		return count === undefined ? made : [made];
 	}
 
-	/** Return a child conversation, which its first entry makes. */
+	/**
+	 * Return a child conversation, which its first entry makes.
+	 *
+	 * With an id or a key, a run that is repeated finds the child of the first one.
+	 */
 	async startChild(options: ChildOptions = {}): Promise<Conversation> {
-		const { by, signal, ...more } = options;
-		return new Conversation(this.#api, newId(), undefined, {
+		const { by, id, key, signal, ...more } = options;
+		if (id !== undefined && key !== undefined)
+			throw new InputError("a child has an id of its own or a key, not both", "key");
+		const parentId = await this.resolve({ signal });
+		const childId = key === undefined ? (id ?? newId()) : await newIdOf(parentId, key);
+		return new Conversation(this.#api, childId, undefined, {
 			...more,
-			startedByConversationId: await this.resolve({ signal }),
+			startedByConversationId: parentId,
 			startedByEntryId: by === undefined ? undefined : idOf(by),
 		});
 	}
@@ -488,24 +506,34 @@ export class Conversation {
 		await this.#api.unarchiveConversation(await this.#here(options), options);
 	}
 
-	/** Let a user into the fork tree, or change the level of who is in it. */
+	/**
+	 * Let a user into the fork tree, or change the level of who is in it. A lower level is also for the
+	 * trees that were started from this one; `children: "keep"`: not.
+	 */
 	async share(
 		userId: string,
 		accessLevel: "manager" | "writer" | "reader",
-		options: Sent = {},
+		{ children, ...options }: Sent & { children?: "include" | "keep" } = {},
 	): Promise<Membership> {
 		const given = { ...(await this.#here(options)), userId, accessLevel };
 		try {
 			return await this.#api.shareConversation(given, options);
 		} catch (error) {
 			if (!(error instanceof ConflictError && error.reason === "already_member")) throw error;
-			return this.#api.updateMembership(given, options);
+			return this.#api.updateMembership({ ...given, children }, options);
 		}
 	}
 
-	/** End a membership: that of another user, or one's own. */
-	async unshare(userId: string, options: Sent = {}): Promise<void> {
-		await this.#api.removeMembership({ ...(await this.#here(options)), userId }, options);
+	/**
+	 * End a membership: that of another user, or one's own. It is also for the trees that were started
+	 * from this one; `children: "keep"`: not.
+	 */
+	async unshare(
+		userId: string,
+		{ children, ...options }: Sent & { children?: "include" | "keep" } = {},
+	): Promise<RemovedMembership> {
+		const here = await this.#here(options);
+		return this.#api.removeMembership({ ...here, userId, children }, options);
 	}
 
 	/** Return who may see the fork tree, the oldest member first. */

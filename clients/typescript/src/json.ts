@@ -58,8 +58,28 @@ export const stringify = (value: unknown): string => write(value, "value");
 
 /** Return a random id, a UUID. The usual function for it is missing on pages without https. */
 export function newId(): string {
-	const bytes = crypto.getRandomValues(new Uint8Array(16));
-	bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+	return uuidOf(crypto.getRandomValues(new Uint8Array(16)), 4);
+}
+
+/**
+ * Return the id that a key has in a namespace, which is a UUID: a UUID of version 5 (RFC 9562).
+ *
+ * Throws InputError for what is no key or UUID, and on pages without https: they have no hash functions.
+ */
+export async function newIdOf(namespace: string, key: string): Promise<string> {
+	const digits = namespace.replaceAll("-", "");
+	if (!/^[0-9a-f]{32}$/.test(digits)) throw new InputError(`${JSON.stringify(namespace)} is no UUID`);
+	if (typeof key !== "string" || key === "" || LONE_SURROGATE.test(key))
+		throw new InputError("the key of a child is text", "key");
+	if (!("subtle" in crypto)) throw new InputError("a key needs a page with https: give an id", "key");
+	const pairs = digits.match(/../g) ?? [];
+	const named = [...pairs.map((pair) => parseInt(pair, 16)), ...new TextEncoder().encode(key)];
+	return uuidOf(new Uint8Array(await crypto.subtle.digest("SHA-1", new Uint8Array(named))), 5);
+}
+
+function uuidOf(random: Uint8Array, version: number): string {
+	const bytes = random.slice(0, 16);
+	bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
 	bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
 	const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 	return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

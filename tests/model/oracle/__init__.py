@@ -13,6 +13,7 @@ from tests.model.asking import Json, Outcome, Refusal, Request, is_history, requ
 from tests.model.oracle.branches import Branches
 from tests.model.oracle.conversations import Conversations
 from tests.model.oracle.erasing import Erasing
+from tests.model.oracle.making import SAID
 from tests.model.oracle.names import Names
 from tests.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
 from tests.model.oracle.search import Search
@@ -41,7 +42,8 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
     def answer(self, r: Request, chosen: Json) -> Outcome:
         """Return status and body; of an error its code. chosen: the service's answer, if good."""
         shown = chosen if isinstance(chosen, list) else [chosen]
-        for row in [] if _scope(r) in self._answers else shown:  # Learn the times of now that are shown.
+        is_replay = any(scope in self._answers for scope in self._scopes(r))
+        for row in [] if is_replay else shown:  # Learn the times of now that are shown.
             known = self.conversations.get(row.get("id", row.get("conversationId")))
             if known and "title" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
@@ -63,13 +65,14 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
     def _once(self, r: Request, chosen: Json) -> Outcome:
         """Return the outcome: of the effect, or the recorded one if the caller may still see it."""
         effect = getattr(self, re.sub("(?<!^)([A-Z])", r"_\1", r.name).lower())
-        scope = _scope(r)
-        if scope in self._answers:
-            asked, about, before = self._answers[scope]
-            if self._is_used(about):
-                self._opened(r, about)
-            require(asked == (meaning(r.given), r.if_match), 422, "idempotency_mismatch")
-            return before
+        asks = (meaning({name: held for name, held in r.given.items() if name not in aside(r)}), r.if_match)
+        for scope in self._scopes(r):
+            if scope in self._answers:
+                asked, about, before = self._answers[scope]
+                if self._is_used(about):
+                    self._opened(r, about)
+                require(asked == asks, 422, "idempotency_mismatch")
+                return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
         pages = (self.list_entries, self.list_entries_by_name)
@@ -77,16 +80,31 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
         if r.key is not None:
             named = None if r.name in MAKE else of.get("conversationId")
             about = named or made_by(outcome)
-            self._answers[scope] = ((meaning(r.given), r.if_match), about, outcome)
+            for scope in self._scopes(r):
+                self._answers[scope] = (asks, about, outcome)
         return outcome
+
+    def _scopes(self, r: Request) -> list[Json]:
+        """Return what an Idempotency-Key belongs to.
+
+        That of an append by a name belongs to the name, and to the conversation as by its id.
+        """
+        scopes = [(r.caller, r.name, r.place, r.key)]
+        to = self._names_of(r).get(r.given["name"]) if r.name == "appendEntryByName" else None
+        if to and to.to.id not in self.gone:
+            scopes.append((r.caller, "appendEntry", to.to.id, r.key))
+        return scopes
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
         return 200, {"status": "ok"}
 
 
-def _scope(r: Request) -> Json:
-    """Return what an Idempotency-Key belongs to."""
-    return (r.caller, r.name, r.place, r.key)
+def aside(r: Request) -> set[str]:
+    """Return what does not count of a repeated request: how an append finds or makes its place."""
+    if r.name not in ("appendEntry", "appendEntryByName"):
+        return set()
+    origin = {name for name in r.given if name.startswith(("forkedAt", "startedBy"))}
+    return {"conversationId", "name", *SAID, *origin}
 
 
 def meaning(given: Json, name: str = "") -> Json:

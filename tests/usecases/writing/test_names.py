@@ -545,6 +545,38 @@ def test_an_append_by_a_name_is_done_once_under_a_key(table: Table, store: Store
     assert tell(table, "a", idempotency_key=key) == first
 
 
+def test_a_key_holds_for_a_conversation_by_its_name_and_by_its_id(table: Table, store: Store) -> None:
+    by_name, later = idempotency_key(), idempotency_key("later")
+    [first] = tell(table, "a", idempotency_key=by_name)
+    [second] = append(table, first.conversation_id, "b", idempotency_key=by_id(later, first.conversation_id))
+
+    for process in (table, store.process()):
+        with store.unchanged():
+            assert append(
+                process, first.conversation_id, "a", idempotency_key=by_id(by_name, first.conversation_id)
+            ) == [first]
+            assert tell(process, "b", idempotency_key=later) == [second]
+
+
+def test_a_key_of_the_conversation_that_a_name_has_left_does_not_count(table: Table, store: Store) -> None:
+    [first] = tell(table, "a")
+    left = first.conversation_id
+    key = idempotency_key()
+    append(table, left, "b", idempotency_key=by_id(key, left))
+    point(store.process(), create(store.process(), OTHER).conversation.conversation_id)
+
+    tell(table, "b", idempotency_key=key)
+
+    assert read(table, left) == ["a", "b"]
+    assert read(table, OTHER) == ["b"]
+
+
+def by_id(key: IdempotencyKey, conversation_id: str) -> IdempotencyKey:
+    """Return the key of the same append by the conversation's id."""
+    assert key.of_conversation is not None
+    return key._replace(key=key.of_conversation(conversation_id), of_conversation=None)
+
+
 def test_agents_append_context_by_a_name(table: Table) -> None:
     [first] = tell(table, thought("a"), by=PLANNER)
     tell(table, thought("b"), by=PLANNER)

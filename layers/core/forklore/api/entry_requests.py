@@ -106,8 +106,9 @@ class PresentContext(ContentFields):
     """An agent's whole present context."""
 
     hints = wording.CONTEXT_HINTS
+    aside = frozenset({"based_on_entry_id"})
 
-    based_on_entry_id: fields.BasedOn = None
+    based_on_entry_id: fields.NamedId | None = None
 
 
 class NewByAppend(Described):
@@ -151,6 +152,9 @@ class AppendFields(NewByAppend):
 
     `context` is the agent's whole present context. It is synced after the entries.
     """
+
+    aside = frozenset(NewByAppend.model_fields) - {"promote"} | {"name"}
+    # An append is the same whether it makes the conversation or finds it, by an id or by a name.
 
     context: PresentContext | None = None
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 import pydantic
 
 from forklore.api.fields import TIME_PATTERN, UUID_PATTERN
-from forklore.api.requests import NoFields, NoParameters
+from forklore.api.requests import NoFields, NoParameters, Request
 from forklore.api.wording import describe
 from forklore.domain import ids, keys
 from forklore.domain.jsontext import JsonText, to_json
@@ -79,8 +79,32 @@ class Service(NamedTuple):
     justification_required: bool = False
 
 
+class KeyScope(NamedTuple):
+    """What an Idempotency-Key belongs to: a caller, and a route with the ids in it.
+
+    key: the Idempotency-Key; a delivery id stands in a list, so that no key is mistaken for it.
+    """
+
+    caller: Caller
+    method: str
+    path: str
+    ids: tuple[str, ...]
+    key: str | list[str]
+
+    @property
+    def record(self) -> keys.Key:
+        """The key of the request's record."""
+        caller = self.caller
+        scope = [caller.user_id, caller.client_id, self.method, self.path, self.ids, self.key]
+        return keys.idempotency(json.dumps(scope))
+
+
 class CheckedRequest(NamedTuple):
-    """A checked request. query, body: instances of the operation's models."""
+    """A checked request. query, body: instances of the operation's models.
+
+    scope: what its Idempotency-Key belongs to. content_hash: the hash of what counts of the request
+    when it is repeated. Both are None without a key.
+    """
 
     service: Service
     caller: Caller
@@ -88,7 +112,8 @@ class CheckedRequest(NamedTuple):
     query: Any
     body: Any
     if_match: str | None
-    idempotency: tuple[keys.Key, str] | None
+    scope: KeyScope | None
+    content_hash: str | None
 
     @property
     def table(self) -> Table:
@@ -114,14 +139,13 @@ class CheckedRequest(NamedTuple):
         to_fields: turns the use case's result into the answer that a replay repeats. None where the
         record keeps no answer.
         """
-        if self.idempotency is None:
+        if self.scope is None or self.content_hash is None:
             return None
-        key, request_hash = self.idempotency
 
         def render(result: Any) -> str:
             return "" if to_fields is None else to_json(to_fields(result))
 
-        return IdempotencyKey(key, request_hash, render)
+        return IdempotencyKey(self.scope.record, self.content_hash, render)
 
 
 class Answer(NamedTuple, Generic[_Held]):
@@ -218,6 +242,7 @@ class Operation(NamedTuple):
         """
         query = checked(self.query, raw.query)
         body = checked(self.body or NoFields, raw.body)
+        scope = self._scope(raw)
         request = CheckedRequest(
             service=service,
             caller=raw.caller,
@@ -225,7 +250,8 @@ class Operation(NamedTuple):
             query=query,
             body=body,
             if_match=self._if_match(raw),
-            idempotency=self._idempotency(raw, body),
+            scope=scope,
+            content_hash=_hash_of(body, raw.if_match) if scope else None,
         )
         if self.role is not None:
             request = _as_administrator(request, self.role)
@@ -249,12 +275,8 @@ class Operation(NamedTuple):
             raise ValidationError(f'If-Match must be {form.what} in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
-    def _idempotency(self, raw: RawRequest, body: Any) -> tuple[keys.Key, str] | None:
-        """Return the key of the request's idempotency record and the hash of the request.
-
-        None without an Idempotency-Key. A key is hashed as text and a delivery id inside a list,
-        so that no key can be mistaken for a delivery id.
-        """
+    def _scope(self, raw: RawRequest) -> KeyScope | None:
+        """Return what the request's Idempotency-Key belongs to. None without one."""
         if not self.takes_idempotency_key:
             return None
         key = raw.idempotency_key
@@ -270,11 +292,8 @@ class Operation(NamedTuple):
                 f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
                 field="Idempotency-Key",
             )
-        caller = raw.caller
-        path = [raw.path[name] for name in sorted(raw.path)]
-        scope = json.dumps([caller.user_id, caller.client_id, self.method, self.path, path, named])
-        content = json.dumps([_plain(body), raw.if_match], sort_keys=True)
-        return keys.idempotency(scope), hashlib.sha256(content.encode()).hexdigest()
+        ids = tuple(raw.path[name] for name in sorted(raw.path))
+        return KeyScope(raw.caller, self.method, self.path, ids, named)
 
 
 def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
@@ -290,6 +309,11 @@ def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
     return request._replace(caller=request.caller._replace(bypasses_membership=True))
 
 
+def _hash_of(body: Any, if_match: str | None) -> str:
+    content = json.dumps([_plain(body), if_match], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
 def _plain(held: Any) -> Any:
     """Return a checked body as plain JSON values. JsonText becomes its text.
 
@@ -298,8 +322,8 @@ def _plain(held: Any) -> Any:
     match held:
         case pydantic.RootModel():
             return _plain(held.root)
-        case pydantic.BaseModel():
-            counts = (name for name, field in type(held).model_fields.items() if not field.exclude)
+        case Request():
+            counts = (name for name in type(held).model_fields if name not in held.aside)
             fields = ((name, getattr(held, name)) for name in counts)
             return {name: _plain(value) for name, value in fields if value is not None}
         case JsonText():

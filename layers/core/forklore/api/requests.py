@@ -35,6 +35,8 @@ class Request(BaseModel):
     )
     hints: ClassVar[Mapping[str, str]] = {}
     """Messages about unknown names that are likely mistakes."""
+    aside: ClassVar[frozenset[str]] = frozenset()
+    """Fields that do not count when a request is compared with an earlier one under its key."""
     others: ClassVar[tuple[str, ...]] = ()
     """Names that are known, but choose another model."""
     nothing: ClassVar[str] = "this operation takes no fields in its body"

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -152,6 +153,25 @@ class RawAnswer:
 def new_key() -> str:
     """Return an idempotency key that nobody else has."""
     return secrets.token_urlsafe(24)
+
+
+def id_of_child(parent_id: str, own: str | None, key: Any) -> str:
+    """Return the id of a new child: one's own, or the same for each call with a key.
+
+    With a key it is a UUID of version 5 in the parent's namespace (RFC 9562), so that the clients
+    of all languages find the same child.
+    Raises InputError for both, and for what they cannot be.
+    """
+    if own is not None and key is not None:
+        raise InputError("a child has an id of its own or a key, not both", details={"field": "key"})
+    if key is None:
+        return str(uuid.uuid4()) if own is None else own
+    if not isinstance(key, str) or not key or jsontext.HALVES.search(key):
+        raise InputError("the key of a child is text", details={"field": "key"})
+    try:
+        return str(uuid.uuid5(uuid.UUID(parent_id), key))
+    except ValueError:
+        raise InputError(f"{parent_id[:60]!r} is the id of no conversation") from None
 
 
 class TransportError(Exception):

@@ -241,13 +241,13 @@ def _position(cursor: str | None) -> EntryId | None:
 
 
 _ONE = "/v1/conversations/{conversationId}"
-_ENTRIES = f"{_ONE}/entries"
+APPEND_PATH = f"{_ONE}/entries"
 
 OPERATIONS = (
     Operation(
         "appendEntry",
         "POST",
-        _ENTRIES,
+        APPEND_PATH,
         append_entry,
         status=201,
         body=entry_requests.Append,
@@ -258,7 +258,7 @@ OPERATIONS = (
     Operation(
         "syncContext",
         "POST",
-        f"{_ENTRIES}/sync",
+        f"{APPEND_PATH}/sync",
         sync_context,
         body=entry_requests.SyncContext,
         errors=(403, 404, 409, 413),
@@ -267,7 +267,7 @@ OPERATIONS = (
     Operation(
         "lookUpEntry",
         "GET",
-        f"{_ENTRIES}/lookup",
+        f"{APPEND_PATH}/lookup",
         look_entry_up,
         query=entry_requests.EntryOfKey,
         errors=(403, 404),
@@ -275,7 +275,7 @@ OPERATIONS = (
     Operation(
         "listEntries",
         "GET",
-        _ENTRIES,
+        APPEND_PATH,
         list_entries,
         query=entry_requests.ListEntries,
         errors=(403, 404),
@@ -283,7 +283,7 @@ OPERATIONS = (
     Operation(
         "getEntry",
         "GET",
-        f"{_ENTRIES}/{{entryId}}",
+        f"{APPEND_PATH}/{{entryId}}",
         get_entry,
         errors=(403, 404),
     ),

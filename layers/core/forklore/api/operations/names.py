@@ -6,6 +6,7 @@ from forklore.api import answers, cursors, naming
 from forklore.api.operation import CheckedRequest, Operation
 from forklore.api.operations import entries
 from forklore.domain import ids
+from forklore.domain.keys import Key
 from forklore.domain.names import NameMove, NameOwner, NameRef
 from forklore.errors import (
     ForkLimitError,
@@ -15,6 +16,7 @@ from forklore.errors import (
     NotFoundError,
     brief,
 )
+from forklore.usecases.steps.idempotency import IdempotencyKey
 from forklore.usecases.writing import names
 from forklore.usecases.writing.append_by_name import append_by_name
 
@@ -113,6 +115,7 @@ def append_entry_by_name(request: CheckedRequest) -> answers.Appended:
     replaces the name's.
     """
     body: naming.AppendEntryByName | naming.AppendEntriesByName = request.body.root
+    what = entries.append_of(request, body, conversation_id="")
     appended = append_by_name(
         request.table,
         caller=request.caller,
@@ -121,9 +124,24 @@ def append_entry_by_name(request: CheckedRequest) -> answers.Appended:
             expect_revision=0,
             data=body.data.text if body.data else None,
         ),
-        request=entries.append_of(request, body, conversation_id=""),
+        request=what._replace(idempotency_key=_key_by_name(request, body.name)),
     )
     return answers.appended(appended, is_batch=body.is_batch)
+
+
+def _key_by_name(request: CheckedRequest, name: str) -> IdempotencyKey | None:
+    """Return the Idempotency-Key of an append by a name.
+
+    It belongs to the name, and to the conversation as that of an append by the id does.
+    """
+    key, scope = request.idempotency_key(), request.scope
+    if key is None or scope is None:
+        return None
+
+    def of_conversation(conversation_id: str) -> Key:
+        return scope._replace(path=entries.APPEND_PATH, ids=(conversation_id,)).record
+
+    return key._replace(key=scope._replace(ids=(name,)).record, of_conversation=of_conversation)
 
 
 def list_named_entries(request: CheckedRequest) -> answers.EntryPage:

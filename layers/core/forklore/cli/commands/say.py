@@ -44,6 +44,12 @@ def register(app: typer.Typer) -> None:
         key: Annotated[
             str | None, typer.Option("--key", metavar="KEY", help="A key for the entry, to find it by.")
         ] = None,
+        once: Annotated[
+            str | None,
+            typer.Option(
+                "--once", metavar="KEY", help="Append nothing if you said it under this key before."
+            ),
+        ] = None,
         promote: Annotated[
             bool, typer.Option("--promote", help="Make this branch the current one of its tree.")
         ] = False,
@@ -57,7 +63,7 @@ def register(app: typer.Typer) -> None:
             raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
         talk = _talk(shell, conversation, makes=new)
         current = shell.current_branch(talk) if promote else None
-        entry = talk.say(cast("Role", role), said, key=key, promote=promote or None)
+        entry = talk.say(cast("Role", role), said, key=key, promote=promote or None, idempotency_key=once)
         if shell.out.is_json:
             shell.out.result(entry)
         else:

@@ -1,6 +1,5 @@
 """A conversation to talk in, for asyncio and trio."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
@@ -18,7 +17,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
-from forklore.client.calls import new_key
+from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
     BadRequestError,
     ConflictError,
@@ -40,6 +39,7 @@ INVALID_CURSOR = "invalid_cursor"
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
 Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
 
 
 class AsyncConversation:
@@ -67,7 +67,7 @@ class AsyncConversation:
         self._name = name
         self._born = dict(born or {})
         self._is_made = born is None
-        self._keys_by_name: set[str] = set()
+        self._unanswered: set[str] = set()
         self.context = AsyncContext(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
@@ -120,6 +120,7 @@ class AsyncConversation:
             return None
 
     async def _resolve_made(self) -> str:
+        self._is_made = self._is_made or await self.exists()
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
         return await self.resolve()
@@ -219,17 +220,18 @@ class AsyncConversation:
     async def _append(self, fields: dict[str, Any]) -> results.Appended:
         """Append by the id, or by the name while the id is not known. Both make what is missing.
 
-        An idempotency key belongs to one operation. So a key that was sent by the name is sent by
-        the name again.
+        What was sent by the name and has no answer may be where the name pointed then. So it is
+        sent by the name again.
         """
         key = fields.get("idempotency_key")
-        if self._id is None or key in self._keys_by_name:
+        if self._id is None or key in self._unanswered:
             assert self._name is not None
             key = new_key() if key is None else key
             await self._require_name()
-            self._keys_by_name.add(key)
+            self._unanswered.add(key)
             fields = {**fields, "idempotency_key": key}
             appended = await self._api.append_entry_by_name(name=self._name, **fields)
+            self._unanswered.discard(key)
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
             self._id = self._id or first.conversation_id
             return appended
@@ -327,6 +329,8 @@ class AsyncConversation:
         self,
         agent_id: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 (the field's own name)
+        key: str | None = None,
         by: results.Entry | str | None = None,
         title: str | None = None,
         tags: Mapping[str, Any] | None = None,
@@ -334,17 +338,22 @@ class AsyncConversation:
     ) -> "AsyncConversation":
         """Return a child conversation, which its first entry makes. agent_id: who works in it.
 
+        id: of one's own, a UUID. key: names the child among those of this conversation; its id is
+        made of both. With either, a run that is repeated finds the child of the first one.
         by: the entry that starts it.
+        Raises InputError for both `id` and `key`, and for what they cannot be.
         """
+        parent_id = await self.resolve()
+        child_id = id_of_child(parent_id, id, key)
         born = {
-            "started_by_conversation_id": await self.resolve(),
+            "started_by_conversation_id": parent_id,
             "started_by_entry_id": None if by is None else id_of(by),
             "agent_id": agent_id,
             "title": title,
             "tags": tags,
             "metadata": metadata,
         }
-        return AsyncConversation(self._api, str(uuid.uuid4()), born=born)
+        return AsyncConversation(self._api, child_id, born=born)
 
     def children(self, *, by: results.Entry | str | None = None) -> AsyncPages[results.ConversationDetails]:
         """Return the child conversations, the oldest first. by: only those of this entry."""
@@ -532,8 +541,13 @@ class AsyncConversation:
         """Take the fork tree out of one's archive."""
         await self._api.unarchive_conversation(await self.resolve())
 
-    async def share(self, user_id: str, access_level: Level) -> results.Membership:
-        """Let a user into the fork tree, or change the level of who is in it."""
+    async def share(
+        self, user_id: str, access_level: Level, *, children: Children | None = None
+    ) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it.
+
+        A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        """
         try:
             return await self._api.share_conversation(
                 await self.resolve(), user_id=user_id, access_level=access_level
@@ -542,12 +556,15 @@ class AsyncConversation:
             if error.reason != IS_MEMBER:
                 raise
             return await self._api.update_membership(
-                await self.resolve(), user_id=user_id, access_level=access_level
+                await self.resolve(), user_id=user_id, access_level=access_level, children=children
             )
 
-    async def unshare(self, user_id: str) -> None:
-        """End a membership: that of another user, or one's own."""
-        await self._api.remove_membership(await self.resolve(), user_id=user_id)
+    async def unshare(self, user_id: str, *, children: Children | None = None) -> results.RemovedMembership:
+        """End a membership: that of another user, or one's own.
+
+        It is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        return await self._api.remove_membership(await self.resolve(), user_id=user_id, children=children)
 
     def members(self) -> AsyncPages[results.Membership]:
         """Return who may see the fork tree, the oldest member first."""

@@ -1,7 +1,6 @@
 # Made from the module of the same name in `asynchronous/` by `python -m tools.client`.
 """A conversation to talk in."""
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
@@ -17,7 +16,7 @@ from forklore.client.arguments import (
     TurnArguments,
     UpdateArguments,
 )
-from forklore.client.calls import new_key
+from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
     BadRequestError,
     ConflictError,
@@ -41,6 +40,7 @@ INVALID_CURSOR = "invalid_cursor"
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
 Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
 
 
 class Conversation:
@@ -68,7 +68,7 @@ class Conversation:
         self._name = name
         self._born = dict(born or {})
         self._is_made = born is None
-        self._keys_by_name: set[str] = set()
+        self._unanswered: set[str] = set()
         self.context = Context(api, self._resolve_shown, self._resolve_made)
 
     def __repr__(self) -> str:
@@ -121,6 +121,7 @@ class Conversation:
             return None
 
     def _resolve_made(self) -> str:
+        self._is_made = self._is_made or self.exists()
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
         return self.resolve()
@@ -220,17 +221,18 @@ class Conversation:
     def _append(self, fields: dict[str, Any]) -> results.Appended:
         """Append by the id, or by the name while the id is not known. Both make what is missing.
 
-        An idempotency key belongs to one operation. So a key that was sent by the name is sent by
-        the name again.
+        What was sent by the name and has no answer may be where the name pointed then. So it is
+        sent by the name again.
         """
         key = fields.get("idempotency_key")
-        if self._id is None or key in self._keys_by_name:
+        if self._id is None or key in self._unanswered:
             assert self._name is not None
             key = new_key() if key is None else key
             self._require_name()
-            self._keys_by_name.add(key)
+            self._unanswered.add(key)
             fields = {**fields, "idempotency_key": key}
             appended = self._api.append_entry_by_name(name=self._name, **fields)
+            self._unanswered.discard(key)
             first = appended.data[0] if isinstance(appended, results.Entries) else appended
             self._id = self._id or first.conversation_id
             return appended
@@ -328,6 +330,8 @@ class Conversation:
         self,
         agent_id: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 (the field's own name)
+        key: str | None = None,
         by: results.Entry | str | None = None,
         title: str | None = None,
         tags: Mapping[str, Any] | None = None,
@@ -335,17 +339,22 @@ class Conversation:
     ) -> "Conversation":
         """Return a child conversation, which its first entry makes. agent_id: who works in it.
 
+        id: of one's own, a UUID. key: names the child among those of this conversation; its id is
+        made of both. With either, a run that is repeated finds the child of the first one.
         by: the entry that starts it.
+        Raises InputError for both `id` and `key`, and for what they cannot be.
         """
+        parent_id = self.resolve()
+        child_id = id_of_child(parent_id, id, key)
         born = {
-            "started_by_conversation_id": self.resolve(),
+            "started_by_conversation_id": parent_id,
             "started_by_entry_id": None if by is None else id_of(by),
             "agent_id": agent_id,
             "title": title,
             "tags": tags,
             "metadata": metadata,
         }
-        return Conversation(self._api, str(uuid.uuid4()), born=born)
+        return Conversation(self._api, child_id, born=born)
 
     def children(self, *, by: results.Entry | str | None = None) -> Pages[results.ConversationDetails]:
         """Return the child conversations, the oldest first. by: only those of this entry."""
@@ -523,18 +532,28 @@ class Conversation:
         """Take the fork tree out of one's archive."""
         self._api.unarchive_conversation(self.resolve())
 
-    def share(self, user_id: str, access_level: Level) -> results.Membership:
-        """Let a user into the fork tree, or change the level of who is in it."""
+    def share(
+        self, user_id: str, access_level: Level, *, children: Children | None = None
+    ) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it.
+
+        A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        """
         try:
             return self._api.share_conversation(self.resolve(), user_id=user_id, access_level=access_level)
         except ConflictError as error:
             if error.reason != IS_MEMBER:
                 raise
-            return self._api.update_membership(self.resolve(), user_id=user_id, access_level=access_level)
+            return self._api.update_membership(
+                self.resolve(), user_id=user_id, access_level=access_level, children=children
+            )
 
-    def unshare(self, user_id: str) -> None:
-        """End a membership: that of another user, or one's own."""
-        self._api.remove_membership(self.resolve(), user_id=user_id)
+    def unshare(self, user_id: str, *, children: Children | None = None) -> results.RemovedMembership:
+        """End a membership: that of another user, or one's own.
+
+        It is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        return self._api.remove_membership(self.resolve(), user_id=user_id, children=children)
 
     def members(self) -> Pages[results.Membership]:
         """Return who may see the fork tree, the oldest member first."""

@@ -20,4 +20,4 @@ def put(key: Key, record: IdempotencyRecord, *, now_s: int) -> Action:
     item = items.idempotency_record_item(key, record, ttl_s=now_s + IDEMPOTENCY_SECONDS)
     if len(item["body"]["B"]) > BODY_BYTES_MAX:
         raise PayloadTooLargeError("the answer is too large to be remembered under an Idempotency-Key")
-    return put_unless_current(ActionKind.IDEMPOTENCY, item, now_s=now_s)
+    return put_unless_current(ActionKind.IDEMPOTENCY, item, now_s=now_s, of=key.partition)

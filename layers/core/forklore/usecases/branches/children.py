@@ -26,7 +26,7 @@ from forklore.usecases.branches.staging import STEP_WRITES_MAX, StagedTree, find
 from forklore.usecases.steps import cursors
 from forklore.usecases.steps.append_answer import Appended, record_appended
 from forklore.usecases.steps.cursors import InvalidCursor
-from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX, require_own_context
+from forklore.usecases.steps.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
 from forklore.usecases.steps.idempotency import keys_of, raise_if_answered
 from forklore.usecases.steps.loading import (
     ConversationDetails,
@@ -113,19 +113,16 @@ def _prepare(
     if parent.begun is None and len(around) + len(tree) + len(root.actions) <= TRANSACTION_WRITES_MAX:
         return PreparedCreation([*around, *tree, *root.actions], appended, child_id, root.cached)
     steps = _changes_of_members(table, root.conversation, parent.members)
+    last = [
+        *around,
+        *actions.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
+        *root.actions,
+    ]
+    require_room(last)
     staged = StagedTree(root.conversation, root.head.owner, len(parent.members), child_key, parent.begun)
     if not stage(table, staged, steps, nonce=nonce):
         return Obstacle.CHANGED
-    return PreparedCreation(
-        [
-            *around,
-            *actions.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
-            *root.actions,
-        ],
-        appended,
-        child_id,
-        root.cached,
-    )
+    return PreparedCreation(last, appended, child_id, root.cached)
 
 
 def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:

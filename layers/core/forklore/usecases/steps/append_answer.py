@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from forklore.domain.model import Entry
 from forklore.domain.tree import IdempotencyRecord
-from forklore.storage import actions
 from forklore.storage.actions import Action
 from forklore.storage.table import Table
 from forklore.usecases.steps.drafts import Batch
-from forklore.usecases.steps.idempotency import IdempotencyKey
+from forklore.usecases.steps.idempotency import IdempotencyKey, put_records
 from forklore.usecases.steps.syncing import Decision, Synced
 
 
@@ -36,7 +35,7 @@ def record_appended(
     group_id: str,
     conversation_id: str,
 ) -> list[Action]:
-    """Return the action that records what was appended. Without a key: no action.
+    """Return the actions that record what was appended. Without a key: no action.
 
     Entries never change, so the record holds only their ids, and what a present context did.
     """
@@ -48,7 +47,7 @@ def record_appended(
         note = json.dumps([synced.epoch, synced.epoch_incremented])
     entry_ids = tuple(entry.entry_id for entry in entries)
     record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, entry_ids, note)
-    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+    return put_records(table, idempotency_key, record)
 
 
 def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appended:

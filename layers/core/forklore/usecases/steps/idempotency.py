@@ -24,11 +24,23 @@ class IdempotencyKey(NamedTuple):
     key: the key of the request's record. It names the caller, the route, the ids in the path and
     the Idempotency-Key.
     request_hash: the hash of the body. render: turns the use case's result into the answer's text.
+    of_conversation: for an append by a name: the key of the record that the same append by the
+    conversation's id has. also: the key of that record, which is written as well.
     """
 
     key: Key
     request_hash: str
     render: Callable[[Any], str]
+    of_conversation: Callable[[str], Key] | None = None
+    also: Key | None = None
+
+    def to(self, conversation_id: str) -> "IdempotencyKey":
+        """Return the same for an append to the conversation that a name points to.
+
+        So the key holds for that conversation, by whichever way it is found.
+        """
+        assert self.of_conversation is not None, "an append by a name has two records"
+        return self._replace(also=self.of_conversation(conversation_id))
 
 
 class IdempotentReplay(Exception):
@@ -40,26 +52,36 @@ class IdempotentReplay(Exception):
 
 
 def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
-    """Return the record's key, to read with the other items. So a replay is found early."""
-    return [idempotency_key.key] if idempotency_key else []
+    """Return the keys of the request's records, to read with the other items.
+
+    So a replay is found early.
+    """
+    if idempotency_key is None:
+        return []
+    return [idempotency_key.key, *([idempotency_key.also] if idempotency_key.also else [])]
 
 
 def record_answer(
     table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
 ) -> list[Action]:
-    """Return the action that records the answer. Without a key: no action."""
+    """Return the actions that record the answer. Without a key: no action."""
     if idempotency_key is None:
         return []
     record = IdempotencyRecord(
         idempotency_key.request_hash, group_id, conversation_id, (), idempotency_key.render(answer)
     )
-    return [actions.idempotency.put(idempotency_key.key, record, now_s=table.now_s())]
+    return put_records(table, idempotency_key, record)
+
+
+def put_records(table: Table, idempotency_key: IdempotencyKey, record: IdempotencyRecord) -> list[Action]:
+    """Return the actions that write the record under each key of the request."""
+    return [actions.idempotency.put(key, record, now_s=table.now_s()) for key in keys_of(idempotency_key)]
 
 
 def raise_if_answered(
     table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
 ) -> None:
-    """Raise IdempotentReplay if `found` holds this request's record.
+    """Raise IdempotentReplay if `found` holds a record of this request.
 
     If the record cannot be shown, raise another error instead: IdempotencyMismatchError if the
     record is of another request, NotFoundError if the conversation is deleted, ForbiddenError if
@@ -67,9 +89,10 @@ def raise_if_answered(
     """
     if idempotency_key is None:
         return
-    record = found.idempotency_record(idempotency_key.key, now_s=table.now_s())
-    if record is not None:
-        _answer_again(table, idempotency_key, record, caller=caller)
+    for key in keys_of(idempotency_key):
+        record = found.idempotency_record(key, now_s=table.now_s())
+        if record is not None:
+            _answer_again(table, idempotency_key, record, caller=caller)
 
 
 def _answer_again(
@@ -89,7 +112,7 @@ def _answer_again(
 def raise_if_recorded(
     table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
 ) -> None:
-    """Raise as `raise_if_answered` does, if this request's record caused the refusal."""
+    """Raise as `raise_if_answered` does, if a record of this request caused the refusal."""
     record = refused.idempotency_record(now_s=table.now_s())
     if idempotency_key is not None and record is not None:
         _answer_again(table, idempotency_key, record, caller=caller)

@@ -60,11 +60,16 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
     conversation is not the fork or child that the request names, PayloadTooLargeError,
     GroupFullError.
     """
-    check_fits([*request.drafts, *([request.context] if request.context else [])])
     try:
-        return _Appending(table, caller, request).run()
+        return append_unless_done(table, caller=caller, request=request)
     except IdempotentReplay as before:
         return appended_again(table, before.record, own=len(request.drafts))
+
+
+def append_unless_done(table: Table, *, caller: Caller, request: Append) -> Appended:
+    """Append as `append_turn`, but raise IdempotentReplay for a replay."""
+    check_fits([*request.drafts, *([request.context] if request.context else [])])
+    return _Appending(table, caller, request).run()
 
 
 def sync_context(

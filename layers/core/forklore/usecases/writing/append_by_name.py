@@ -10,7 +10,7 @@ from forklore.usecases.steps.idempotency import IdempotentReplay, keys_of, raise
 from forklore.usecases.steps.loading import look_up
 from forklore.usecases.steps.optimistic import CHANGE, attempts
 from forklore.usecases.steps.requests import Append
-from forklore.usecases.writing.append import append_turn
+from forklore.usecases.writing.append import append_unless_done
 
 
 def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: Append) -> Appended:
@@ -35,14 +35,14 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
         known = name.conversation_id if name else None
     for _ in attempts(table, CHANGE):
         try:
-            appended = append_turn(table, caller=caller, request=_to(table, known, move, request))
+            appended = append_unless_done(table, caller=caller, request=_to(table, known, move, request))
         except NameMovedError as moved:
             known = moved.conversation_id
             continue
         except UnavailableError:
             raise
-        except ForkloreError:
-            # The error is the answer only if the name still points there. It may have moved.
+        except (ForkloreError, IdempotentReplay):
+            # What there is to answer counts only if the name still points there. It may have moved.
             name = _look_up(table, caller, move, request)
             points_to = name.conversation_id if name else None
             if points_to != known:
@@ -52,7 +52,7 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
                 raise
             try:
                 anew = move._replace(expect_revision=name.revision, left=name)
-                return append_turn(table, caller=caller, request=_to(table, None, anew, request))
+                return append_unless_done(table, caller=caller, request=_to(table, None, anew, request))
             except NameMovedError as moved:
                 known = moved.conversation_id
                 continue
@@ -78,6 +78,6 @@ def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> N
 
 def _to(table: Table, conversation_id: str | None, move: NameMove, request: Append) -> Append:
     """Return the append to a conversation; with None to a new one, which takes the name."""
-    if conversation_id is None:
-        return request._replace(conversation_id=table.mint_conversation(), name=move)
-    return request._replace(conversation_id=conversation_id, held=move)
+    to, key = conversation_id or table.mint_conversation(), request.idempotency_key
+    request = request._replace(conversation_id=to, idempotency_key=key.to(to) if key else None)
+    return request._replace(name=move) if conversation_id is None else request._replace(held=move)
