@@ -81,7 +81,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -220,6 +220,11 @@ package: $(RELEASE)/locked ## build the sdist, and the wheel from it, into dist;
 	"$(RELEASE)/bin/python" -m build --outdir dist
 	"$(RELEASE)/bin/python" -m twine check --strict dist/*
 
+package-npm: build-kits ## pack what npm would publish, into dist-npm
+	rm -rf dist-npm && mkdir dist-npm
+	@$(newer_node) && for one in $(typescript) $(kits); do \
+		( cd "$$one" && npm pack --silent --pack-destination "$(CURDIR)/dist-npm" ) || exit 1; done
+
 # checkov is started as a module, because its script fails in a folder whose name has a space.
 test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
@@ -266,7 +271,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 
 clean: ## remove the environments and whatever was built or cached
 	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
-		.ruff_cache build dist node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
+		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -263,7 +263,7 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             return [{**row, **named} for row in rows]
         case results.Name:
             return [made, world.send(Ask("GET", "/v1/names/lookup", query=f"name={made['name']}")).json]
-        case results.Membership:
+        case results.Membership | results.ChangedMembership:
             rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/memberships")).json["data"]
             return [made, *(row for row in rows if row["userId"] == made["userId"])]
         case results.Transfer:

@@ -46,7 +46,7 @@ def test_the_query_parameter_names_exactly_one_member(shared: Gateway, user: str
     changed = shared.send("PATCH", MEMBERS, query=query, body=READER)
     assert (changed.status, changed.json["userId"]) == (200, user)
     assert members(shared) == before | {user: "reader"}
-    assert shared.send("DELETE", MEMBERS, query=query).status == 204
+    assert shared.send("DELETE", MEMBERS, query=query).status == 200
     assert members(shared) == {name: level for name, level in before.items() if name != user}
 
 
@@ -55,7 +55,7 @@ def test_a_path_can_name_a_member_whose_id_has_plain_characters(shared: Gateway,
     for sent in (user, quote(user, safe="")):
         changed = shared.send("PATCH", f"{MEMBERS}/{sent}", body=READER)
         assert (changed.status, changed.json["userId"]) == (200, user)
-    assert shared.send("DELETE", f"{MEMBERS}/{user}").status == 204
+    assert shared.send("DELETE", f"{MEMBERS}/{user}").status == 200
     assert user not in members(shared)
 
 

@@ -55,14 +55,15 @@ def moved(do: Do, write: Callable[[], Any]) -> None:
 @pytest.mark.parametrize(
     "spell", [lambda m, one: [*m, one], lambda m, one: (m.append(one), m)[1]], ids=["a new list", "the same"]
 )
+@pytest.mark.parametrize("is_kept", [True, False], ids=["one object", "another object"])
 def test_of_two_writers_that_have_read_one_memory_the_second_is_refused(
-    ann: Any, chat: Any, do: Do, write: Write, spell: Callable[[Any, str], Any]
+    ann: Any, chat: Any, do: Do, write: Write, spell: Callable[[Any, str], Any], *, is_kept: bool
 ) -> None:
     one, other = again(ann, chat), again(ann, chat)
     mine, yours = do(one.context.latest), do(other.context.latest)
-    do(lambda: write(one, spell(mine, "mine")))
+    do(lambda: write(one if is_kept else again(ann, chat), spell(mine, "mine")))
 
-    moved(do, lambda: write(other, spell(yours, "yours")))
+    moved(do, lambda: write(other if is_kept else again(ann, chat), spell(yours, "yours")))
 
     read = do(other.context.latest)
     assert read == ["known", "mine"]
@@ -82,8 +83,8 @@ def test_a_memory_that_was_read_by_one_object_is_guarded_in_another(ann: Any, ch
 def test_two_lists_of_one_object_are_told_apart(chat: Any, do: Do) -> None:
     mine, yours = do(chat.context.latest), do(chat.context.latest)
     mine.append("mine")
-    yours.append("yours")
     do(lambda: chat.context.sync(mine))
+    yours.append("yours")
 
     moved(do, lambda: chat.context.sync(yours))
     moved(do, lambda: chat.context.sync(["yours"], based_on=yours))
@@ -110,8 +111,12 @@ def test_two_writers_that_have_found_no_memory_are_told_apart(ann: Any, do: Do) 
     moved(do, lambda: other.context.sync([*yours, "yours"]))
 
 
-def test_who_has_not_read_a_memory_or_says_so_replaces_it(ann: Any, chat: Any, do: Do) -> None:
-    do(lambda: again(ann, chat).context.sync(["new"]))
+def test_a_memory_is_replaced_by_who_has_read_or_written_it_or_says_so(ann: Any, chat: Any, do: Do) -> None:
+    moved(do, lambda: again(ann, chat).context.sync(["new"]))
+    do(lambda: chat.context.sync(["new"]))
+    other = again(ann, chat)
+    do(other.context.latest)
+    do(lambda: other.context.sync(["newer"]))
     assert do(lambda: chat.context.sync(["newest"], based_on=None)).epoch_incremented
     moved(do, lambda: chat.context.sync(["no"], based_on="none"))
 

@@ -209,6 +209,11 @@ CORRUPTIONS = [
         "wrong_head_owner wrong_rewriting",
         lambda m: m.change(keys.group(HANDED), rewriting=text("eve")),
     ),
+    a(
+        "a change that spreads, and is not noted",
+        "wrong_spreading missing_job",
+        lambda m: m.change(keys.group(HANDED), spreading=text("x")),
+    ),
     # Members
     a(
         "a membership is missing",

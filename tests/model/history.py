@@ -303,12 +303,14 @@ class History:
 
     def update_membership(self) -> None:
         given, caller = self._membership()
+        given |= self._choose.some_of(children=self._choose.one_of("include", "keep"))
         self.both.ask(Request("updateMembership", caller, {**given, "accessLevel": self._level()}))
 
     def remove_membership(self) -> None:
         given, caller = self._membership()
         if self._choose.chance(0.2):
             given["userId"] = caller.user
+        given |= self._choose.some_of(children=self._choose.one_of("include", "keep"))
         self.both.ask(Request("removeMembership", caller, given))
 
     def request_transfer(self) -> None:

@@ -26,7 +26,7 @@ SAME = {
 }
 """Another form of a clause, which the same code writes for a tree that no request has marked, or of
 which no branch was promoted or removed, or for a context whose digest is not known."""
-BESIDE = {"promotions", "usedAt"}
+BESIDE = {"promotions", "usedAt", "spreading"}
 """What a write counts or notes beside what it is about."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {

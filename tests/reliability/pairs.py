@@ -113,10 +113,14 @@ def by_key(one: Operation | str, **options: Any) -> Pair:
 
 
 _DELETE = OPERATIONS["delete"]
-_REVOKE = OPERATIONS["remove a member"]
-_DOWNGRADE = OPERATIONS["change a level to reader"]
+_REVOKE = OPERATIONS["remove a member, but not of children"]
+_DOWNGRADE = change(
+    "updateMembership", MIA, conversationId=ROOT, userId="bob", accessLevel="reader", children="keep"
+)
 _ACCEPT, _CANCEL, _DECLINE = OPERATIONS["accept"], OPERATIONS["cancel"], OPERATIONS["decline"]
-_DOWNGRADE_MIA = change("updateMembership", ANN, conversationId=ROOT, userId="mia", accessLevel="reader")
+_DOWNGRADE_MIA = change(
+    "updateMembership", ANN, conversationId=ROOT, userId="mia", accessLevel="reader", children="keep"
+)
 _MEMBERS = read("listMemberships", ANN, conversationId=ROOT)
 _DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
 _CHILD, _CROWD_CHILD = (
@@ -249,7 +253,7 @@ PAIRS: dict[str, Pair] = {
     "copy, revoke the reader and a look": pair(
         OPERATIONS["copy"],
         (
-            delete("removeMembership", ANN, conversationId=ROOT, userId="rita"),
+            delete("removeMembership", ANN, conversationId=ROOT, userId="rita", children="keep"),
             _look(NEW, by=RITA),
         ),
     ),
@@ -270,20 +274,34 @@ PAIRS: dict[str, Pair] = {
     ),
     "downgrade, append": pair(_DOWNGRADE, append(BOB, knows=(ROOT, BOB))),
     "revoke a manager, share by them": pair(
-        delete("removeMembership", ANN, conversationId=ROOT, userId="mia"), OPERATIONS["share as a manager"]
+        delete("removeMembership", ANN, conversationId=ROOT, userId="mia", children="keep"),
+        OPERATIONS["share as a manager"],
     ),
     "revoke a manager and a look, share by them": pair(
         (
-            delete("removeMembership", ANN, conversationId=ROOT, userId="mia"),
+            delete("removeMembership", ANN, conversationId=ROOT, userId="mia", children="keep"),
             read("listMemberships", ANN, conversationId=ROOT),
         ),
         OPERATIONS["share as a manager"],
     ),
-    "downgrade a manager and a look, downgrade by them": pair(
-        (_DOWNGRADE_MIA, _MEMBERS), OPERATIONS["change a level to reader"]
-    ),
+    "downgrade a manager and a look, downgrade by them": pair((_DOWNGRADE_MIA, _MEMBERS), _DOWNGRADE),
     "downgrade a manager and a look, remove by them": pair(
         (_DOWNGRADE_MIA, _MEMBERS), OPERATIONS["remove a member as a manager"]
+    ),
+    "revoke and a look, child of the owner": pair(
+        (
+            delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="mia"),
+            _look(NEW, by=MIA, of=offered),
+        ),
+        append(ANN, to=NEW, of=offered, startedByConversationId=GIVEN),
+    ),
+    "revoke with the children, append to a child": pair(
+        "remove a member", append(BOB, to=CHILD), is_endless=True
+    ),
+    "revoke with the children, start one of a child": pair(
+        (OPERATIONS["remove a member"], _look(NEW, by=BOB)),
+        append(ANN, to=NEW, startedByConversationId=CHILD),
+        is_endless=True,
     ),
     "revoke and a look, fork": pair((_REVOKE, _look(NEW)), _FORK),
     "revoke and a look, fork by an append": pair((_REVOKE, _look(NEW)), OPERATIONS["append and fork"]),

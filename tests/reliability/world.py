@@ -20,7 +20,7 @@ from forklore.storage.connection import Item
 from forklore.usecases.background import sweeper
 from forklore.usecases.deletion import cascade, pruning, retention
 from forklore.usecases.people import erasing as erasing_users
-from forklore.usecases.people import transfers
+from forklore.usecases.people import spreading, transfers
 from tests.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
@@ -172,6 +172,11 @@ def passed(endpoint: Endpoint) -> World:
 def handed_over(endpoint: Endpoint) -> World:
     """Return the world of a tree whose owner changed some time ago."""
     return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
+
+
+def half_removed(endpoint: Endpoint) -> World:
+    """Return the world of a tree that has removed a member; the process was killed then."""
+    return _build(endpoint, _family, _half_removed)
 
 
 def ahead(endpoint: Endpoint) -> World:
@@ -363,6 +368,10 @@ def _dead_family(store: Store, process: Process, _made: dict[str, str]) -> None:
     killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT)
 
 
+def _half_removed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "removeMembership", ANN, conversationId=ROOT, userId="bob")
+
+
 def _dead_child(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("deleteConversation", ANN, conversationId=CHILD).status == 204
 
@@ -406,7 +415,7 @@ def _written(store: Store, process: Process, made: dict[str, str]) -> None:
 
 
 def _leave(_store: Store, process: Process, _made: dict[str, str]) -> None:
-    assert process.ask("removeMembership", BOB, conversationId=ROOT, userId="bob").status == 204
+    assert process.ask("removeMembership", BOB, conversationId=ROOT, userId="bob").status == 200
 
 
 def _left(store: Store, process: Process, made: dict[str, str]) -> None:
@@ -709,12 +718,14 @@ def delete_unused(process: Process) -> None:
 
 
 def _sweep(process: Process) -> None:
-    """Sweep, and do the rewrites that the sweep announces, as a worker without a lease."""
+    """Sweep, and do the work on members that the sweep announces, as a worker without a lease."""
     mailbox = Mailbox()
     sweeper.sweep(process.table, mailbox.queue)
     for message in mailbox.take():
         if message.kind == JobKind.TRANSFER:
             transfers.finish_rewriting(process.table, message.group_id)
+        elif message.kind == JobKind.MEMBERS:
+            spreading.spread(process.table, message.group_id)
 
 
 def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
@@ -878,7 +889,12 @@ OPERATIONS: dict[str, Operation] = {
         "updateMembership", ANN, of=archived, conversationId=ROOT, userId="bob", accessLevel="reader"
     ),
     "remove a member": delete("removeMembership", ANN, conversationId=ROOT, userId="bob"),
-    "remove a member as a manager": delete("removeMembership", MIA, conversationId=ROOT, userId="bob"),
+    "remove a member, but not of children": delete(
+        "removeMembership", ANN, conversationId=ROOT, userId="bob", children="keep"
+    ),
+    "remove a member as a manager": delete(
+        "removeMembership", MIA, conversationId=ROOT, userId="bob", children="keep"
+    ),
     "remove oneself": delete("removeMembership", BOB, repeated=403, conversationId=ROOT, userId="bob"),
     "remove the recipient": delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="bob"),
     "remove the previous owner": delete(
@@ -901,6 +917,9 @@ OPERATIONS: dict[str, Operation] = {
         "deleteConversation", ANN, of=removed_both, conversationId=CUT
     ),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
+    "the worker, on a removed member": work(
+        lambda process: spreading.run_spreading(process.table, Mailbox().queue, ROOT), of=half_removed
+    ),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),

@@ -13,6 +13,7 @@ from forklore.storage import items
 from forklore.storage.table import Table
 from forklore.usecases.people import archiving, sharing, transfers
 from forklore.usecases.people.sharing import Membership
+from forklore.usecases.people.spreading import Spread
 from forklore.usecases.people.transfers import Role
 from forklore.usecases.reading import conversation_lists
 from forklore.usecases.reading.conversation_lists import ListRequest
@@ -43,11 +44,21 @@ def share(
 
 
 def update(table: Table, user_id: str, level: AccessLevel, *, by: Caller = ANN, of: str = ROOT) -> Membership:
-    return sharing.update_membership(table, caller=by, conversation_id=of, user_id=user_id, level=level)
+    return lower(table, user_id, level, by=by, of=of)[0]
 
 
-def remove(table: Table, user_id: str, *, by: Caller = ANN, of: str = ROOT) -> None:
-    sharing.remove_membership(table, caller=by, conversation_id=of, user_id=user_id)
+def lower(
+    table: Table, user_id: str, level: AccessLevel, *, by: Caller = ANN, of: str = ROOT, keep: bool = False
+) -> tuple[Membership, Spread]:
+    return sharing.update_membership(
+        table, caller=by, conversation_id=of, user_id=user_id, level=level, keep_children=keep
+    )
+
+
+def remove(table: Table, user_id: str, *, by: Caller = ANN, of: str = ROOT, keep: bool = False) -> Spread:
+    return sharing.remove_membership(
+        table, caller=by, conversation_id=of, user_id=user_id, keep_children=keep
+    )
 
 
 def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200) -> dict[str, str]:
@@ -199,6 +210,7 @@ def assert_whole(store: Store) -> None:
         }
         assert heads <= {group.owner, group.rewriting}
         assert (keys.job("transfer", group.group_id) in contents) >= (group.rewriting is not None)
+        assert (keys.job("members", group.group_id) in contents) is (group.spreading is not None)
 
 
 def assert_settled(store: Store) -> None:
@@ -208,6 +220,7 @@ def assert_settled(store: Store) -> None:
         assert key.partition != "JOB", key
         if key.sort == "GROUP":
             assert items.group(item).rewriting is None
+            assert items.group(item).spreading is None
 
 
 def owner_of_heads(store: Store) -> set[str]:

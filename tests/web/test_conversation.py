@@ -250,19 +250,18 @@ def test_an_edit_is_cancelled(blank: Page, api: Forklore, user: str) -> None:
     assert len(root.forks().list()) == 1
 
 
-def test_an_edited_message_keeps_what_it_held_beside_its_text(blank: Page, api: Forklore, user: str) -> None:
-    file = {"attachmentId": "a-17", "name": "plan.pdf"}
+def test_what_holds_more_than_its_words_is_not_edited(blank: Page, api: Forklore, user: str) -> None:
     root = api.create()
-    root.append([{"role": "USER", "text": "See this", "attachments": [file], "mood": "glad"}])
+    root.say("user", "What is the weather?")
+    root.append(
+        [{"role": "AI", "text": "sunny", "item": {"type": "function_call_output", "output": "sunny"}}]
+    )
     page = open_(blank, user, root)
 
-    steps.edit(page, "See this", "Look at this")
+    expect(steps.turn(page, "sunny").get_by_role("button", name="Fork here")).to_be_visible()
 
-    expect(steps.entry(page, "Look at this")).to_contain_text("plan.pdf")
-    made = api.conversation(steps.place_of(page)[0]).entries().list()
-    assert [one.content[0] for one in made] == [
-        {"role": "USER", "text": "Look at this", "attachments": [file], "mood": "glad"}
-    ]
+    assert steps.turn(page, "sunny").get_by_role("button", name="Edit").count() == 0
+    assert steps.turn(page, "What is the weather?").get_by_role("button", name="Edit").count() == 1
 
 
 def test_numbers_are_shown_and_sent_again_as_they_are_spelled(blank: Page, api: Forklore, user: str) -> None:

@@ -131,6 +131,19 @@ def _small(world: World) -> str:
     return made
 
 
+def _with_child(level: str | None = None) -> Callable[[World], dict[str, Any]]:
+    """Return a request about Bob, who is a member of a tree of one entry, and of its child."""
+
+    def given(world: World) -> dict[str, Any]:
+        parent = _small(world)
+        world.ask(
+            "appendEntry", conversationId=world.new_id(), startedByConversationId=parent, **world.said()
+        )
+        return {"conversationId": parent, "userId": "bob", **({"accessLevel": level} if level else {})}
+
+    return given
+
+
 def _archived(world: World) -> dict[str, Any]:
     """Return a request about a tree of one entry that its owner has archived."""
     given = {"conversationId": _small(world)}
@@ -386,6 +399,11 @@ CASES: dict[str, Case] = {
     "unarchive": Case("unarchiveConversation", _archived),
     "change a member": Case("updateMembership", _shared("manager")),
     "remove a member": Case("removeMembership", _shared()),
+    "remove a member, without children": Case(
+        "removeMembership", lambda world: {"conversationId": _small(world), "userId": "bob"}
+    ),
+    "lower a member, with a child": Case("updateMembership", _with_child("reader")),
+    "remove a member, with a child": Case("removeMembership", _with_child()),
     "offer": Case("requestTransfer", _offer),
     "offers": Case("listTransfers", _offers),
     "show an offer": Case("getTransfer", _offered),

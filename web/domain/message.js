@@ -34,6 +34,19 @@ export function messageOf({ channel, contentType, content, erased }) {
 	};
 }
 
+/**
+ * Tell whether an entry is its author's words and no more. Other words in place of them make another message; what
+ * else an entry holds, such as a tool's result, may say the old ones again.
+ * @param {Pick<Entry, "channel" | "contentType" | "content" | "erased">} entry
+ */
+export function isWordsAlone(entry) {
+	const [first] = entry.content;
+	const { text } = messageOf(entry);
+	return (
+		text !== "" && isObject(first) && Object.keys(first).every((name) => name === "role" || name === "text")
+	);
+}
+
 /** Return one line of at most `length` characters that says what an entry holds. @param {Entry} entry @param {number} [length] */
 export function lineOf(entry, length = 120) {
 	const { text, events, attachments, rest } = messageOf(entry);

@@ -1,6 +1,6 @@
 // The open conversation: its entries from the end, older ones as one scrolls up, and what one can do at each.
 
-import { counted, isObject, messageOf } from "../domain/message.js";
+import { counted, isObject, isWordsAlone, messageOf } from "../domain/message.js";
 import { toConversation } from "../domain/route.js";
 import { isAtLeast } from "../domain/rules.js";
 import { button, fill, h } from "../dom.js";
@@ -106,14 +106,15 @@ export function showConversation(app, panel, place) {
 
 	/** @type {AtCard<Element>} */
 	function actionsOf(entry, element) {
-		const { role, text } = messageOf(entry);
+		const { role } = messageOf(entry);
 		const mayWrite = isAtLeast(opened.conversation?.accessLevel ?? "reader", "writer");
 		/** @type {Action} */
 		const action = (words, title, press) => mayWrite && button(words, press, { title });
 		return h(
 			"div.row-actions",
 			{},
-			text && action("Edit", "Edit and send again, in a new branch", () => edit(entry, element).focus()),
+			isWordsAlone(entry) &&
+				action("Edit", "Edit and send again, in a new branch", () => edit(entry, element).focus()),
 			role === "ai" &&
 				action("Try again", "A new branch without this answer", (event) => fork(entry, "before", event)),
 			action("Fork here", "A new branch after this message", (event) => fork(entry, "after", event)),

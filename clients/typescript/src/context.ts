@@ -12,7 +12,7 @@ export type Memory = readonly unknown[];
 
 /**
  * What a memory goes on from, such as a list from `latest`; null replaces whatever is stored. Without it, this is
- * what the given list was read from, or else what was last read or written by this object.
+ * what the given list was read from, or else what was last read or written by this object, or nothing.
  */
 export interface Based {
 	basedOn?: Memory | EntryOrId | null | undefined;
@@ -30,7 +30,7 @@ export class Context {
 	readonly #api: Operations;
 	readonly #resolve: (sent: Sent) => Promise<string | undefined>;
 	readonly #resolveMade: (sent: Sent) => Promise<string>;
-	#seen: string | undefined;
+	#seen = NOTHING;
 	#read: { epoch: number | undefined; memory: unknown[]; until: string | undefined } = {
 		epoch: undefined,
 		memory: [],

@@ -29,6 +29,7 @@ import type {
 	ListedEntry,
 	ListEntriesArguments,
 	Membership,
+	RemovedMembership,
 	MergeConversation,
 	Name,
 	Operations,
@@ -505,24 +506,34 @@ export class Conversation {
 		await this.#api.unarchiveConversation(await this.#here(options), options);
 	}
 
-	/** Let a user into the fork tree, or change the level of who is in it. */
+	/**
+	 * Let a user into the fork tree, or change the level of who is in it. A lower level is also for the
+	 * trees that were started from this one; `children: "keep"`: not.
+	 */
 	async share(
 		userId: string,
 		accessLevel: "manager" | "writer" | "reader",
-		options: Sent = {},
+		{ children, ...options }: Sent & { children?: "include" | "keep" } = {},
 	): Promise<Membership> {
 		const given = { ...(await this.#here(options)), userId, accessLevel };
 		try {
 			return await this.#api.shareConversation(given, options);
 		} catch (error) {
 			if (!(error instanceof ConflictError && error.reason === "already_member")) throw error;
-			return this.#api.updateMembership(given, options);
+			return this.#api.updateMembership({ ...given, children }, options);
 		}
 	}
 
-	/** End a membership: that of another user, or one's own. */
-	async unshare(userId: string, options: Sent = {}): Promise<void> {
-		await this.#api.removeMembership({ ...(await this.#here(options)), userId }, options);
+	/**
+	 * End a membership: that of another user, or one's own. It is also for the trees that were started
+	 * from this one; `children: "keep"`: not.
+	 */
+	async unshare(
+		userId: string,
+		{ children, ...options }: Sent & { children?: "include" | "keep" } = {},
+	): Promise<RemovedMembership> {
+		const here = await this.#here(options);
+		return this.#api.removeMembership({ ...here, userId, children }, options);
 	}
 
 	/** Return who may see the fork tree, the oldest member first. */

@@ -211,6 +211,15 @@ export interface Base {
 	entryId: string | null;
 }
 
+/** What a member may do from now on. */
+export interface ChangedMembership {
+	accessLevel: "owner" | "manager" | "writer" | "reader";
+	children: number;
+	conversationId: string;
+	createdAt: string;
+	userId: string;
+}
+
 /** What a conversation shows of the history after the base, oldest first. */
 export interface ComparedBranch {
 	afterCursor: string | null;
@@ -497,6 +506,11 @@ export interface PresentContext {
 	contentType: string;
 }
 
+/** How far a removal went. */
+export interface RemovedMembership {
+	children: number;
+}
+
 /** Whose fork tree to offer, named by any of its conversations, and to whom. */
 export interface RequestTransfer {
 	conversationId: string;
@@ -727,12 +741,14 @@ export type ShareConversationArguments = {
 export type UpdateMembershipArguments = {
 	conversationId: string;
 	userId: string;
+	children?: "include" | "keep" | undefined;
 } & UpdateMembership;
 
 /** What `removeMembership` takes. */
 export type RemoveMembershipArguments = {
 	conversationId: string;
 	userId: string;
+	children?: "include" | "keep" | undefined;
 };
 
 /** What `archiveConversation` takes. */
@@ -1110,15 +1126,19 @@ export interface Operations {
 	/**
 	 * Change a member's access level.
 	 *
-	 * By the rules of sharing, for the level that the member has now and the new one.
+	 * By the rules of sharing, for the level that the member has now and the new one. A lower level is
+	 * also for what was started from here, unless `children=keep`. 202 says that this goes on in the
+	 * background.
 	 */
-	updateMembership(given: UpdateMembershipArguments, options?: Sent): Promise<Membership>;
+	updateMembership(given: UpdateMembershipArguments, options?: Sent): Promise<ChangedMembership>;
 	/**
 	 * End a membership: that of a member you have a say in, or your own.
 	 *
 	 * By the rules of sharing; everybody but the owner may leave. A transfer to the member goes, too.
+	 * So do memberships of what was started from here, unless `children=keep`. 202 says that this goes
+	 * on in the background.
 	 */
-	removeMembership(given: RemoveMembershipArguments, options?: Sent): Promise<void>;
+	removeMembership(given: RemoveMembershipArguments, options?: Sent): Promise<RemovedMembership>;
 	/**
 	 * Archive the conversation's fork tree, for you alone.
 	 *
@@ -1332,8 +1352,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
-	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
-	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}},
+	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["children", "userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "children", "conversationId", "createdAt", "userId"]},
+	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
 	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},

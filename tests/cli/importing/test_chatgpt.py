@@ -193,12 +193,17 @@ def test_a_tools_message_has_no_role_and_says_whose_it_is() -> None:
     }
 
 
-def test_text_with_half_a_surrogate_pair_is_left_out_and_reported() -> None:
+def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
     report = Report()
-    mapping = {"a": node(None, message("ok"), "b"), "b": node("a", message("\ud83c"))}
+    said = message("so \ud83c", metadata={"\ud83c": ["\udc00"]})
+    mapping = {"a": node(None, message("ok"), "b"), "b": node("a", said)}
 
-    assert shape(read(mapping, report, title="\ud83c x")) == [("a", None)]
-    assert report.lines() == ["message with half a surrogate pair: 1 (b)"]
+    tree = read(mapping, report, title="\ud83c x")
+
+    assert shape(tree) == [("a", None), ("b", 0)]
+    assert tree.messages[1].text == "so \ufffd"
+    assert tree.messages[1].content["source"]["metadata"] == {"\ufffd": ["\ufffd"]}
+    assert report.lines() == ["half a surrogate pair replaced: 1 (b)"]
 
 
 def test_nesting_that_the_service_does_not_take_is_left_out_and_reported() -> None:

@@ -41,6 +41,34 @@ def test_an_older_export_is_one_line() -> None:
     assert tree.created_at == "2024-05-01T10:00:00.000Z"
 
 
+def test_an_attachment_that_is_too_large_is_left_out_and_counted_and_the_words_stay() -> None:
+    report = Report()
+    files = [
+        {"file_name": name, "extracted_content": "x" * size}
+        for name, size in [("small", 5), ("large", 2_400_000), ("larger", 3_000_000), ("medium", 99_000)]
+    ]
+
+    tree = read(said("1", "Fish?"), said("2", "Danio.", attachments=files), report=report)
+
+    assert [message.text for message in tree.messages] == ["Fish?", "Danio."]
+    kept = tree.messages[1].content["attachments"]
+    assert [attachment["attachmentId"] for attachment in kept] == ["small", "large", "medium"]
+    assert report.lines() == ["part of a message, such as an attachment, too large: 1 (2)"]
+
+
+def test_a_part_that_nests_too_deep_is_left_out_and_the_words_stay() -> None:
+    report = Report()
+    deep: Any = "x"
+    for _ in range(70):
+        deep = [deep]
+    blocks = [{"type": "tool_use", "input": deep}, {"type": "tool_use", "input": "y"}]
+
+    tree = read(said("1", "Fish?", content=blocks, odd=deep), report=report)
+
+    assert tree.messages[0].content == {"role": "USER", "text": "Fish?", "events": blocks[1:]}
+    assert report.lines() == ["part of a message nested too deep: 2 (1, 1)"]
+
+
 def test_messages_that_name_their_parents_are_a_tree_with_its_current_branch() -> None:
     report = Report()
     tree = read(

@@ -28,10 +28,8 @@ class Erasing(Pointers):
             owned += dict.fromkeys(started)
             self.delete_with_children(tree)
         for tree in self.trees:
-            tree.levels.pop(user, None)
-            tree.archived.discard(user)
+            tree.leave(user)
             tree.since.pop(user, None)
-            tree.transfer = {} if tree.transfer.get("toUserId") == user else tree.transfer
             empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)
         self.names = {of: names for of, names in self.names.items() if of[0] != user}
         self.erasures.add(chosen.get("id", NOT_CHOSEN))

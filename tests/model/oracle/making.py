@@ -69,7 +69,7 @@ class Making(Pointers):
             parent = self._opened(r, by["startedByConversationId"], minimum="writer")
             require_agent(r)
             require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
-            made.tree = Tree(dict(parent.tree.levels), parent)
+            made.tree = Tree(dict(parent.tree.levels), parent, copied=set(parent.tree.levels))
         made.said |= {n: value for n, value in by.items() if n == "agentId" or n.startswith("startedBy")}
         made.said |= {name: by[name] for name in SAID if name in by}
         return made

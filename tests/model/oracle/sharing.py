@@ -3,7 +3,7 @@
 from tests.model.asking import Json, Outcome, Request, require
 from tests.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.model.oracle.trees import Conversation, Tree
-from tests.model.oracle.world import World
+from tests.model.oracle.world import LEVELS, World
 
 GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reader"}}
 
@@ -24,16 +24,32 @@ class Sharing(World):
         return 201, opened.member(user)
 
     def update_membership(self, r: Request, _chosen: Json) -> Outcome:
-        opened = self._opened_to_change(r)
-        opened.tree.levels[r.given["userId"]] = r.given["accessLevel"]
-        return 200, opened.member(r.given["userId"])
+        opened, user, level = self._opened_to_change(r), r.given["userId"], r.given["accessLevel"]
+        is_lower = LEVELS.index(level) < LEVELS.index(opened.tree.levels[user])
+        opened.tree.levels[user] = level
+        children = self._take_from_children(r, opened.tree, user, level) if is_lower else 0
+        return 200, {**opened.member(user), "children": children}
 
     def remove_membership(self, r: Request, _chosen: Json) -> Outcome:
         tree, user = self._opened_to_change(r).tree, r.given["userId"]
-        del tree.levels[user]
-        tree.archived.discard(user)
-        tree.transfer = {} if tree.transfer.get("toUserId") == user else tree.transfer
-        return 204, None
+        tree.leave(user)
+        return 200, {"children": self._take_from_children(r, tree, user, None)}
+
+    def _take_from_children(self, r: Request, tree: Tree, user: str, level: str | None) -> int:
+        """Take from the copies of a membership, as deep as they go. Return from how many."""
+        if r.given.get("children") == "keep":
+            return 0
+        changed = 0
+        for child in self.trees:
+            has_copy = child.started_by and child.started_by.tree is tree and user in child.copied
+            had = child.levels.get(user)
+            if has_copy and had != "owner" and LEVELS.index(level) < LEVELS.index(had):
+                if level is None:
+                    child.leave(user)
+                else:
+                    child.levels[user] = level
+                changed += 1 + self._take_from_children(r, child, user, level)
+        return changed
 
     def archive_conversation(self, r: Request, _chosen: Json) -> Outcome:
         self._opened(r).tree.archived.add(r.caller.user)

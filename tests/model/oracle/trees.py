@@ -21,7 +21,7 @@ class Entry(dict[str, Json]):
 class Tree:
     """A fork tree. levels, since: by member. transfer: the pending transfer, or empty.
 
-    archived: the members who have archived it.
+    archived: the members who have archived it. copied: those whom a child has from its parent.
     """
 
     levels: dict[str, str]
@@ -29,12 +29,20 @@ class Tree:
     since: dict[str, str] = field(default_factory=dict)
     transfer: dict[str, str] = field(default_factory=dict)
     archived: set[str] = field(default_factory=set)
+    copied: set[str] = field(default_factory=set)
     all: "list[Conversation]" = field(default_factory=list)
     """Its conversations, the root first, also the removed ones."""
     current: "Conversation | None" = None
 
     def level_of(self, caller: Caller) -> str | None:
         return "owner" if caller.bypasses_membership else self.levels.get(caller.user)
+
+    def leave(self, user: str) -> None:
+        """End a membership, and a pending transfer to that member."""
+        self.levels.pop(user, None)
+        self.archived.discard(user)
+        self.copied.discard(user)
+        self.transfer = {} if self.transfer.get("toUserId") == user else self.transfer
 
     def is_archived_by(self, caller: Caller) -> bool:
         return caller.user in self.archived and not caller.bypasses_membership

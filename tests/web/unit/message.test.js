@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clipped, counted, lineOf, messageOf } from "../../../web/domain/message.js";
+import { clipped, counted, isWordsAlone, lineOf, messageOf } from "../../../web/domain/message.js";
 
 /**
  * Return an entry of the history with this content.
@@ -60,6 +60,23 @@ test("fields of another type than a message has them do no harm", () => {
 	);
 
 	assert.deepEqual([role, text, events, attachments], ["other", "", [], []]);
+});
+
+test("only what holds no more than its words can be said in other words", () => {
+	assert.ok(isWordsAlone(entry({ role: "USER", text: "a" })));
+	assert.ok(isWordsAlone(entry({ text: "a" })));
+	const call = { type: "function_call_output", output: "a" };
+	for (const other of [
+		entry({ role: "AI", text: "a", events: [call] }),
+		entry({ role: "USER", text: "a", attachments: [{}] }),
+		entry({ role: "USER", text: "a", attachments: "odd" }),
+		entry({ text: "a", item: call }),
+		entry({ role: "AI", text: "" }),
+		entry({ role: "AI", text: "a" }, { channel: "context" }),
+		entry(undefined, { content: [], erased: true }),
+	]) {
+		assert.ok(!isWordsAlone(other));
+	}
 });
 
 test("a line is the text with single spaces, or says what there is", () => {

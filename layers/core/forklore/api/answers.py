@@ -285,6 +285,23 @@ class Membership(TypedDict):
     createdAt: Time
 
 
+Changed = Annotated[
+    int, Field(ge=0, description="How many conversations that were started from here were changed, too.")
+]
+
+
+class ChangedMembership(Membership):
+    """What a member may do from now on."""
+
+    children: Changed
+
+
+class RemovedMembership(TypedDict):
+    """How far a removal went."""
+
+    children: Changed
+
+
 class MembershipPage(TypedDict):
     """The members of a fork tree, oldest first."""
 

@@ -2,15 +2,26 @@
 
 from typing import Annotated, ClassVar, Literal
 
+import pydantic
+
 from forklore.api import fields
-from forklore.api.requests import NoParameters, Request
+from forklore.api.requests import Request
 from forklore.usecases.people.transfers import Role
 
+Children = Annotated[
+    Literal["include", "keep"],
+    pydantic.Field(
+        description="Whether a removal or a lower level is also for the conversations that were started here."
+    ),
+]
 
-class MemberInPath(NoParameters):
-    """An empty query, for a path that names the member."""
+
+class MemberInPath(Request):
+    """For a path that names the member."""
 
     hints: ClassVar = {"userId": "the path names the member already"}
+
+    children: Children = "include"
 
 
 class ListMembers(Request):
@@ -24,6 +35,7 @@ class OneMember(Request):
     """Which member."""
 
     user_id: Annotated[str, fields.USER_ID_SCHEMA]
+    children: Children = "include"
 
 
 Grantable = Literal["manager", "writer", "reader"]

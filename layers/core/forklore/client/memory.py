@@ -27,10 +27,11 @@ Base = Memory | Entry | str | None | Omitted
 """What a memory goes on from: a memory, an entry or its id; None: whatever is stored."""
 
 
-def base_of(memory: Any, given: Base, seen: str | None) -> str | None:
-    """Return the id of the entry that a memory goes on from; None: nobody says.
+def base_of(memory: Any, given: Base, seen: str) -> str | None:
+    """Return the id of the entry that a memory goes on from; None: whatever is stored.
 
-    given: what the caller says. seen: the last entry that was read or written in this place.
+    given: what the caller says. seen: the last entry that was read or written in this place, or
+    NOTHING.
     """
     if given is None:
         return None

@@ -288,6 +288,20 @@ class MembershipPage(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedMembership(Membership):
+    """What a member may do from now on."""
+
+    children: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedMembership(Value):
+    """How far a removal went."""
+
+    children: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer(Value):
     """An ownership that is offered."""
 

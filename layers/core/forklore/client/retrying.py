@@ -103,7 +103,7 @@ def attempts(
             except Exception as error:
                 if not may_have_arrived:
                     raise
-                raise _no_answer(call, sent, type(error).__name__) from error
+                raise _no_answer(call, sent - 1, type(error).__name__) from error
             assert outcome is not None
             last = outcome
             if may_have_arrived and call.shape.method == "DELETE" and _finds_nothing(last):

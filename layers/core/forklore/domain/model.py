@@ -30,7 +30,8 @@ class ForkPosition(StrEnum):
 class JobKind(StrEnum):
     """The kinds of unfinished work that a tree may have.
 
-    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. PRUNE: a branch was
+    TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. MEMBERS: the tree
+    took something from a member, and its children may not all have done so yet. PRUNE: a branch was
     removed, and what nobody shows of it may still be there. ERASURE: not about one tree; a user is
     being erased.
     """
@@ -38,12 +39,13 @@ class JobKind(StrEnum):
     DELETION = "delete"
     CREATION = "create"
     TRANSFER = "transfer"
+    MEMBERS = "members"
     PRUNE = "prune"
     ERASURE = "erase"
 
 
 TREE_JOBS = (JobKind.DELETION, JobKind.CREATION, JobKind.TRANSFER)
-"""The kinds of work that a whole tree may have."""
+"""The kinds of work that a whole tree may have, beside MEMBERS, of which GROUP tells."""
 
 
 class Caller(NamedTuple):

@@ -37,6 +37,13 @@ class MemberChange(NamedTuple):
     level: AccessLevel | None
     nonce: str
 
+    @property
+    def takes_away(self) -> bool:
+        """Whether the user may do less after it."""
+        if self.was is None or self.was is self.level:
+            return False
+        return self.level is None or self.was.implies(self.level)
+
 
 class Group(NamedTuple):
     """A fork tree.
@@ -47,6 +54,7 @@ class Group(NamedTuple):
     owner, and each removed branch. promoted: the branch that was promoted last, if any was.
     promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
     one was. member_change: the last change of a membership.
+    spreading: the nonce of that change, while children of the tree may still lack it.
     rewriting: the previous owner, while HEADs may still name that user.
     child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
     this tree.
@@ -68,6 +76,7 @@ class Group(NamedTuple):
     promotions: int = 0
     used_at: str | None = None
     member_change: MemberChange | None = None
+    spreading: str | None = None
     rewriting: str | None = None
     child_key: Key | None = None
     nonce: str | None = None
@@ -98,6 +107,13 @@ class Member(NamedTuple):
     level: AccessLevel
     created_at: str
     is_archived: bool = False
+
+    def is_copy_in(self, child: Group) -> bool:
+        """Tell whether a child has the member from what started it, and nobody made them one there.
+
+        Their level may have been changed since then.
+        """
+        return child.is_child and self.created_at == child.created_at
 
 
 class TreeRow(NamedTuple):

@@ -30,6 +30,8 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield wrong("wrong_members", f"{group.members}, but there are {len(tree.members)}", 9)
         if group.rewriting is not None and group.rewriting not in tree.members:
             yield wrong("wrong_rewriting", "the former owner is not a member", 9)
+        if group.spreading not in (None, group.member_change and group.member_change.nonce):
+            yield wrong("wrong_spreading", "it is not the last change of members that spreads", 9)
     if tree.keeps_rest:
         root = tree.conversations.get(tree.group_id)
         has_root = root is not None or tree.was_removed(tree.group_id)

@@ -164,6 +164,8 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
             yield Implied(keys.job(JobKind.DELETION, tree.group_id))
     if group.rewriting is not None:
         yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_live)
+    if group.spreading is not None:
+        yield Implied(keys.job(JobKind.MEMBERS, tree.group_id), needed=tree.is_live)
     for conversation_id in tree.remnants:
         yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
 

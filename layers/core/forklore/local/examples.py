@@ -199,6 +199,8 @@ ANSWERS: dict[type[BaseModel], Json] = {
     results.Synced: _SYNCED,
     results.Entries: {"data": [_COPIED]},
     results.Membership: _MEMBER,
+    results.ChangedMembership: {**_MEMBER, "children": 1},
+    results.RemovedMembership: {"children": 1},
     results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
     results.Transfer: _TRANSFER,

@@ -163,6 +163,7 @@ def group(item: Item) -> Group:
         promotions=a.get("promotions", 0),
         used_at=a.get("usedAt"),
         member_change=_member_change(a.get("memberChange")),
+        spreading=a.get("spreading"),
         rewriting=a.get("rewriting"),
         child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
         nonce=a.get("nonce"),

@@ -1,9 +1,10 @@
 """What members do with a fork tree as a whole: share it, archive it, hand it over."""
 
 import re
+from typing import TypeVar
 
 from forklore.api import answers, cursors, requests, sharing_requests
-from forklore.api.operation import CheckedRequest, Operation
+from forklore.api.operation import Answer, CheckedRequest, Operation
 from forklore.domain import ids
 from forklore.domain.access import AccessLevel
 from forklore.domain.users import is_user_id
@@ -16,8 +17,10 @@ from forklore.errors import (
     brief,
 )
 from forklore.usecases.people import archiving, sharing, transfers
+from forklore.usecases.people.spreading import Spread, announce_spreading
 from forklore.usecases.steps.cursors import valid
 
+_Fields = TypeVar("_Fields", answers.ChangedMembership, answers.RemovedMembership)
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
 """User ids that a path can carry. API Gateway may decode a path twice, and cuts it at a `?`."""
 
@@ -60,36 +63,48 @@ def share_conversation(request: CheckedRequest) -> answers.Membership:
     return answers.membership(membership)
 
 
-def update_membership(request: CheckedRequest) -> answers.Membership:
+def update_membership(request: CheckedRequest) -> Answer[answers.ChangedMembership]:
     """Change a member's access level.
 
-    By the rules of sharing, for the level that the member has now and the new one.
+    By the rules of sharing, for the level that the member has now and the new one. A lower level
+    is also for what was started from here, unless `children=keep`. 202 says that this goes on in
+    the background.
     """
     body: sharing_requests.UpdateMembership = request.body
     user_id = _user_id(request)
-    membership = sharing.update_membership(
+    membership, spread = sharing.update_membership(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
         user_id=_possible(user_id),
         level=AccessLevel(body.access_level),
+        keep_children=request.query.children == "keep",
     )
-    return answers.membership(membership)
+    return _spread(request, spread, {**answers.membership(membership), "children": spread.children})
 
 
-def remove_membership(request: CheckedRequest) -> None:
+def remove_membership(request: CheckedRequest) -> Answer[answers.RemovedMembership]:
     """End a membership: that of a member you have a say in, or your own.
 
     By the rules of sharing; everybody but the owner may leave. A transfer to the member goes,
-    too.
+    too. So do memberships of what was started from here, unless `children=keep`. 202 says that
+    this goes on in the background.
     """
     user_id = _user_id(request)
-    sharing.remove_membership(
+    spread = sharing.remove_membership(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
         user_id=_possible(user_id),
+        keep_children=request.query.children == "keep",
     )
+    return _spread(request, spread, {"children": spread.children})
+
+
+def _spread(request: CheckedRequest, spread: Spread, fields: _Fields) -> Answer[_Fields]:
+    """Return the answer to a change, and ask the worker for what is left of it."""
+    announce_spreading(request.service.queue, spread.left)
+    return Answer(202 if spread.left else 200, fields)
 
 
 def request_transfer(request: CheckedRequest) -> answers.Transfer:
@@ -246,6 +261,7 @@ OPERATIONS = (
         update_membership,
         query=sharing_requests.OneMember,
         body=sharing_requests.UpdateMembership,
+        also=(202,),
         errors=(403, 404),
     ),
     Operation(
@@ -253,7 +269,7 @@ OPERATIONS = (
         "DELETE",
         _MEMBERSHIPS,
         remove_membership,
-        status=204,
+        also=(202,),
         query=sharing_requests.OneMember,
         errors=(403, 404),
     ),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forklore.client.synchronous.conversation import Conversation
 
 Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,8 +32,13 @@ def register(app: typer.Typer) -> None:
             typer.Argument(metavar="[LEVEL]", help="manager, writer or reader.", show_default=False),
         ] = None,
         remove: Annotated[bool, typer.Option("--remove", help="End the membership of USER.")] = False,
+        keep_children: Annotated[
+            bool,
+            typer.Option("--keep-children", help="Take nothing from USER in what was started from here."),
+        ] = False,
     ) -> None:
         """List who may use a conversation, or let a user in. It holds for the whole fork tree."""
+        children: Children | None = "keep" if keep_children else None
         shared = shell.conversation(conversation)
         if user is None:
             if remove:
@@ -41,19 +47,26 @@ def register(app: typer.Typer) -> None:
         elif remove:
             if level is not None:
                 raise CommandError("--remove goes without a level")
-            shared.unshare(user)
+            removed = shared.unshare(user, children=children)
             if shell.out.is_json:
-                shell.out.result({"conversationId": shared.id, "userId": user, "removed": True})
+                told = {"conversationId": shared.id, "userId": user, "removed": True}
+                shell.out.result({**told, "children": removed.children})
             else:
-                shell.out.line(f"{user} is no member any more")
+                shell.out.line(f"{user} is no member any more{_also_in(removed)}")
         elif level is None:
             raise CommandError("a level is manager, writer or reader: give one, or --remove")
         else:
-            made = shared.share(user, level)
+            made = shared.share(user, level, children=children)
             if shell.out.is_json:
                 shell.out.result(made)
             else:
-                shell.out.line(f"{made.user_id} is {made.access_level}")
+                shell.out.line(f"{made.user_id} is {made.access_level}{_also_in(made)}")
+
+
+def _also_in(changed: object) -> str:
+    """Return in how many children a member was changed, too; nothing for none."""
+    children: int = getattr(changed, "children", 0)
+    return f", also in {children} {'child' if children == 1 else 'children'}" if children else ""
 
 
 def _list(shell: Shell, shared: "Conversation") -> None:

@@ -18,6 +18,10 @@ from forklore.limits import (
 )
 
 CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an entry of a list
+_LISTS = ("attachments", "events")
+_PARTS = (*_LISTS, "source")
+"""Members of an element that are no words of its author's: the first two are lists."""
+_OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PART_TOO_DEEP}
 _YEAR_10000_S = 253_402_300_800
 
 
@@ -32,6 +36,60 @@ def problem_of(content: Any) -> Reason | None:
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
     return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
+
+
+def storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reason]]:
+    """Return an element of a history entry as the service takes it, and what was changed for that.
+
+    The words stay. A half of a surrogate pair becomes U+FFFD. Of the other parts the largest, or
+    the deepest, are left out, as many as it takes. None if nothing is left to say.
+    """
+    changes: list[Reason] = []
+    while (problem := problem_of([element])) is not None:
+        if problem is Reason.SURROGATE:
+            changes.append(problem)
+            element = without_halves(element)
+            continue
+        parts = [(name, part) for name in _LISTS for part in element.get(name, ())]
+        parts += [("source", element["source"])] if "source" in element else []
+        if not parts:
+            return None, [problem]
+        left = _less_deep(parts) if problem is Reason.TOO_DEEP else _smaller(element, parts)
+        changes += [_OF_PART[problem]] * (len(parts) - len(left))
+        lists = {name: [part for of, part in left if of == name] for name in _LISTS}
+        words = {name: value for name, value in element.items() if name not in _PARTS}
+        element = {**words, **kept(lists), **{of: part for of, part in left if of == "source"}}
+        if not any(element.get(name) for name in ("text", *_LISTS)):
+            return None, [problem]
+    return element, changes
+
+
+def _less_deep(parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the parts without the deepest one."""
+    deepest = max(range(len(parts)), key=lambda at: _depth(parts[at][1]) - (parts[at][0] == "source"))
+    return parts[:deepest] + parts[deepest + 1 :]
+
+
+def _smaller(element: dict[str, Any], parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the parts without the largest ones, so that the element fits."""
+    sizes = [escaped_size(jsontext.write(part)) for _, part in parts]
+    excess = escaped_size(jsontext.write([element])) - ENTRY_BYTES_MAX
+    dropped: set[int] = set()
+    for at in sorted(range(len(parts)), key=lambda at: -sizes[at]):
+        if excess <= 0:
+            break
+        excess -= sizes[at]
+        dropped.add(at)
+    return [part for at, part in enumerate(parts) if at not in dropped]
+
+
+def without_halves(value: Any) -> Any:
+    """Return a JSON value with U+FFFD for each half of a surrogate pair."""
+    if isinstance(value, str):
+        return jsontext.HALVES.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {without_halves(name): without_halves(held) for name, held in value.items()}
+    return [without_halves(held) for held in value] if isinstance(value, list) else value
 
 
 def _depth(value: Any) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.cli.importing.checks import problem_of
+from forklore.cli.importing.checks import storable
 from forklore.cli.importing.values import Message, Reason, Report
 
 
@@ -34,28 +34,29 @@ def grow(nodes: Sequence[Node], report: Report, *, ids: Sequence[str] | None = N
 
     ids: those of the messages, where they are not those of the nodes.
 
-    A node whose parent is not there is a root. In a cycle one node becomes a root. A message that
-    the service would refuse is left out. All this is reported.
+    A node whose parent is not there is a root. In a cycle one node becomes a root. What the service
+    would refuse of a message is left out; the message, if nothing is left of it. All this is
+    reported.
     """
     named = {node.node_id: message_id for node, message_id in zip(nodes, ids, strict=True)} if ids else {}
     below = _below(nodes, report)
     index_of: dict[str, int | None] = {}
-    messages: list[tuple[Node, int | None]] = []
+    messages: list[tuple[str, dict[str, Any], int | None]] = []
     waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
     while waiting:
         node, parent = waiting.pop()
         index = parent
         if node.content is not None:
-            problem = problem_of([node.content])
-            if problem is None:
+            message_id = named.get(node.node_id, node.node_id)
+            content, changes = storable(node.content)
+            for change in changes:
+                report.add(change, message_id)
+            if content is not None:
                 index = len(messages)
-                messages.append((node, parent))
-            else:
-                report.add(problem, named.get(node.node_id, node.node_id))
+                messages.append((message_id, content, parent))
         index_of[node.node_id] = index
         waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
-    kept = [(named.get(node.node_id, node.node_id), node.content or {}, at) for node, at in messages]
-    return Grown(with_replies(kept), index_of)
+    return Grown(with_replies(messages), index_of)
 
 
 def with_replies(messages: Sequence[tuple[str, dict[str, Any], int | None]]) -> tuple[Message, ...]:

@@ -65,8 +65,6 @@ def _message_of(raw: object, *, index: int) -> tuple[str, dict[str, Any], list[A
     where = f"{where} ({message_id[:60]!r})"
     if not isinstance(text, str):
         raise _MalformedError(f"{where} has no string 'text'")
-    if not is_unicode(text):
-        raise _MalformedError(f"{where} has half a surrogate pair in its text")
     if not isinstance(role, str) or role not in ROLES:
         raise _MalformedError(f"{where} has the role {role!r}, neither 'prompter' nor 'assistant'")
     replies = raw.get("replies", [])

@@ -25,6 +25,7 @@ from typing import Any
 
 from forklore.cli.importing.checks import (
     keys_for,
+    without_halves,
 )
 from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tree
 from forklore.client import jsontext
@@ -266,9 +267,9 @@ def _settings(tree: Tree, report: Report) -> dict[str, Any]:
         settings["title"] = tree.title
     metadata = {"source": {"format": str(tree.source), "id": tree.tree_id, **tree.metadata}}
     try:
-        text = jsontext.write(metadata)
-        fits = len(text.encode()) <= METADATA_BYTES_MAX
-    except InputError:
+        metadata = without_halves(metadata)
+        fits = len(jsontext.write(metadata).encode()) <= METADATA_BYTES_MAX
+    except (InputError, RecursionError):  # it nests too deep
         fits = False
     if fits:
         settings["metadata"] = metadata

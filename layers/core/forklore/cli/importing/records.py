@@ -114,8 +114,6 @@ def _value(text: str) -> Any:
         return jsontext.read(text)
     except json.JSONDecodeError as error:
         raise _NotJsonError(f"not JSON: {error.msg} at column {error.colno}", line=error.lineno) from error
-    except RecursionError as error:
-        raise _NotJsonError("nested too deeply to be read") from error
     except ValueError as error:
         raise _NotJsonError(str(error)) from error
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from forklore.client import jsontext, results
 from forklore.client.asynchronous.pages import AsyncPages, Page
-from forklore.client.memory import Base, Memory, base_of
+from forklore.client.memory import NOTHING, Base, Memory, base_of
 from forklore.client.messages import CONTEXT, elements, id_of
 from forklore.client.omitted import OMITTED
 from forklore.client.operations.asynchronous import AsyncOperations
@@ -32,7 +32,7 @@ class AsyncContext:
         self._api = api
         self._resolve = resolve
         self._resolve_made = resolve_made
-        self._seen: str | None = None
+        self._seen = NOTHING
         self._read: tuple[int | None, Memory] = (None, Memory())
 
     async def sync(
@@ -49,8 +49,8 @@ class AsyncContext:
         Only what is new is written. A memory that does not go on from the stored one begins an
         epoch and replaces it. That is refused if the stored one is not the one that `memory` is
         based on: a list from `latest` knows it, and any other list is based on what was last read
-        or written by this object. based_on: what it is based on instead, such as a list from
-        `latest`; None replaces whatever is stored.
+        or written by this object, or on nothing. based_on: what it is based on instead, such as a
+        list from `latest`; None replaces whatever is stored.
         Raises ConflictError with the reason `context_moved` if somebody was faster: read the latest
         memory again. Raises InputError for a child that has no entry yet: its first entry makes it.
         """

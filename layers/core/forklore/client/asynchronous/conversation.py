@@ -39,6 +39,7 @@ INVALID_CURSOR = "invalid_cursor"
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
 Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
 
 
 class AsyncConversation:
@@ -540,8 +541,13 @@ class AsyncConversation:
         """Take the fork tree out of one's archive."""
         await self._api.unarchive_conversation(await self.resolve())
 
-    async def share(self, user_id: str, access_level: Level) -> results.Membership:
-        """Let a user into the fork tree, or change the level of who is in it."""
+    async def share(
+        self, user_id: str, access_level: Level, *, children: Children | None = None
+    ) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it.
+
+        A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        """
         try:
             return await self._api.share_conversation(
                 await self.resolve(), user_id=user_id, access_level=access_level
@@ -550,12 +556,15 @@ class AsyncConversation:
             if error.reason != IS_MEMBER:
                 raise
             return await self._api.update_membership(
-                await self.resolve(), user_id=user_id, access_level=access_level
+                await self.resolve(), user_id=user_id, access_level=access_level, children=children
             )
 
-    async def unshare(self, user_id: str) -> None:
-        """End a membership: that of another user, or one's own."""
-        await self._api.remove_membership(await self.resolve(), user_id=user_id)
+    async def unshare(self, user_id: str, *, children: Children | None = None) -> results.RemovedMembership:
+        """End a membership: that of another user, or one's own.
+
+        It is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        return await self._api.remove_membership(await self.resolve(), user_id=user_id, children=children)
 
     def members(self) -> AsyncPages[results.Membership]:
         """Return who may see the fork tree, the oldest member first."""

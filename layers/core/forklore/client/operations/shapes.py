@@ -201,7 +201,7 @@ SHAPES: Mapping[str, Shape] = {
         name="updateMembership",
         method="PATCH",
         path="/v1/conversations/{conversationId}/memberships",
-        query=frozenset(["userId"]),
+        query=frozenset(["children", "userId"]),
         has_body=True,
         lengths_max={"userId": 255},
     ),
@@ -209,7 +209,7 @@ SHAPES: Mapping[str, Shape] = {
         name="removeMembership",
         method="DELETE",
         path="/v1/conversations/{conversationId}/memberships",
-        query=frozenset(["userId"]),
+        query=frozenset(["children", "userId"]),
         lengths_max={"userId": 255},
     ),
     "archiveConversation": Shape(

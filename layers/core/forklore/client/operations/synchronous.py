@@ -551,26 +551,43 @@ class Operations(Calling):
         )
 
     def update_membership(
-        self, conversation_id: str, *, user_id: str, access_level: Literal["manager", "writer", "reader"]
-    ) -> results.Membership:
+        self,
+        conversation_id: str,
+        *,
+        user_id: str,
+        access_level: Literal["manager", "writer", "reader"],
+        children: Literal["include", "keep"] | None = None,
+    ) -> results.ChangedMembership:
         """Change a member's access level.
 
-        By the rules of sharing, for the level that the member has now and the new one.
+        By the rules of sharing, for the level that the member has now and the new one. A
+        lower level is also for what was started from here, unless `children=keep`. 202 says
+        that this goes on in the background.
         """
         return self._call(
             SHAPES["updateMembership"],
-            {"conversationId": conversation_id, "userId": user_id, "accessLevel": access_level},
-            results.Membership.of,
+            {
+                "conversationId": conversation_id,
+                "userId": user_id,
+                "children": children,
+                "accessLevel": access_level,
+            },
+            results.ChangedMembership.of,
         )
 
-    def remove_membership(self, conversation_id: str, *, user_id: str) -> None:
+    def remove_membership(
+        self, conversation_id: str, *, user_id: str, children: Literal["include", "keep"] | None = None
+    ) -> results.RemovedMembership:
         """End a membership: that of a member you have a say in, or your own.
 
         By the rules of sharing; everybody but the owner may leave. A transfer to the member
-        goes, too.
+        goes, too. So do memberships of what was started from here, unless `children=keep`.
+        202 says that this goes on in the background.
         """
-        self._call(
-            SHAPES["removeMembership"], {"conversationId": conversation_id, "userId": user_id}, nothing
+        return self._call(
+            SHAPES["removeMembership"],
+            {"conversationId": conversation_id, "userId": user_id, "children": children},
+            results.RemovedMembership.of,
         )
 
     def archive_conversation(self, conversation_id: str) -> None:

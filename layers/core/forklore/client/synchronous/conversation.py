@@ -40,6 +40,7 @@ INVALID_CURSOR = "invalid_cursor"
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
 Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
 
 
 class Conversation:
@@ -531,18 +532,28 @@ class Conversation:
         """Take the fork tree out of one's archive."""
         self._api.unarchive_conversation(self.resolve())
 
-    def share(self, user_id: str, access_level: Level) -> results.Membership:
-        """Let a user into the fork tree, or change the level of who is in it."""
+    def share(
+        self, user_id: str, access_level: Level, *, children: Children | None = None
+    ) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it.
+
+        A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        """
         try:
             return self._api.share_conversation(self.resolve(), user_id=user_id, access_level=access_level)
         except ConflictError as error:
             if error.reason != IS_MEMBER:
                 raise
-            return self._api.update_membership(self.resolve(), user_id=user_id, access_level=access_level)
+            return self._api.update_membership(
+                self.resolve(), user_id=user_id, access_level=access_level, children=children
+            )
 
-    def unshare(self, user_id: str) -> None:
-        """End a membership: that of another user, or one's own."""
-        self._api.remove_membership(self.resolve(), user_id=user_id)
+    def unshare(self, user_id: str, *, children: Children | None = None) -> results.RemovedMembership:
+        """End a membership: that of another user, or one's own.
+
+        It is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        return self._api.remove_membership(self.resolve(), user_id=user_id, children=children)
 
     def members(self) -> Pages[results.Membership]:
         """Return who may see the fork tree, the oldest member first."""

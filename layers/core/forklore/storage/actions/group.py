@@ -192,15 +192,21 @@ def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -
     )
 
 
-def change_members(group_id: str, change: MemberChange, *, owner: str | None) -> Action:
+def change_members(
+    tree: Group, change: MemberChange, *, owner: str | None = None, spreads: bool = False
+) -> Action:
     """Count members of a live tree, note the change, and move the tree's version.
 
     The creation of a fork or a child checks that version. owner: if not None, the user who must
-    still be the owner. The member is not changed while HEADs may still name them as their owner.
+    still be the owner. The member is not changed while HEADs may still name them as their owner,
+    and nobody is while an earlier change spreads.
+    spreads: whether the change is for the children, too. A tree that had none when it was read must
+    have none still.
     """
     by = (change.level is not None) - (change.was is not None)
-    condition = "#state = :live AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
-    values = {
+    changes = "SET #memberChange = :change"
+    condition = f"{_NOT_SPREADING} AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
+    values: Values = {
         ":change": items.member_change_map(change),
         ":one": number(1),
         ":by": number(by),
@@ -209,17 +215,54 @@ def change_members(group_id: str, change: MemberChange, *, owner: str | None) ->
     }
     if owner is not None:
         condition += " AND #owner = :owner"
-        values[":owner"] = text(owner)
+        values = {**values, ":owner": text(owner)}
     if by > 0:
         condition += " AND #members < :most"
-        values[":most"] = number(MEMBERS_MAX)
+        values = {**values, ":most": number(MEMBERS_MAX)}
+    if spreads and tree.children:
+        changes += ", #spreading = :nonce"
+        values = {**values, ":nonce": text(change.nonce)}
+    elif spreads:
+        condition += " AND #children = :none"
+        values = {**values, ":none": number(0)}
     return action.update(
         ActionKind.GROUP,
-        keys.group(group_id),
-        "SET #memberChange = :change ADD #version :one, #members :by",
+        keys.group(tree.group_id),
+        f"{changes} ADD #version :one, #members :by",
         condition=condition,
         values=values,
     )
+
+
+def check_spreading(tree: Group) -> Action:
+    """Check that the change of members which was read still spreads to the children."""
+    condition, values = _same_spreading(tree)
+    return action.check(ActionKind.GROUP, keys.group(tree.group_id), condition, values=values)
+
+
+def end_spreading(tree: Group) -> Action:
+    """Note that no child lacks the change of members which was read any more, if it spreads."""
+    condition, values = _same_spreading(tree)
+    key = keys.group(tree.group_id)
+    return action.update(ActionKind.GROUP, key, "REMOVE #spreading", condition=condition, values=values)
+
+
+def check_not_spreading(group_id: str) -> Action:
+    """Check that no change of members spreads to a tree's children, or that it is not live."""
+    return action.check(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "attribute_not_exists(#spreading) OR #state <> :live",
+        values={":live": text(State.LIVE)},
+    )
+
+
+def _same_spreading(tree: Group) -> tuple[str, Values]:
+    return "#spreading = :nonce", {":nonce": text(tree.spreading or "")}
+
+
+_NOT_SPREADING = "#state = :live AND attribute_not_exists(#spreading)"
+"""The tree is live, and no change of its members spreads to its children."""
 
 
 def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
@@ -337,13 +380,14 @@ def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) 
 def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
     """Give a live tree another owner, and note that HEADs still name the one before.
 
-    What GROUP notes of the last change of a membership need not be true any more.
+    What GROUP notes of the last change of a membership need not be true any more. It is refused
+    while that change spreads to the children.
     """
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),
         "SET #owner = :to, #rewriting = :from, #nonce = :nonce REMOVE #memberChange ADD #version :one",
-        condition="#state = :live",
+        condition=_NOT_SPREADING,
         values={
             ":to": text(to_user_id),
             ":from": text(from_user_id),

@@ -37,16 +37,17 @@ def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
     ]
 
 
-def change_level(group: Group, user_id: str, *, was: AccessLevel, level: AccessLevel) -> list[Action]:
-    """Change a member's level from what was read, and in the tree's row in their list."""
+def change_level(group: Group, member: Member, level: AccessLevel) -> list[Action]:
+    """Change the level of a member who is as read, and in the tree's row in their list."""
+    user_id = member.user_id
     return [
         action.update(
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             "SET #level = :level",
             of=user_id,
-            condition="#level = :was",
-            values={":level": text(level), ":was": text(was)},
+            condition=_IS_AS_READ,
+            values={":level": text(level), **_as_read(member)},
         ),
         _change_row(group, user_id, "SET #level = :level", {":level": text(level)}),
     ]
@@ -89,19 +90,28 @@ def archive(group: Group, user_id: str, *, is_archived: bool) -> list[Action]:
     ]
 
 
-def remove(group: Group, user_id: str, *, was: AccessLevel) -> list[Action]:
-    """Remove a member of the level that was read, and the tree's row in their list."""
+def remove(group: Group, member: Member) -> list[Action]:
+    """Remove a member who is as they were read, and the tree's row in their list."""
+    user_id = member.user_id
     row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return [
         action.delete(
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
             of=user_id,
-            condition="#level = :was",
-            values={":was": text(was)},
+            condition=_IS_AS_READ,
+            values=_as_read(member),
         ),
         action.delete(ActionKind.USER_TREE, row, of=user_id),
     ]
+
+
+_IS_AS_READ = "#level = :was AND #createdAt = :since"
+"""The member has the level that was read, and was not removed and added again since then."""
+
+
+def _as_read(member: Member) -> Values:
+    return {":was": text(member.level), ":since": text(member.created_at)}
 
 
 def _change_row(

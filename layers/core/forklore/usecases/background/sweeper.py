@@ -44,7 +44,7 @@ def sweep(
     """
     alone = _Alone(report)
     found: list[_Job] = []
-    for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.ERASURE):
+    for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.ERASURE):
         jobs = _jobs(table, kind, alone)
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
         queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)

@@ -23,9 +23,10 @@ from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import RETRY_SECONDS, run_deletion
 from forklore.usecases.deletion.pruning import run_prune
 from forklore.usecases.people.erasing import run_erasure
+from forklore.usecases.people.spreading import run_spreading
 from forklore.usecases.people.transfers import run_rewriting
 
-KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.PRUNE, JobKind.ERASURE)
+KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.PRUNE, JobKind.ERASURE)
 """The kinds of work that a message may ask for."""
 
 
@@ -97,6 +98,8 @@ def work(
         is_done = run_erasure(table, queue, group_id, wait_s=wait_s, lease=lease)
     elif kind is JobKind.TRANSFER:
         is_done = run_rewriting(table, queue, group_id, lease=lease)
+    elif kind is JobKind.MEMBERS:
+        is_done = run_spreading(table, queue, group_id, lease=lease)
     else:
         is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
     return Outcome.DONE if is_done else Outcome.LEFT

@@ -176,10 +176,8 @@ def _end(table: Table, group: Group) -> None:
     parent's count of children in one transaction. So the count falls exactly once, and only after
     CHILD is gone.
     """
-    last = [
-        actions.group.delete(group),
-        *(actions.job.delete(kind, group.group_id) for kind in TREE_JOBS),
-    ]
+    kinds = [*TREE_JOBS, JobKind.MEMBERS] if group.spreading else TREE_JOBS
+    last = [actions.group.delete(group), *(actions.job.delete(kind, group.group_id) for kind in kinds)]
     if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
         table.try_commit(last)
         return

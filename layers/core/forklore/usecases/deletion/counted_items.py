@@ -49,10 +49,12 @@ def all_head_ids(table: Table, group: Group) -> Iterator[str]:
 
 
 def all_child_keys(table: Table, group: Group) -> list[Key]:
-    """Return the CHILD of each child of a tree that has just got its tombstone.
+    """Return the CHILD of each child of a tree.
 
-    group: GROUP, read after the tombstone. Each attempt reads GROUP before the CHILD items, because
-    a deleted child loses its CHILD first and is still counted for a moment.
+    group: GROUP, read after the write that stops new children or changes how they are made. Each
+    attempt reads GROUP before the CHILD items, because a deleted child loses its CHILD first and is
+    still counted for a moment. In a live tree GROUP is read after them, too: a CHILD may be that of
+    a child that was started meanwhile.
     Raises UnavailableError if some CHILD items cannot be read yet.
     """
     own = keys.group(group.group_id)
@@ -66,7 +68,10 @@ def all_child_keys(table: Table, group: Group) -> list[Key]:
         if group.children == 0:
             return []
         child_keys = child_keys_now(table, group.group_id)
-        if len(child_keys) >= group.children:
+        after = table.get([own]).group(group.group_id) if group.is_live else group
+        if after is None:
+            return []
+        if len(child_keys) >= max(group.children, after.children):
             return child_keys
     raise UnavailableError("a child that was started cannot be read yet; try again")
 

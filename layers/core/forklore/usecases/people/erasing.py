@@ -30,6 +30,7 @@ from forklore.storage.table import Table
 from forklore.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
 from forklore.usecases.deletion.closing_trees import in_batches, time_now, tombstone
 from forklore.usecases.people.erased_entries import erase_in_tree, forget_digests
+from forklore.usecases.people.spreading import finish_spreading
 from forklore.usecases.people.transfers import finish_rewriting
 from forklore.usecases.steps.idempotency import NO_GROUP
 from forklore.usecases.steps.optimistic import CHANGE, attempts
@@ -152,6 +153,9 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
         if group.rewriting == user_id:
             finish_rewriting(table, group_id)
             continue
+        if group.spreading is not None and member is not None:
+            finish_spreading(table, group_id)
+            continue
         if group.owner == user_id:
             counted = actions.erasure.count(erasure, trees=1)
             writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
@@ -159,10 +163,8 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             offered = found.transfer_of_group(group_id)
             writes = [
                 actions.erasure.count(erasure, memberships=1),
-                actions.group.change_members(
-                    group_id, MemberChange(user_id, member.level, None, table.nonce()), owner=None
-                ),
-                *actions.member.remove(group, user_id, was=member.level),
+                actions.group.change_members(group, MemberChange(user_id, member.level, None, table.nonce())),
+                *actions.member.remove(group, member),
                 *actions.transfer.end_offer_to(user_id, group_id, offered),
             ]
         elif group.member_change is not None and group.member_change.user_id == user_id:

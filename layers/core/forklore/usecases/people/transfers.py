@@ -30,6 +30,7 @@ from forklore.storage.actions import ActionKind, ConditionFailed
 from forklore.storage.queue import Queue
 from forklore.storage.table import Table
 from forklore.usecases.deletion.counted_items import all_head_owners
+from forklore.usecases.people.spreading import finish_spreading
 from forklore.usecases.steps.idempotency import (
     IdempotencyKey,
     keys_of,
@@ -217,6 +218,9 @@ def accept_transfer(
             raise ForbiddenError("only the recipient may accept a transfer")
         if group.rewriting is not None:
             finish_rewriting(table, group.group_id)
+            continue
+        if group.spreading is not None:
+            finish_spreading(table, group.group_id)
             continue
         record = record_answer(
             table,
