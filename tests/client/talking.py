@@ -45,7 +45,7 @@ class Worker:
         self.root = Line(client.named(f"worker {number}"))
         self.branches: list[Line] = []
         self.deleted: list[Any] = []
-        self.names: dict[str, str] = {}
+        self.names: dict[str, Any] = {}
         self.memory: list[Any] = []
         self.said: list[str] = []
         """What it said in the shared conversation."""
