@@ -17,8 +17,8 @@ def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: App
     """Append to the conversation that a name of the caller's points to.
 
     If there is no such name, the conversation and the name are made with the entries; if the caller
-    cannot see the conversation of the name any more, a new one takes the name. The name points there when the
-    entries are written; if it moves meanwhile, the append follows it.
+    cannot see the conversation of the name any more, a new one takes the name. The name points
+    there when the entries are written; if it moves meanwhile, the append follows it.
     move: the name, as it is made. request: what to append; its conversation id is not used.
     Raises as `append_turn`.
     """
