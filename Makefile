@@ -153,10 +153,10 @@ build-kits: build-typescript clients/node_modules/ready ## the same of the packa
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
 	"$(WEB)/bin/python" -m tests.web.pictures
 
-chromium: ## install Debian's Chromium without windows, if there is none
-	@command -v chromium-headless-shell >/dev/null || { sudo=; test "$$(id -u)" = 0 || sudo="sudo -n"; \
-		$$sudo apt-get update -qq && $$sudo apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } 2>/dev/null || \
-		command -v chromium >/dev/null || echo "Chromium is missing and could not be installed." >&2
+chromium: ## as root, install Debian's Chromium without windows, if there is none
+	@command -v chromium-headless-shell >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
+		apt-get install --yes -qq --no-install-recommends chromium-headless-shell; } 2>/dev/null || command -v chromium >/dev/null || \
+		echo "Chromium is missing. On Debian: sudo apt-get install chromium-headless-shell" >&2
 
 # `make --jobs=2 environments` makes two at a time. The tests make those that they need, too.
 parts := $(addsuffix /locked,$(VENV) $(ADAPTERS) $(WEB) $(SAM) $(CHECKS) $(RELEASE)) $(runtime)

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 from claude_agent_sdk import (
     SessionKey,
     SessionStoreEntry,
@@ -16,7 +17,7 @@ from claude_agent_sdk import (
 )
 
 from forklore import TooLargeError, role_of, text_of
-from forklore.adapters.claude_agent import heads
+from forklore.adapters.claude_agent import ForkloreSessionStore, heads
 from forklore.adapters.claude_agent.messages import BYTES_MAX, TEXT_MAX
 from forklore.adapters.claude_agent.places import name_of
 from forklore.adapters.storable import size_of
@@ -57,6 +58,26 @@ async def test_the_same_lines_are_appended_again_after_many_other_sessions(
             await store.append(new_key(), lines)
         await store.append(key, lines)
         assert await store.load(key) == lines * 2
+
+
+@pytest.mark.failure("other-place")
+async def test_event_loops_may_append_to_one_session_at_once(service: Service, user: str) -> None:
+    key, lines = new_key(), [[other("mode", number=one) for one in range(each, 16, 4)] for each in range(4)]
+    client = service.async_client(user)
+    store = ForkloreSessionStore(client)
+
+    async def append(mine: list[SessionStoreEntry]) -> None:
+        async with anyio.create_task_group() as tasks:
+            for line in mine:
+                tasks.start_soon(store.append, key, [line])
+
+    async with anyio.create_task_group() as threads:
+        for mine in lines:
+            threads.start_soon(to_thread.run_sync, anyio.run, append, mine)
+
+    appended = await store.load(key) or []
+    assert sorted(appended, key=str) == sorted((line for mine in lines for line in mine), key=str)
+    await client.aclose()
 
 
 @pytest.mark.parametrize("empty", ["", None])

@@ -434,6 +434,23 @@ BAD_USAGE = [
     bad("NaN", append(with_usage('{"costUsd":NaN}'))),
 ]
 
+WITH_NUMBER: dict[str, Callable[[str], Ask]] = {
+    "content": lambda number: append(f'{{"contentType":"x","content":[{number}]}}'),
+    "context": lambda number: append(
+        f'{{"context":{{"contentType":"x","content":[{number}]}}}}', agent="planner"
+    ),
+    "epoch": lambda number: append(
+        f'{{"channel":"context","contentType":"x","content":[],"epoch":{number}}}', agent="planner"
+    ),
+    "metadata": lambda number: create(f'{{"metadata":{{"n":{number}}}}}'),
+    "title": lambda number: create(f'{{"title":{number}}}'),
+}
+BAD_NUMBERS = [
+    bad(f"{kind}: {number[:24]}", ask(number))
+    for kind, ask in WITH_NUMBER.items()
+    for number in ("1e309", "-1e999999999", "1e-1000", "9" * 401, "0." + "0" * 399, "9" * 100_000)
+]
+
 BAD_HEADERS = [
     bad("If-Match: empty", append(PLAIN, headers=[("If-Match", "")])),
     bad("If-Match: a star", append(PLAIN, headers=[("If-Match", "*")])),
@@ -721,6 +738,7 @@ TABLE = {
     "entry": BAD_ENTRIES,
     "history": BAD_HISTORY,
     "usage": BAD_USAGE,
+    "number": BAD_NUMBERS,
     "header": BAD_HEADERS,
     "type": BAD_TYPES,
     "document": BAD_DOCUMENTS,

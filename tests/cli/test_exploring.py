@@ -330,6 +330,10 @@ def test_a_header_that_comes_twice_or_in_lines_is_refused() -> None:
         ("Content-Length: 0x2\r\n", 400),
         ("Content-Length: \u0662\r\n", 400),
         ("Content-Length: 9999999999999999\r\n", 400),
+        ("Content-Length : 2\r\n", 400),
+        ("Content-Length\t: 2\r\n", 400),
+        ("Transfer-Encoding : chunked\r\n", 400),
+        ("no colon\r\nContent-Length: 2\r\n", 400),
     ],
 )
 def test_a_body_of_unclear_length_is_refused_and_the_connection_closed(framing: str, status: int) -> None:

@@ -236,7 +236,7 @@ def test_an_empty_idempotency_key_is_refused_by_a_name_as_by_an_id(ann: Forklore
 
 
 def test_numbers_in_metadata_and_names_keep_their_digits(ann: Forklore) -> None:
-    exact = {"x": Decimal("0.1234567890123456789"), "y": Decimal("1E+400")}
+    exact = {"x": Decimal("0.1234567890123456789"), "y": Decimal("1.2345678901234567890E+300")}
     chat = ann.create(metadata=exact)
     ann.api.set_name(name="exact", conversation_id=chat.id, data=exact)
 

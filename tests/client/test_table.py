@@ -13,7 +13,7 @@ from tools.harness.gateway import Gateway, table_in_memory
 
 ARGUMENTS = {"Idempotency-Key": "idempotency_key", "If-Match": "if_match"}
 """What the client calls the fields that errors name after their headers."""
-NUMBERS = "[1e400,0.1234567890123456789,1180591620717411303424,12345678901234567890.5,1.5,-0.0,0.1]"
+NUMBERS = "[0.1234567890123456789,1180591620717411303424,12345678901234567890.5,1.5,-0.0,0.1]"
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def talk(url: str) -> list[str | None]:
         chat = fl.named("trip")
         asked = chat.say("user", "Two nights in Lisbon?", if_last=None)
         assert_type(asked, results.AppendedEntry)
-        chat.turn("ai", "Yes", context=[{"n": Decimal("1e400")}], usage={"inputTokens": 3})
+        chat.turn("ai", "Yes", context=[{"n": Decimal("0.1234567890123456789")}], usage={"inputTokens": 3})
         edit = chat.fork(before=asked, move_name=True)
         tries = chat.fork(after=asked, count=3)
         assert_type(edit, Conversation)

@@ -10,6 +10,7 @@ from forklore.domain.epochs import EPOCH_MAX, Sync, canonical, decide_sync, dige
 from forklore.domain.jsontext import read_value
 from forklore.errors import ConflictError
 from tests.domain.builders import examples
+from tests.support.growth import times_longer
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -70,6 +71,21 @@ def test_values_that_are_equal_as_json_are_the_same(one: str, other: str) -> Non
     assert is_same(read_value(one), read_value(other))
     assert is_same(read_value(other), read_value(one))
     assert is_same(read_value(f'{{"a":[{one}]}}'), read_value(f'{{"a":[{other}]}}'))
+
+
+def test_the_time_for_a_value_does_not_grow_with_its_levels_once_it_has_a_decimal() -> None:
+    flat = read_value(f"[{','.join(map(str, range(50_000)))},0.5]")
+    deep = flat
+    for _ in range(60):
+        deep = [deep, flat[-1]]
+
+    assert times_longer(lambda: canonical(deep), than=lambda: canonical(flat)) < 10
+
+
+def test_a_text_that_looks_like_a_marked_number_stays_a_text() -> None:
+    texts = ['"\\udc001', "\\udc001", "\U00010000", '"']
+
+    assert json.loads(canonical([*texts, read_value("0.5")])) == [*texts, 5e-1]
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)

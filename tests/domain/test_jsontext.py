@@ -1,7 +1,9 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
+from math import isfinite
 from random import Random
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from forklore.domain.jsontext import CONTAINERS_MAX, JsonText, check_value, elem
 from forklore.errors import ValidationError
 from forklore.limits import DEPTH_MAX
 from tests.domain.builders import examples
-from tests.support.growth import times_longer
+from tests.support.growth import calls_of, times_longer
 
 KEPT = frozenset({"content", "metadata", "usage"})
 
@@ -99,7 +101,7 @@ def test_a_trailing_comma_gets_the_same_kind_of_message_on_every_python(text: st
 
 
 @pytest.mark.failure("malformed-body")
-@pytest.mark.parametrize("text", ["[]", "[{}]", "1", "-0", '"{}"', "null", "true", "1e400", ' "x" '])
+@pytest.mark.parametrize("text", ["[]", "[{}]", "1", "-0", '"{}"', "null", "true", "1e40", ' "x" '])
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     assert refusal(text) == "the body must be a JSON object"
 
@@ -270,18 +272,10 @@ def test_a_body_of_many_deep_arrays_is_refused_before_it_is_read() -> None:
     "token",
     [
         *("0", "-0", "1", "-1", "0.0", "-0.0", "1.0", "1.10", "1e0", "1E0", "1e+0", "1e-0", "100e-2"),
-        *("9007199254740993", "-9223372036854775809", "18446744073709551616", "1e400", "-1e400", "1e-400"),
-        *("3.141592653589793238462643383279", "0.1234567890123456789012345678901", "1.7976931348623159e308"),
-        *(
-            "9" * 40,
-            "-" + "9" * 40,
-            "9" * 41,
-            "9" * 4_300,
-            "9" * 5_000,
-            "1" + "0" * 5_000,
-            "0." + "0" * 5_000,
-        ),
-        *("1e999999", "1e1000000", "1e999999999", "1e-999999999", "12.50E+17"),
+        *("9007199254740993", "-9223372036854775809", "18446744073709551616", "1e308", "-1e308", "1e-400"),
+        *("3.141592653589793238462643383279", "0.1234567890123456789012345678901", "1.7976931348623157e308"),
+        *("9" * 40, "-" + "9" * 40, "9" * 41, "9" * 308, "1" + "0" * 308, "0." + "0" * 398),
+        *("1e-999", "0e999", "0E-999", "1e+0000300", "12.50E+17"),
     ],
     ids=lambda token: token if len(token) < 50 else f"{token[:9]}… of {len(token)} characters",
 )
@@ -291,6 +285,7 @@ def test_a_number_keeps_its_spelling_and_its_exact_value(token: str) -> None:
     assert read_back["content"].text == f"[{token}]"
     assert read_back["content"].value == [Decimal(token)]
     assert read_back["title"] == Decimal(token)
+    assert isfinite(json.loads(token))
 
 
 def test_whole_numbers_of_ordinary_length_are_ints_and_all_others_decimals() -> None:
@@ -303,13 +298,62 @@ def test_whole_numbers_of_ordinary_length_are_ints_and_all_others_decimals() -> 
     }
 
 
+BEYOND = [
+    *("1e309", "-1e309", "1.8e308", "9" * 309, "9" * 5_000, "1" + "0" * 5_000, "0." + "0" * 399),
+    *("0e1000", "1e-1000", "1e999999999", "1e-999999999", "-1e9999999999999999999"),
+]
+
+
 @pytest.mark.failure("unusual-numbers")
-@pytest.mark.parametrize(
-    "token", ["1e9999999999999999999", "-1e9999999999999999999", "1e-9999999999999999999"]
-)
-@pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}'])
-def test_a_number_beyond_what_can_be_read_is_refused(text: str, token: str) -> None:
-    assert refusal(text % token) == "a number in the body is beyond what can be read"
+@pytest.mark.parametrize("token", BEYOND, ids=lambda token: token[:24])
+@pytest.mark.parametrize("text", ['{"a":%s}', '{"content":[%s]}', '{"a":["%s",{"b":%s}]}'])
+def test_a_number_that_a_usual_reader_refuses_is_refused(text: str, token: str) -> None:
+    """Python reads whole numbers of 4,300 digits, Java 1,000 characters, Go and Rust doubles."""
+    told = refusal(text.replace("%s", token))
+
+    assert told == (
+        "a number has at most 400 characters and an exponent of 3 digits, "
+        "and is no larger than a double can be (1.8e308)"
+    )
+    with pytest.raises(ValidationError, match="a number has at most"):
+        check_value(f"[{token}]")
+
+
+@pytest.mark.parametrize("token", ["1e400", "1e999999999", "9" * 5_000])
+def test_a_number_that_was_stored_before_is_read(token: str) -> None:
+    assert jsontext.read_value(f"[{token}]") == [Decimal(token)]
+
+
+def test_a_text_may_look_like_any_number() -> None:
+    texts = [json.dumps(token) for token in BEYOND]
+
+    assert read(f'{{"content":[{",".join(texts)}]}}')["content"].value == BEYOND
+
+
+MANY = {
+    "numbers": '{"content":[' + "1," * 100_000 + "0]}",
+    "decimals": '{"content":[' + "1.5," * 100_000 + "0]}",
+    "names": '{"content":[{' + ",".join(f'"{number}":1' for number in range(100_000)) + "}]}",
+    "fields": "{" + ",".join(f'"{number}":1' for number in range(100_000)) + ',"content":[]}',
+    "entries": '{"content":[],"entries":[' + "1," * 100_000 + "0]}",
+    "entries of no body": '{"context":{"content":[],"entries":[' + "1," * 100_000 + "0]}}",
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=list(MANY))
+def test_what_there_is_a_lot_of_is_read_without_a_step_for_each(text: str) -> None:
+    def try_to_read() -> None:
+        with suppress(ValidationError):
+            read(text)
+
+    assert calls_of(try_to_read) < 1_000
+
+
+def test_a_body_may_have_so_many_fields_and_entries_and_no_more() -> None:
+    most = ",".join(f'"{number}":1' for number in range(jsontext.FIELDS_MAX - 2))
+
+    assert len(read(f'{{"entries":[1],{most}}}')) == jsontext.FIELDS_MAX - 1
+    assert refusal(f'{{"entries":[1,2],{most}}}') == "the body has more than 5000 fields and entries"
 
 
 # Time
@@ -333,6 +377,7 @@ def grows(work: Callable[[str], object], begin: str, repeated: str, end: str) ->
         ('{"a":"', r"\ud83d", '"}'),
         ('{"a":[', "1,", ""),
         ('{"a":', "9", "x"),
+        ('{"a":', "9", "}"),
         ("", "[]", ""),
         ("", "]", ""),
     ],
@@ -347,7 +392,6 @@ def test_the_time_to_refuse_what_is_not_json_grows_with_its_size(begin: str, rep
         ('["', r"\"", '"]'),
         ('["', r"\ud83d\ude00", '"]'),
         ("[", '"",', "0]"),
-        ("[", "9", "]"),
         ("[", "1.5,", "0]"),
     ],
 )
@@ -485,7 +529,7 @@ NUMBERS = st.builds(
     st.sampled_from(["", "-"]),
     st.integers(0, 10**45).map(str) | st.sampled_from(["0", "1", "10"]),
     st.sampled_from(["", ".0", ".10", ".5", ".000000000000000000000000000001"]),
-    st.sampled_from(["", "", "e0", "E5", "e+30", "E-7", "e400"]),
+    st.sampled_from(["", "", "e0", "E5", "e+30", "E-7", "e200"]),
 )
 NAMES = st.sampled_from(["content", "usage", "entries", "a", "", '"', "\\", "é", "😀"])
 SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)

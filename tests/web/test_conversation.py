@@ -265,7 +265,7 @@ def test_what_holds_more_than_its_words_is_not_edited(blank: Page, api: Forklore
 
 
 def test_numbers_are_shown_and_sent_again_as_they_are_spelled(blank: Page, api: Forklore, user: str) -> None:
-    numbers = '"order":12345678901234567890,"price":1.0,"big":1e400,"all":[-0,2.50,7]'
+    numbers = '"order":12345678901234567890,"price":1.0,"big":1e308,"all":[-0,2.50,7]'
     content = f'"content":[{{"role":"USER","text":"See this",{numbers}}}]'
     body = f'{{"channel":"history","contentType":"history","usage":{{"costUsd":2.10}},{content}}}'
     root = api.create()

@@ -333,13 +333,15 @@ def test_merges_in_a_circle_are_an_error() -> None:
 
 def test_numbers_stay_exact_and_trees_may_follow_each_other() -> None:
     rows = [entry("1", ROOT)]
-    rows[0]["content"] = [{"text": "t", "n": [Decimal("1e400"), Decimal("0.12345678901234567890"), 1.5]}]
+    rows[0]["content"] = [
+        {"text": "t", "n": [Decimal("1.2345678901234567890E+300"), Decimal("0.12345678901234567890"), 1.5]}
+    ]
     text = text_of(({"id": ROOT}, rows))
 
     trees = read(text + text)
 
     assert [tree.conversations[0].entries[0].members["content"] for tree in trees] == [rows[0]["content"]] * 2
-    assert '"n":[1E+400,0.12345678901234567890,1.5]' in text
+    assert '"n":[1.2345678901234567890E+300,0.12345678901234567890,1.5]' in text
 
 
 HEADER, TREE = header_line().strip(), json.dumps({"type": "tree", "id": "t"})

@@ -17,6 +17,8 @@ body: 50 entries of 3,900, or 5 MB of which each has 30 characters, are fewer.""
 TEXT_CHARACTERS_MAX = 8_000
 """Of a text for people. The whole value is beside it."""
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+LONG_NUMBER = re.compile("[0-9]{309}")
+"""Only such a whole number is larger than a double. It may also stand in a text."""
 HALVES = re.compile("[\ud800-\udfff]")
 """Of surrogate pairs: JavaScript writes them alone, UTF-8 cannot."""
 
@@ -33,7 +35,9 @@ def storable(value: Any) -> Any:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:  # not a number, or infinite
         return json.dumps(value)
-    is_odd = HALVES.search(text) or levels_of(value) > LEVELS_MAX or _is_crowded(text)
+    is_odd = (
+        HALVES.search(text) or LONG_NUMBER.search(text) or levels_of(value) > LEVELS_MAX or _is_crowded(text)
+    )
     return json.dumps(value) if is_odd else value
 
 

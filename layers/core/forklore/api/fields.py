@@ -26,6 +26,7 @@ UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$"
 INTEGER_MAX = 2**53
 FORKS_AT_ONCE = 10
+TAGS_MAX = 50
 NAME_DATA_BYTES_MAX = 4 * 1024
 USAGE_BYTES_MAX = 1024
 _DIGITS = re.compile("0|[1-9][0-9]{0,15}")
@@ -124,17 +125,26 @@ USER_ID_SCHEMA = WithJsonSchema(
     }
 )
 UserId = Annotated[str, AfterValidator(_user_id), USER_ID_SCHEMA]
+
+
+def _few_tags(value: Any) -> Any:
+    """Refuse too many tags before any is looked at: pydantic would collect an error for each."""
+    if isinstance(value, dict) and len(value) > TAGS_MAX:
+        raise ValueError(f"the number of its members must be at most {TAGS_MAX}")
+    return value
+
+
 Title = Annotated[str, Field(max_length=TITLE_CHARACTERS_MAX)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 ContentType = Annotated[str, Field(min_length=1, max_length=127)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 Tags = Annotated[
     dict[TagName, Annotated[str, Field(max_length=256)]],
-    Field(max_length=50),
+    BeforeValidator(_few_tags),
     WithJsonSchema(
         {
             "type": "object",
-            "maxProperties": 50,
+            "maxProperties": TAGS_MAX,
             "propertyNames": {"pattern": "^[a-zA-Z0-9_.-]{1,64}$"},
             "additionalProperties": {"type": "string", "maxLength": 256},
         }

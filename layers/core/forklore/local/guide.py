@@ -35,7 +35,7 @@ A step that is done twice may be refused: the id is in use, the user a member al
 another id, or start the local server again.
 
 **Who you are.** *Authorize* takes the bearer token (`user`). On the local server the token is the
-user id, and its page `/docs` begins as `alice`; deployed, it is a JWT of the configured issuer.
+user id: any text. Deployed, it is a JWT of the configured issuer.
 Agents send an API key as well (`client`): `local-key` on the local server. They may use the
 `context` channel and `syncContext`.
 

@@ -5,11 +5,13 @@ The functions' own lines look as on Lambda with its JSON log format.
 
 import json
 import logging
+import os
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Collection
-from typing import Any
+from typing import IO, Any
 
 METRICS = "_aws"
 """The member that tells CloudWatch which other members are metrics. It is not shown here."""
@@ -80,4 +82,18 @@ def frames(error: BaseException | None) -> str:
 
 def log(line: str) -> None:
     """Print a line on standard error."""
-    print(line.rstrip(), file=sys.stderr, flush=True)
+    write(line.rstrip(), sys.stderr)
+
+
+def end_with_reader() -> None:
+    """Let this program end in silence when nobody reads its output any more, as `cat` does."""
+    if os.name == "posix":
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def write(text: str, stream: IO[str]) -> None:
+    """Write a text to a standard stream, at once. What nobody reads any more goes nowhere."""
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -20,6 +20,7 @@ from forklore.api.operation import Operation
 from forklore.errors import PHRASES
 from forklore.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore.local import examples, guide, refusals
+from forklore.local.log import end_with_reader
 
 _REF = "#/components/schemas/{model}"
 _REFERENCE = re.compile(r'"#/components/schemas/(\w+)"')
@@ -285,4 +286,5 @@ def _of_gateway(status: int) -> Json:
 
 
 if __name__ == "__main__":
+    end_with_reader()
     sys.stdout.write(text())

@@ -23,16 +23,13 @@ TYPES = {
 """What is served of the folder, by the end of a file's name."""
 MARK = "forklore-page"
 """The header by which the page is known to be the explorer."""
-HEADERS = (
-    (
-        "content-security-policy",
-        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
-    ),
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+SAFE = (
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cache-control", "no-cache"),
-    (MARK, "explorer"),
 )
+HEADERS = (("content-security-policy", POLICY), *SAFE, (MARK, "explorer"))
 
 Files = Mapping[str, Traversable]
 """A file by the path at which it is served. No other path is served."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forklore.local.asgi import App, Receive, Response, Scope, Send, send_response
+from forklore.local.page import POLICY, SAFE
 
 FILES = {  # of the package flask-swagger-ui; only its files are used
     "swagger-ui.css": "text/css; charset=utf-8",
@@ -28,7 +29,10 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <div id="swagger-ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
-<script>
+<script src="/docs/page.js"></script>
+</html>
+"""
+SCRIPT = """\
 // An error among an operation's responses is one line, until it is clicked.
 const foldedErrors = () => ({
   wrapComponents: {
@@ -42,14 +46,15 @@ const foldedErrors = () => ({
     }
   }
 })
-const ui = SwaggerUIBundle({
+SwaggerUIBundle({
   url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null,
-  plugins: [foldedErrors],
-  onComplete: () => ui.preauthorizeApiKey("user", "alice")  // a user id is a token here
+  plugins: [foldedErrors]
 })
-</script>
-</html>
 """
+HEADERS = (
+    ("content-security-policy", f"{POLICY}; img-src 'self' data:"),  # Swagger UI has its icons there
+    *SAFE,
+)
 
 Document = Callable[[], Mapping[str, Any]]
 
@@ -74,12 +79,17 @@ def with_reference(app: App, document: Document) -> App:
 def _find(path: str, document: Document) -> Response | None:
     """Return the answer for a path of the reference, or None for any other path."""
     if path in ("/docs", "/docs/"):
-        return Response(200, [("content-type", "text/html; charset=utf-8")], PAGE.encode())
+        return _answer("text/html; charset=utf-8", PAGE.encode())
+    if path == "/docs/page.js":
+        return _answer("text/javascript; charset=utf-8", SCRIPT.encode())
     if path == "/openapi.json":
-        text = json.dumps(document(), ensure_ascii=False)
-        return Response(200, [("content-type", "application/json")], text.encode())
+        return _answer("application/json", json.dumps(document(), ensure_ascii=False).encode())
     folder, _, name = path.rpartition("/")
     if folder != "/docs" or name not in FILES:
         return None
     file = importlib.resources.files("flask_swagger_ui") / "dist" / name
-    return Response(200, [("content-type", FILES[name])], file.read_bytes())
+    return _answer(FILES[name], file.read_bytes())
+
+
+def _answer(content_type: str, body: bytes) -> Response:
+    return Response(200, [*HEADERS, ("content-type", content_type)], body)

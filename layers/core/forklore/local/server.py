@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import uvicorn
 
@@ -23,7 +23,7 @@ from forklore.local.events import CONTENTS, Events
 from forklore.local.functions import http_functions
 from forklore.local.gateway import Gateway
 from forklore.local.identity import hinted, read_authorizer
-from forklore.local.log import show_lines_of
+from forklore.local.log import show_lines_of, write
 from forklore.local.openapi import document
 from forklore.local.page import with_page
 from forklore.local.reference import with_reference
@@ -72,6 +72,14 @@ def main(
         return _serve(functions(), chosen, environment, stack)
 
 
+def end(status: int) -> NoReturn:
+    """End the process: a thread cannot be stopped, and a handler that hangs would keep it alive."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(status)
+
+
 def _serve(
     functions: Sequence[Function],
     arguments: argparse.Namespace,
@@ -94,7 +102,7 @@ def _serve(
     gateway = Gateway(functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
     server = uvicorn.Server(_configuration(gateway, callers))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
-    print(BANNER.format(url=_url(listener), store=store), flush=True)
+    write(BANNER.format(url=_url(listener), store=store), sys.stdout)
     worker.start()
     events.start()
     server.run(sockets=[listener])

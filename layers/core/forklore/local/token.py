@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from forklore.domain.users import is_user_id
 from forklore.local import places
+from forklore.local.log import end_with_reader
 
 KEY_FILE = places.cache() / "development-issuer.pem"
 ISSUER, AUDIENCE, KEY_ID, ALGORITHM = "https://development.invalid", "forklore", "development", "ES256"
@@ -111,4 +112,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    end_with_reader()
     sys.exit(main())

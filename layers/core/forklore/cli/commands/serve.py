@@ -1,7 +1,5 @@
 """`forklore serve`: the local server, which reads its options by itself."""
 
-import os
-import sys
 from typing import Annotated
 
 import typer
@@ -28,10 +26,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Serve the API on this machine until Ctrl+C. It needs the extra `local`."""
         with from_extra("local"):
-            from forklore.local.server import main
+            from forklore.local.server import end, main
         target = shell.target
         kept = [f"--data={target.data}"] if isinstance(target, InProcess) and target.data is not None else []
-        code = main(arguments=[*kept, *(options or ())], command="forklore serve")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)  # a thread cannot be stopped: a handler that hangs would keep the process alive
+        end(main(arguments=[*kept, *(options or ())], command="forklore serve"))

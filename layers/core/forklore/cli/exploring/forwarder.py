@@ -99,6 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         """Answer one request."""
+        if not rules.are_headers(self.headers):
+            self._refuse(Refusal(400, "A header has no name that a header can have."))
+            return
         headers: dict[str, list[str]] = {}
         for name, value in self.headers.items():
             headers.setdefault(name.lower(), []).append(value)

@@ -6,6 +6,7 @@ must come from the very page that is served here.
 
 import re
 from collections.abc import Mapping
+from email.message import Message
 from urllib.parse import unquote
 
 from forklore.local.callers import Headers, Refusal
@@ -66,6 +67,16 @@ def headers_to_return(headers: Mapping[str, str]) -> list[tuple[str, str]]:
         for name, value in found.items()
         if value is not None and value.isascii() and value.isprintable()
     ]
+
+
+def are_headers(found: Message) -> bool:
+    """Return whether Python has read all lines as headers, as those that other servers read.
+
+    It takes `Content-Length : 2` as a header of another name, and what follows a line without a
+    colon as a body.
+    """
+    is_whole = not found.defects and not found.get_payload()
+    return is_whole and all(re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) for name in found)
 
 
 def body_length(headers: Headers, *, bytes_max: int) -> int | Refusal:
