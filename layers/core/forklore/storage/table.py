@@ -233,6 +233,10 @@ class Table:
         """Wait for this thread's turn to write to a conversation, while the request has time."""
         return self.cache.turn(conversation_id, seconds=self._until().seconds_left)
 
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing, where all of them are on one machine."""
+        return self.connection.alone()
+
     def pause(self, attempt: int) -> None:
         """Sleep a little before an attempt. The first attempt is 0.
 
