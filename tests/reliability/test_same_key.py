@@ -92,7 +92,7 @@ def _fork_of(source: str) -> dict[str, str]:
 def test_without_a_key_a_post_may_repeat_its_effect_and_patch_and_delete_do_not(
     store: Store, process: Process
 ) -> None:
-    """POST twice makes two entries; PATCH twice makes one change; DELETE twice is done, then 404."""
+    """POST twice makes two entries; PATCH twice makes one change; a second DELETE is 404."""
     first, second = (process.ask("appendEntry", ANN, conversationId=ROOT, **PLAIN) for _ in range(2))
     assert first.id != second.id
     patches: list[tuple[str, dict[str, Any]]] = [
