@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from forklore.embedded.turn import Turn
 from forklore.errors import DamagedError, ForkloreError, StoreFailedError, UnavailableError
 
 WAIT_SECONDS = 10.0
@@ -78,6 +79,7 @@ class Database:
         self._file = None if path is None else _identity(path)
         self.committed: Callable[[], object] = lambda: None
         """Is called after each commit of this process, in the thread that made it."""
+        self.turn = Turn(None if path is None else path.parent)
         self._writing = threading.Lock()
         self._waiting: deque[_Transaction[Any]] = deque()
         self._opening = threading.Lock()
@@ -186,7 +188,8 @@ class Database:
     def _finish(self, together: list[_Transaction[Any]]) -> None:
         """Commit transactions. Where one reads what is damaged, the others are committed alone."""
         try:
-            with self._explained():
+            self._require_open()
+            with self._explained(), self.turn.taken():
                 self._commit(together)
             self.committed()
         except ForkloreError as error:
@@ -200,7 +203,6 @@ class Database:
             transaction.is_done = True
 
     def _commit(self, together: list[_Transaction[Any]]) -> None:
-        self._require_open()
         connection = self._own or self._take()
         try:
             if connection.in_transaction:  # of one that a signal has ended
@@ -268,6 +270,7 @@ class Database:
             for connection in self._idle if self._own is None else [self._own]:
                 connection.close()
             self._idle.clear()
+            self.turn.close()
 
     # A process that forks
 
@@ -289,6 +292,7 @@ class Database:
         if is_child:
             self.refusal = "the store was opened by another process"
             _LOST.extend(self._open)  # never closed
+            self.turn.close()
         self._opening.release()
         self._writing.release()
 

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from forklore.embedded import expressions, rows
@@ -347,6 +347,10 @@ class Engine:
             )
         self._store(connection, changes)
         return changes
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let no other process write while a request decides again, and writes what it decides."""
+        return self._database.turn.taken()
 
     def expire(self, now_s: int) -> None:
         """Delete the items whose time is over. Nobody is told of that."""

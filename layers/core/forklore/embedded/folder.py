@@ -11,6 +11,7 @@ from pathlib import Path
 from forklore.embedded.database import WAIT_SECONDS, failure
 from forklore.embedded.outbox import MESSAGES, TELLER
 from forklore.embedded.rows import LAYOUT, PUT, row_of
+from forklore.embedded.turn import TURN
 
 FILE = "forklore.db"
 OLD_LOCK = "forklore.lock"
@@ -23,7 +24,7 @@ OTHERS = {"dynoxide.db": "dynoxide", "shared-local-instance.db": "DynamoDB Local
 """The files of the databases that an earlier local server could start, with their names."""
 OWNER_ONLY, OWNER_ONLY_FOLDER, OTHERS_RIGHTS = 0o600, 0o700, 0o077
 IGNORED = ".gitignore"
-BESIDE = {IGNORED, OLD_LOCK, TELLER}
+BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN}
 
 
 class DataError(Exception):

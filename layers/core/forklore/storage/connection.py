@@ -10,7 +10,8 @@ TransactionRefused.
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, cast
 
 from forklore.errors import GroupFullError, PayloadTooLargeError, UnavailableError
 from forklore.storage.clock import Clock
@@ -162,6 +163,11 @@ class Connection:
         if seconds:
             self._sleep(seconds)
         return True
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep others from writing in the block, where the client can do that: on one machine."""
+        alone = getattr(self.client, "alone", nullcontext)
+        return cast("AbstractContextManager[None]", alone())
 
     def wait(self, seconds: float, deadline: Deadline) -> bool:
         """Sleep. Return False, without sleeping, if there is no time left for that and a call."""
