@@ -45,7 +45,7 @@ class Worker:
         self.root = Line(client.named(f"worker {number}"))
         self.branches: list[Line] = []
         self.deleted: list[Any] = []
-        self.names: dict[str, str] = {}
+        self.names: dict[str, Any] = {}
         self.memory: list[Any] = []
         self.said: list[str] = []
         """What it said in the shared conversation."""
@@ -108,14 +108,15 @@ class Worker:
         line = self._random.choice([self.root, *self.branches])
         name = f"{self.number} {self._random.randrange(3)}"
         pointed = yield lambda: line.chat.point(name)
-        self.names[name] = pointed.conversation_id
+        self.names[name] = pointed
         return 1
 
     def _unname(self) -> Generator[Any, Any, int]:
         if not self.names:
             return 0
         name = self._random.choice(sorted(self.names))
-        yield lambda: self._client.api.delete_name(name=name)
+        known = self.names[name].revision
+        yield lambda: self._client.api.delete_name(name=name, expect_revision=known)
         del self.names[name]
         return 1
 
@@ -143,7 +144,8 @@ class Worker:
                 continue
             raise AssertionError(f"{chat} is there again")
         named = {one.name: one.conversation_id for one in client.names(prefix=f"{self.number} ")}
-        assert named == self.names, f"{named} in place of {self.names}"
+        wanted = {name: pointed.conversation_id for name, pointed in self.names.items()}
+        assert named == wanted, f"{named} in place of {wanted}"
 
 
 def _unless_lost(ask: Callable[[], Any]) -> Callable[[], Any]:

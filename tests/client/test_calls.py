@@ -33,9 +33,20 @@ def test_every_post_that_writes_gets_a_key_of_its_own_and_nothing_else_gets_one(
         if first.idempotency_key is not None:
             assert first.idempotency_key != second.idempotency_key
             assert re.fullmatch(r"[\w-]{32}", first.idempotency_key)
-        assert first.may_be_repeated == (shape.method != "PATCH")
         if shape.takes_if_match:
             assert Call.of(shape, given, if_match="x").may_be_repeated
+
+
+def test_what_may_undo_a_change_of_another_is_not_repeated_unless_a_condition_prevents_it() -> None:
+    calls = [Call.of(shape, dict.fromkeys(shape.path_names, ID)) for shape in SHAPES.values()]
+    once = {call.shape.name for call in calls if not call.may_be_repeated}
+
+    assert once == {
+        *("updateConversation", "updateMembership", "removeMembership"),
+        *("archiveConversation", "unarchiveConversation", "deleteName", "adminDeleteName"),
+    }
+    for name in ("deleteName", "adminDeleteName"):
+        assert Call.of(SHAPES[name], {"name": "trip", "expectRevision": 3}).may_be_repeated
 
 
 @pytest.mark.parametrize("key", ["k", "k" * 255, "with space", '"quoted"'])

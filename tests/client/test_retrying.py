@@ -73,7 +73,7 @@ def a_call(name: str = READ, **more: Any) -> Call:
     return Call.of(SHAPES[name], {"conversationId": ID}, **more)
 
 
-@pytest.mark.parametrize("name", [READ, WRITE, DELETE, "removeMembership", "searchConversations", "setName"])
+@pytest.mark.parametrize("name", [READ, WRITE, DELETE, "searchConversations", "setName"])
 def test_only_these_statuses_are_sent_again(name: str) -> None:
     done = {status: run(a_call(name), RawAnswer(status, ""), OK) for status in range(200, 600)}
 

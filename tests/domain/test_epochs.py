@@ -74,7 +74,7 @@ def test_values_that_are_equal_as_json_are_the_same(one: str, other: str) -> Non
 
 
 def test_the_time_for_a_value_does_not_grow_with_its_levels_once_it_has_a_decimal() -> None:
-    flat = read_value(f"[{','.join(map(str, range(50_000)))},0.5]")
+    flat: list[Any] = [[10] * 50_000, *read_value("[0.5]")]
     deep = flat
     for _ in range(60):
         deep = [deep, flat[-1]]

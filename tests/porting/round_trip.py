@@ -18,7 +18,7 @@ from forklore.storage.table import Table
 from tests.support.tables import Store
 
 EVERYTHING = Choice(Scope.EVERYTHING)
-NOT_EXPORTED = {"nonce", "memberChange", "imported", "changes"}
+NOT_EXPORTED = {"nonce", "memberChange", "imported", "changes", "promotedAt", "promotedBy"}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
 
 

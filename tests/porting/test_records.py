@@ -98,8 +98,11 @@ RECORDS: list[Record] = [
     End(TREE, 1, 2, "0f"),
     Total(1, 2, 3, "0f"),
 ]
-SAID_ELSEWHERE = {("Head", "owner"), ("Conversation", "started_by"), ("Name", "nonce")}
-"""What another line says, or an import gives."""
+SAID_ELSEWHERE = {
+    *(("Head", "owner"), ("Head", "promoted_at")),
+    *(("Conversation", "started_by"), ("Name", "nonce")),
+}
+"""What another line says, or an import gives; and what only tells of a read at that moment."""
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)

@@ -67,5 +67,6 @@ def _spelled(item: Item) -> str:
     if "turn" in plain:
         plain["turn"] = items.turn(item)
     if plain["PK"].startswith("IDEM#"):
+        plain["PK"] = "IDEM#<hash>"  # perhaps of a generated id
         plain["body"] = bodies.decode(plain["body"])
     return str(sorted((name, name if name in ANY else value) for name, value in plain.items()))

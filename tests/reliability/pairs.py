@@ -32,6 +32,7 @@ from tests.reliability.world import (
     ROOT_CALLER,
     TAKES,
     UNTITLED,
+    WORDS,
     Operation,
     ahead,
     append,
@@ -41,9 +42,11 @@ from tests.reliability.world import (
     crowded,
     dead_family,
     delete,
+    delete_unused,
     family,
     full,
     given_up,
+    left,
     lengthy,
     offered,
     passed,
@@ -54,11 +57,13 @@ from tests.reliability.world import (
     removed_both,
     removed_first,
     run_deletion,
+    run_erasures,
     run_prune,
     said,
     thought,
     turn,
     untitled,
+    unused,
     work,
 )
 
@@ -706,4 +711,40 @@ PAIRS: dict[str, Pair] = {
         ),
         is_endless=True,
     ),
+    **{
+        f"erase, {name}": pair(
+            work(run_erasures, of=left), (replace(one, of=left),), is_endless=True, gone=WORDS
+        )
+        for name, one in {
+            "fork at the head": post("forkConversation", ANN, conversationId=ROOT, id=NEW),
+            "fork after an entry": post(
+                "forkConversation", ANN, conversationId=ROOT, id=NEW, atEntryId="<words>", position="after"
+            ),
+            "copy": post("copyConversation", ANN, conversationId=ROOT, id=NEW),
+            "merge": post("mergeConversation", ANN, conversationId=OTHER, fromConversationId=ROOT),
+        }.items()
+    },
+    **{
+        # What is said between the tombstone and the worker's closing is deleted with the tree.
+        f"{name}, retention": pair(
+            replace(one, of=unused), work(delete_unused, of=unused), also=((201, 200), (204, 200))
+        )
+        for name, one in {
+            "show": read("getConversation", BOB, conversationId=GIVEN),
+            "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=GIVEN),
+            "list of forks": read("listForks", BOB, conversationId=GIVEN),
+            "list": read("listConversations", BOB),
+            "append": append(BOB, to=GIVEN),
+            "fork": post("forkConversation", BOB, conversationId=GIVEN, id=NEW),
+            "promote": post("promoteConversation", BOB, conversationId=GIVEN_FORK),
+        }.items()
+    },
+    "list of forks, fork and promote": pair(
+        read("listForks", RITA, conversationId=ROOT), OPERATIONS["fork and promote"]
+    ),
+    **{
+        f"{name}, append and promote": pair(one, append(to=FORK, of=one.of, promote=True))
+        for name, one in OPERATIONS.items()
+        if one.is_read and (one.of is family or name in ("list", "list the current", "list the latest"))
+    },
 }

@@ -47,7 +47,8 @@ class Pair:
 
     key: the Idempotency-Key of all their requests; None for none. also: sequences of statuses,
     those of `one` first, that are permitted although no order of the requests gives them.
-    is_endless: whether there are too many schedules to try them all.
+    is_endless: whether there are too many schedules to try them all. gone: words that nothing may
+    hold once all jobs are done, whatever else the outcome is; for work of many transactions.
     """
 
     one: Actor
@@ -55,6 +56,7 @@ class Pair:
     key: str | None = None
     also: tuple[tuple[int, ...], ...] = ()
     is_endless: bool = False
+    gone: str = ""
 
     @property
     def of(self) -> Callable[[Endpoint], World]:
@@ -136,6 +138,9 @@ class Race:
         assert_intact(store)
         answered = {(name, at) for name, caller in asked.items() for at in caller.answered}
         outcome = self._outcome(asked, store)
+        if self.pair.gone:
+            hold(not any(self.pair.gone in held for held in outcome[1]), outcome)
+            return
         fitting = [self.in_turn[order] for order in self._fitting(answered, is_first)]
         statuses = tuple(one.status for name in (ONE, OTHER_ONE) for one in asked[name].answers)
         if statuses in self.pair.also:

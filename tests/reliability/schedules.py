@@ -18,13 +18,14 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from forklore.domain import keys
 from tests.reliability.faults import READS, WRITE, Call, Choose, Fault
 
 WAIT_SECONDS_MAX = 60.0
 
 T = TypeVar("T")
-Place = tuple[str, str | None]
-"""A partition key and a sort key; None means any sort key."""
+Place = tuple[str | None, str | None]
+"""A partition key and a sort key; None means any."""
 
 
 class Turns:
@@ -216,15 +217,18 @@ def commute(one: Call, other: Call) -> bool:
 
 
 def _meet(one: Place, other: Place) -> bool:
-    return one[0] == other[0] and (one[1] == other[1] or None in (one[1], other[1]))
+    return all(a == b or None in (a, b) for a, b in zip(one, other, strict=True))
 
 
 def _places(call: Call) -> list[Place]:
     """Return the items that a call reads or writes."""
     match call.operation:
         case "Query":
-            assert call.body.get("IndexName") != "allTrees", "the Query is not on the table's own keys"
+            if call.body.get("IndexName") == "allTrees":
+                return [(None, keys.group("").sort)]
             return [(call.body["ExpressionAttributeValues"][":p"]["S"], None)]
+        case "Scan":
+            return [(None, None)]
         case "BatchGetItem":
             return [_place(key) for asked in call.body["RequestItems"].values() for key in asked["Keys"]]
         case "TransactWriteItems":

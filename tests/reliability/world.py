@@ -422,6 +422,7 @@ def _left(store: Store, process: Process, made: dict[str, str]) -> None:
     _leave(store, process, made)
     assert process.ask("forkConversation", ANN, conversationId=ROOT, id=FORK).status == 201
     first = process.ask("listEntries", ANN, conversationId=ROOT).body["data"][0]["id"]
+    made["words"] = first
     empty = {"conversationId": ROOT, "id": OTHER, "atEntryId": first, "title": "empty"}
     assert process.ask("forkConversation", ANN, **empty).status == 201
 

@@ -6,6 +6,7 @@ const QUIET_MS = 5_000; // after this without an answer, another program may hav
 const WAIT_MS = [400, 800, 1600, 3000, 5000];
 const AGAIN = [0, 429, 502, 503, 504];
 const REFUSED = 429; // it was not done
+const NAMES_IT = /\/[0-9a-f-]{36}$/; // no other thing ever gets the id
 
 /** What went wrong, as a sentence for people. status 0: there was no answer. */
 export class Problem extends Error {
@@ -54,7 +55,8 @@ export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 	/**
 	 * Send a request, again and again while there is no answer, and return its answer. Raises Problem for each status
 	 * from 400 on, and after PATIENCE_MS without an answer. A DELETE that finds nothing after a lost answer is done. A
-	 * PATCH that may have been done is not sent again: that would undo what somebody else has changed meanwhile.
+	 * PATCH that may have been done is not sent again, nor the removal of a member: that would undo what somebody else
+	 * has changed meanwhile.
 	 * @type {Send}
 	 */
 	async function send(method, path, sent = {}) {
@@ -67,7 +69,8 @@ export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 				if (!(error instanceof Problem)) throw error;
 				if (method === "DELETE" && error.status === 404 && attempt) return { status: 204, body: null };
 				const waits = error.details.retryAfter * 1000 || (WAIT_MS[attempt] ?? 5000);
-				const isOnce = sent.once || (method === "PATCH" && error.status !== REFUSED);
+				const mayUndo = method === "PATCH" || (method === "DELETE" && !NAMES_IT.test(path));
+				const isOnce = sent.once || (mayUndo && error.status !== REFUSED);
 				if (isOnce || !AGAIN.includes(error.status) || performance.now() + waits > until) throw error;
 				await pause(waits, signal);
 			}

@@ -83,13 +83,16 @@ export function callOf(name: string, shape: Shape, given: object, options: Keyed
 /**
  * Tell whether a second sending has no other effect than the first one.
  *
- * That of a PATCH undoes what somebody else has changed meanwhile. `ifMatch` refuses it then.
+ * That of a PATCH undoes what somebody else has changed meanwhile; that of a DELETE removes what somebody else has
+ * made meanwhile. A key or a condition prevents it. So does a DELETE's path that ends with an id: no other thing gets
+ * it.
  */
-export const mayBeRepeated = ({ shape, idempotencyKey, ifMatch }: Call): boolean =>
+export const mayBeRepeated = ({ shape, target, idempotencyKey, ifMatch }: Call): boolean =>
 	shape.isRead === true ||
-	["PUT", "DELETE"].includes(shape.method) ||
+	(shape.method === "DELETE" && shape.path.endsWith("}")) ||
 	idempotencyKey !== undefined ||
-	ifMatch !== undefined;
+	ifMatch !== undefined ||
+	/[?&]expectRevision=/.test(target);
 
 /** Return the path with the query. Takes from `held` what stands there. */
 function targetOf(shape: Shape, held: Map<string, unknown>): string {

@@ -69,8 +69,8 @@ export function checked(limits: Limits): Limits {
  * Send a call until there is an answer that another sending would not change, and return it.
  *
  * Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full jitter and the
- * service's `Retry-After`. A call that must not happen twice, such as a PATCH without `ifMatch`, is sent again only
- * after a 429. A DELETE that is sent again, because the first one may have arrived, and finds nothing has succeeded.
+ * service's `Retry-After`. A call that must not happen twice, such as a PATCH without `ifMatch` or the removal of a
+ * member, is sent again only after a 429. A DELETE that is sent again, because the first one may have arrived, and finds nothing has succeeded.
  * Throws NoAnswerError if no answer came at all, and the reason of `signal` when that comes.
  */
 export async function send(

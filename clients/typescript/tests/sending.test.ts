@@ -81,6 +81,9 @@ const WRITE = (fl: Forklore) => fl.api.appendEntry({ conversationId: ID, content
 const PATCH = (fl: Forklore) =>
 	fl.api.updateMembership({ conversationId: ID, userId: "bob", accessLevel: "reader" });
 const PUT = (fl: Forklore) => fl.api.archiveConversation({ conversationId: ID });
+const REMOVE = (fl: Forklore) => fl.api.removeMembership({ conversationId: ID, userId: "bob" });
+const UNNAME = (fl: Forklore) => fl.api.deleteName({ name: "trip" });
+const UNNAME_KNOWN = (fl: Forklore) => fl.api.deleteName({ name: "trip", expectRevision: 3 });
 const DELETE = (fl: Forklore) => fl.api.deleteConversation({ conversationId: ID });
 
 beforeEach(() => {
@@ -100,16 +103,21 @@ describe("what is sent again", () => {
 		}
 	});
 
-	test.each([429, 500, 502, 503, 504])("%i is sent again, but a PATCH only after a 429", async (code) => {
-		for (const call of [READ, WRITE, PUT, DELETE]) {
-			const { fl, sent } = told([status(code), entry]);
-			expect(await outcome(call(fl))).not.toBeInstanceOf(Error);
-			expect(sent).toHaveLength(2);
-		}
-		const { fl, sent } = told([status(code), () => Response.json({ conversationId: ID })]);
-		await outcome(PATCH(fl));
-		expect(sent).toHaveLength(code === 429 ? 2 : 1);
-	});
+	test.each([429, 500, 502, 503, 504])(
+		"%i is sent again, but what may undo another's change only after a 429",
+		async (code) => {
+			for (const call of [READ, WRITE, DELETE, UNNAME_KNOWN]) {
+				const { fl, sent } = told([status(code), entry]);
+				expect(await outcome(call(fl))).not.toBeInstanceOf(Error);
+				expect(sent).toHaveLength(2);
+			}
+			for (const call of [PATCH, PUT, REMOVE, UNNAME]) {
+				const { fl, sent } = told([status(code), () => Response.json({ conversationId: ID })]);
+				await outcome(call(fl));
+				expect(sent).toHaveLength(code === 429 ? 2 : 1);
+			}
+		},
+	);
 
 	test("a lost answer is sent again with the same key and body", async () => {
 		const { fl, sent } = told([LOST, LOST, status(503), entry]);

@@ -93,7 +93,7 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
         """
         scopes = [(r.caller, r.name, r.place, r.key)]
         to = self._names_of(r).get(r.given["name"]) if r.name == "appendEntryByName" else None
-        if to and to.to.id not in self.gone:
+        if to and not self._is_hidden(r, to):
             scopes.append((r.caller, "appendEntry", to.to.id, r.key))
         return scopes
 

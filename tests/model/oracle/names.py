@@ -44,7 +44,7 @@ class Names(Entries):
 
     def append_entry_by_name(self, r: Request, chosen: Json) -> Outcome:
         known = self._names_of(r).get(r.given["name"])
-        known = None if known and known.to.id in self.gone else known
+        known = None if known and self._is_hidden(r, known) else known
         rest = {name: held for name, held in r.given.items() if name not in ("name", "data")}
         made_id = [*chosen.get("data", []), chosen][0].get("conversationId", NOT_CHOSEN)
         by_id = {"conversationId": known.to.id if known else made_id, **rest}
@@ -65,8 +65,11 @@ class Names(Entries):
         require(r.given["name"] in self._names_of(r), *NOT_FOUND)
         return self._names_of(r)[r.given["name"]]
 
+    def _is_hidden(self, r: Request, name: Name) -> bool:
+        return name.to.is_removed or name.to.tree.level_of(r.caller) is None
+
     def _told(self, r: Request, name: Name, of: tuple[str, str | None]) -> Json:
-        is_hidden = name.to.is_removed or name.to.tree.level_of(r.caller) is None
-        told = {**name.said, "conversationId": name.to.id} | ({"deleted": True} if is_hidden else {})
+        hidden = {"deleted": True} if self._is_hidden(r, name) else {}
+        told = {**name.said, "conversationId": name.to.id} | hidden
         whose = {"userId": of[0]} | ({"clientId": of[1]} if of[1] else {})
         return told | (whose if r.caller.bypasses_membership else {})

@@ -17,7 +17,7 @@ from forklore.usecases.steps.drafts import Draft
 from forklore.usecases.steps.idempotency import IdempotentReplay
 from forklore.usecases.steps.requests import Append, Fork, Start
 from forklore.usecases.writing.append import append_entries
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tests.usecases.builders import (
     ANN,
     BOB,
@@ -184,6 +184,13 @@ def append_and_promote(
 ) -> None:
     request = Append(conversation_id, drafts or [said("b")], promotes=True, **more)
     append_entries(table, caller=by, request=request)
+
+
+def test_who_promotes_by_a_slower_clock_after_an_append_promotes_last(store: Store, forked: Table) -> None:
+    append_and_promote(store.process(clock=WrongClock(60_000)))
+    promote(forked, TWIG)
+
+    assert current(store.process()) == TWIG
 
 
 @pytest.mark.parametrize("by", [ANN, BOB], ids=["the owner", "a writer"])

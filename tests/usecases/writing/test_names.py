@@ -492,13 +492,29 @@ def test_of_two_appends_by_a_name_whose_conversation_is_deleted_one_follows_the_
     assert read(table, third.conversation_id) == ["b", "c"]
 
 
-def test_who_lost_the_membership_of_a_named_conversation_does_not_begin_another(
-    table: Table, store: Store
+@pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
+def test_what_one_may_not_see_any_more_is_deleted_for_a_look_up_and_for_an_append(
+    table: Table, store: Store, knows: bool
 ) -> None:
     create(table, by=BOB)
     store.add_member(ROOT, "ann")
     point(table)
     store.remove_member(ROOT, "ann")
+    process = table if knows else store.process()
+
+    assert look(process).is_deleted
+    [first] = tell(process, "a")
+    tell(process, "b")
+
+    assert not look(process).is_deleted
+    assert read(table, first.conversation_id) == ["a", "b"]
+    assert read(table, ROOT, by=BOB) == []
+
+
+def test_a_reader_of_a_named_conversation_does_not_begin_another(table: Table, store: Store) -> None:
+    create(table, by=BOB)
+    store.add_member(ROOT, "ann", AccessLevel.READER)
+    point(table)
 
     for process in (table, store.process()):
         with pytest.raises(ForbiddenError):

@@ -5,8 +5,12 @@ import { Problem, httpOf } from "../../../web/service/http.js";
 
 const LOST = 0;
 
-for (const status of [LOST, 500, 502, 503, 504]) {
-	test(`a PATCH that may have been done is not sent again: ${status || "no answer"}`, async (t) => {
+for (const status of [LOST, 500, 502, 503, 504])
+	for (const method of /** @type {const} */ (["PATCH", "DELETE"])) undoesNothing(method, status);
+
+/** @param {"PATCH" | "DELETE"} method @param {number} status */
+function undoesNothing(method, status) {
+	test(`a ${method} that may have been done is not sent again: ${status || "no answer"}`, async (t) => {
 		let sent = 0;
 		t.mock.method(globalThis, "fetch", async () => {
 			sent += 1;
@@ -17,7 +21,7 @@ for (const status of [LOST, 500, 502, 503, 504]) {
 		const nothing = () => undefined;
 		const http = httpOf({ token: "ann", key: "" }, "", { signal, lost: nothing, refused: nothing });
 
-		const asked = http.send("PATCH", "/conversations/c/memberships", { body: { accessLevel: "writer" } });
+		const asked = http.send(method, "/conversations/c/memberships", { query: { userId: "bob" } });
 
 		await assert.rejects(asked, (error) => error instanceof Problem && error.status === status);
 		assert.equal(sent, 1);

@@ -11,6 +11,8 @@ from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
 from forklore.limits import BODY_CHARACTERS_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 
+REVISION = "expectRevision"
+"""The condition of a call about a name: the revision that the caller has seen."""
 MORE = "[]."
 """In the name of a limit: the member of each element, such as `entries[].content`."""
 
@@ -93,11 +95,13 @@ class Call:
     def may_be_repeated(self) -> bool:
         """Whether a second sending has no other effect than the first one.
 
-        That of a PATCH undoes what somebody else has changed meanwhile, such as a revocation.
-        `If-Match` refuses it then.
+        That of a PATCH undoes what somebody else has changed meanwhile, such as a revocation; that
+        of a DELETE removes what somebody else has made meanwhile, such as a membership. A key or a
+        condition prevents it. So does a DELETE's path that ends with an id: no other thing gets it.
         """
         is_guarded = self.idempotency_key is not None or self.if_match is not None
-        return self.shape.is_read or self.shape.method in ("PUT", "DELETE") or is_guarded
+        is_bound = self.shape.method == "DELETE" and self.shape.path.endswith("}")
+        return self.shape.is_read or is_guarded or is_bound or self.given.get(REVISION) is not None
 
     @property
     def path(self) -> dict[str, str]:

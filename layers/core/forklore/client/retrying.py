@@ -81,9 +81,9 @@ def attempts(
 
     Sent again are: lost connections and answers, 429, 500 and 502 to 504, after a pause with full
     jitter, not shorter than the service's `Retry-After`. A call that must not happen twice, such as
-    a PATCH without If-Match, is sent again only if it did not happen: after 429, or if there was no
-    connection. A DELETE that is sent again, because the first one may have arrived, and finds
-    nothing has succeeded.
+    a PATCH without If-Match or the removal of a member, is sent again only if it did not happen:
+    after 429, or if there was no connection. A DELETE that is sent again, because the first one may
+    have arrived, and finds nothing has succeeded.
     Raises NoAnswerError if no answer came at all. An error that is thrown into it ends it: that of
     the transport gets the key; another one, such as of a function for the token, is a NoAnswerError
     if an earlier sending may have arrived.

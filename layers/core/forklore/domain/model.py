@@ -302,6 +302,7 @@ class Head(NamedTuple):
     floor: all own entries come after it.
     first: the first own entry. last: the last own entry, or the floor.
     lasts: of the view. history, context: counts of own entries. untitled: it never had a title.
+    promoted_at: when an append, or its creation, has last made it the current branch.
     """
 
     owner: str
@@ -315,6 +316,7 @@ class Head(NamedTuple):
     metrics: Metrics = Metrics()
     untitled: bool = False
     preview: Words | None = None
+    promoted_at: str | None = None
 
     @property
     def tip(self) -> Tip:

@@ -52,6 +52,7 @@ class Group(NamedTuple):
     of this tree started are not deleted yet.
     version: grows with whatever new forks and children must see: a change of members or of the
     owner, and each removed branch. promoted: the branch that was promoted last, if any was.
+    promoted_by: the last entry of the append that promoted it, if one did.
     promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
     one was. member_change: the last change of a membership.
     spreading: the nonce of that change, while children of the tree may still lack it.
@@ -73,6 +74,7 @@ class Group(NamedTuple):
     members: int = 1
     version: int = 1
     promoted: str | None = None
+    promoted_by: EntryId | None = None
     promotions: int = 0
     used_at: str | None = None
     member_change: MemberChange | None = None
@@ -93,6 +95,14 @@ class Group(NamedTuple):
     def current(self) -> str:
         """The tree's current branch: the one that was promoted last, or else the root."""
         return self.promoted or self.group_id
+
+    def may_lack(self, conversation_id: str, promoted_at: str | None) -> bool:
+        """Tell whether the tree may have been read before a promotion that a HEAD tells of.
+
+        If not, another branch was promoted since, by a slower clock.
+        """
+        is_later = promoted_at is not None and promoted_at >= (self.used_at or "")
+        return is_later and self.is_live and self.current != conversation_id
 
     @property
     def is_child(self) -> bool:

@@ -67,7 +67,7 @@ SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL importing:BOOL"
-        " rewriting:S current:S promotions:N usedAt:S memberChange:M spreading:S cascaded:BOOL",
+        " rewriting:S current:S promotedBy:S promotions:N usedAt:S memberChange:M spreading:S cascaded:BOOL",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -79,7 +79,8 @@ SHAPES = {
     Kind.HEAD: _shape(
         "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
-        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S previewBy:S changes:N imported:BOOL",
+        "first:S lastHistory:S lastContext:S untitled:BOOL preview:S previewBy:S promotedAt:S changes:N"
+        " imported:BOOL",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),

@@ -1,6 +1,6 @@
 """The result of a read by key, as values of the domain. Only storage sees the items themselves."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -45,17 +45,47 @@ class Found:
     def torn(self) -> list[Key]:
         """Return the keys of items that were found and do not belong together.
 
-        These are CONV and HEAD of one conversation, and GROUP and a MEM that disagree about the
-        owner.
+        These are CONV and HEAD of one conversation, GROUP and a MEM that disagree about the owner,
+        and a HEAD without the append by which GROUP says that it was promoted.
         """
         torn: list[Key] = []
         for key in self._items:
             if keys.is_head(key.sort):
                 conv = keys.conversation(key.partition, keys.in_head(key.sort))
-                torn += (conv, key) if self._is_torn(conv, key) else ()
+                torn += (conv, key) if self._is_torn(conv, key) or self._is_before_promotion(key) else ()
             elif keys.is_member(key.sort):
                 torn += (keys.group(key.partition), key) if self._is_other_owner(key) else ()
         return torn
+
+    def doubted(self) -> dict[tuple[Key, str], Key]:
+        """Return the promotions that GROUP may lack and HEADs tell of, each with GROUP's key."""
+        doubted = {}
+        for key, at in self._promotions():
+            group = self.group(key.partition)
+            if group is not None and group.may_lack(keys.in_head(key.sort), at):
+                doubted[key, at] = keys.group(key.partition)
+        return doubted
+
+    def may_be_ahead_of(self, group: Group) -> bool:
+        """Tell whether a HEAD of the tree tells of a promotion that `group` may lack."""
+        return any(
+            group.may_lack(keys.in_head(key.sort), at)
+            for key, at in self._promotions()
+            if key.partition == group.group_id
+        )
+
+    def _promotions(self) -> Iterator[tuple[Key, str]]:
+        """Yield each HEAD that tells when its conversation was promoted, with that time."""
+        for key, item in self._items.items():
+            if "promotedAt" in item and keys.is_head(key.sort):
+                yield key, item["promotedAt"]["S"]
+
+    def _is_before_promotion(self, of_head: Key) -> bool:
+        """Tell whether a HEAD lacks the entry by which GROUP says that its branch was promoted."""
+        group, conversation_id = self.group(of_head.partition), keys.in_head(of_head.sort)
+        if group is None or group.promoted_by is None or group.current != conversation_id:
+            return False
+        return items.last(self._items[of_head]) < group.promoted_by
 
     def is_torn(self, group_id: str, conversation_id: str) -> bool:
         """Tell whether CONV and HEAD of a conversation were found and do not belong together."""

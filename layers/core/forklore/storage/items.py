@@ -160,6 +160,7 @@ def group(item: Item) -> Group:
         members=a["members"],
         version=a["version"],
         promoted=a.get("current"),
+        promoted_by=a.get("promotedBy"),
         promotions=a.get("promotions", 0),
         used_at=a.get("usedAt"),
         member_change=_member_change(a.get("memberChange")),
@@ -331,6 +332,7 @@ def head_item(conversation: Conversation, head: Head) -> Item:
             "untitled": head.untitled or None,
             "preview": head.preview.text if head.preview else None,
             "previewBy": (head.preview.by or None) if head.preview else None,
+            "promotedAt": head.promoted_at,
         }
     )
 
@@ -338,6 +340,11 @@ def head_item(conversation: Conversation, head: Head) -> Item:
 def changes(item: Item) -> int:
     """Return how often a transaction has changed CONV, as CONV and HEAD both count."""
     return int(item["changes"]["N"]) if "changes" in item else 0
+
+
+def last(item: Item) -> EntryId:
+    """Return the last own entry that a HEAD names, or its floor."""
+    return EntryId(item["last"]["S"])
 
 
 def owner(item: Item) -> str:
@@ -360,6 +367,7 @@ def head(item: Item) -> Head:
         metrics=Metrics(entries, TokenUsage(*usage)),
         untitled=a.get("untitled", False),
         preview=Words(a["preview"], a.get("previewBy", "")) if "preview" in a else None,
+        promoted_at=a.get("promotedAt"),
     )
 
 

@@ -282,12 +282,16 @@ class Table:
     def untorn(self, found: Found) -> Found:
         """Return what was found; items that do not belong together are read again (`Found.torn`).
 
-        Raises UnavailableError if they change at every look.
+        A GROUP that is perhaps older than a HEAD is read again once (`Found.doubted`): then it is
+        the newer one. Raises UnavailableError if items change at every look.
         """
+        settled: dict[tuple[Key, str], Key] = {}
         for attempt in range(LOOKS_MAX):
-            torn = found.torn()
+            doubted = {mark: group for mark, group in found.doubted().items() if mark not in settled}
+            torn = [*found.torn(), *doubted.values()]
             if not torn:
                 return found
+            settled |= doubted
             self.pause(attempt)
             found = found.without(torn) | Found(self.items_at(torn))
         raise UnavailableError("the conversation keeps changing; try again")

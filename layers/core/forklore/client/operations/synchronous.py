@@ -761,9 +761,9 @@ class Operations(Calling):
         """Append to the conversation that a name points to; a name that does not exist is made.
 
         The first append by a name makes the conversation and the name at once. Later ones
-        follow the name, even if it moves at the same moment; one that finds the conversation
-        deleted makes a new one, which takes the name. The rest of the body is that of
-        appendEntry. `data` replaces the name's.
+        follow the name, even if it moves at the same moment; one whose caller cannot see the
+        conversation any more makes a new one, which takes the name. The rest of the body is
+        that of appendEntry. `data` replaces the name's.
         """
         return self._call(
             SHAPES["appendEntryByName"],

@@ -131,13 +131,15 @@ def move_head(
     preview: Words | None,
     owner: str | None,
     titles: bool,
+    promoted_at: str | None,
 ) -> Action:
     """Move HEAD over new entries, if its last entry is still the one that they follow.
 
     This one condition orders all appends to a conversation.
     after: the last entry before the new ones. first: the first new one. tip: where the next one
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
-    because they are the owner. titles: whether the append sets the title.
+    because they are the owner. titles: whether the append sets the title. promoted_at: the time
+    now, if the append makes the conversation the current branch.
     """
     shown = tip.lasts
     sets = {"last": text(tip.last)}
@@ -147,6 +149,8 @@ def move_head(
         sets["lastContext"] = text(shown.context)
     if preview is not None:
         sets |= {"preview": text(preview.text), "previewBy": text(preview.by)}
+    if promoted_at is not None:
+        sets["promotedAt"] = text(promoted_at)
     counts = {"history": history, "context": context, **items.counters(added)}
     adds = {name: number(count) for name, count in counts.items() if count}
     change = "SET #first = if_not_exists(#first, :first)"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from forklore.domain import ancestry, keys
 from forklore.domain.access import AccessLevel
+from forklore.domain.ids import EntryId
 from forklore.domain.keys import Key
 from forklore.domain.model import Conversation, Head, JobKind, StartedBy
 from forklore.domain.tree import Group, Member, MemberChange, State
@@ -71,7 +72,7 @@ def put_forks(
     """
     return [
         *(conversation_actions.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
-        count_forks(tree, len(forks), promoted=promoted),
+        count_forks(tree, len(forks), promoted=promoted, at=forks[0].created_at),
         *(one for fork in forks for one in conversation_actions.put(fork, head, path)),
     ]
 
@@ -265,10 +266,10 @@ _NOT_SPREADING = "#state = :live AND attribute_not_exists(#spreading)"
 """The tree is live, and no change of its members spreads to its children."""
 
 
-def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
+def count_forks(tree: Group, forks: int, *, promoted: str | None, at: str) -> Action:
     """Count forks in a tree that is live, has the version that was read, and has room.
 
-    promoted: the fork that becomes the current branch.
+    promoted: the fork that becomes the current branch. at: the time now.
     """
     change = "ADD #conversations :by"
     values = {
@@ -277,8 +278,8 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None) -> Action:
         ":most": number(CONVERSATIONS_MAX - forks),
     }
     if promoted:
-        change += ", #promotions :one SET #current = :current"
-        values |= {":one": number(1), ":current": text(promoted)}
+        change += ", #promotions :one SET #current = :current, #usedAt = :at REMOVE #promotedBy"
+        values |= {":one": number(1), ":current": text(promoted), ":at": text(at)}
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
@@ -332,7 +333,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         **values_as_read,
     }
     if current is not None:
-        change += ", #current = :next"
+        change += ", #current = :next REMOVE #promotedBy"
         values[":next"] = text(current)
     return action.update(
         ActionKind.GROUP,
@@ -357,20 +358,25 @@ def uncount_child(parent_group_id: str) -> Action:
 # The current branch
 
 
-def promote(group_id: str, conversation_id: str, *, owner: str | None, at: str) -> Action:
+def promote(
+    group_id: str, conversation_id: str, *, owner: str | None, at: str, by: EntryId | None = None
+) -> Action:
     """Make a conversation the tree's current branch, and count the promotion.
 
     Another action of the transaction checks that it is live, and so that the tree is there.
     owner: if not None, the user who must still be the owner. An append checks that by HEAD.
-    at: the time now.
+    at: the time now. by: the last entry of the append that promotes it.
     """
+    appended, rest, named = "", " REMOVE #promotedBy", {}
+    if by is not None:
+        appended, rest, named = ", #promotedBy = :by", "", {":by": text(by)}
     is_owner, owned = (None, {}) if owner is None else ("#owner = :owner", {":owner": text(owner)})
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),
-        "SET #current = :current, #usedAt = :at ADD #promotions :one",
+        f"SET #current = :current, #usedAt = :at{appended} ADD #promotions :one{rest}",
         condition=is_owner,
-        values={":current": text(conversation_id), ":at": text(at), ":one": number(1), **owned},
+        values={":current": text(conversation_id), ":at": text(at), ":one": number(1), **owned, **named},
     )
 
 

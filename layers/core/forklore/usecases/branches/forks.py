@@ -223,6 +223,7 @@ def _prepare(
         lasts=lasts,
         metrics=Metrics() if request.reset_metrics else loaded.head.metrics,
         preview=preview,
+        promoted_at=created_at if request.promotes else None,
     )
     batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
     appended = Appended.of(batch, decision)

@@ -29,12 +29,13 @@ def promote_conversation(
         raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
         group = looked_up.require(conversation_id, AccessLevel.WRITER).group
         where = {"group_id": group.group_id, "conversation_id": conversation_id}
+        at = ids.timestamp(table.now_ms())
         is_owner = caller.user_id == group.owner
         member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [
             *record_answer(table, idempotency_key, answer=None, **where),
             actions.group.promote(
-                **where, owner=caller.user_id if is_owner else None, at=ids.timestamp(table.now_ms())
+                group.group_id, conversation_id, owner=caller.user_id if is_owner else None, at=at
             ),
             actions.conversation.check_head(group.group_id, conversation_id),
             *([] if is_owner else [member]),

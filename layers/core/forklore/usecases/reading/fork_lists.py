@@ -11,7 +11,7 @@ from forklore.storage.table import Table
 from forklore.usecases.reading.list_modes import small_tree
 from forklore.usecases.steps import cursors
 from forklore.usecases.steps.cursors import InvalidCursor
-from forklore.usecases.steps.loading import load_conversation
+from forklore.usecases.steps.loading import load_conversation, require_group
 
 
 class ForkPage(NamedTuple):
@@ -51,7 +51,10 @@ def list_forks(
     else:  # it is no small tree, or changes just now
         places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
     page = table.conversations(group_id, places[:limit], known)
-    return ForkPage(page, loaded.group.current, places[limit - 1] if len(places) > limit else None)
+    group = loaded.group
+    if any(group.may_lack(one.conversation_id, head.promoted_at) for one, head in page):
+        group = require_group(table, group_id)
+    return ForkPage(page, group.current, places[limit - 1] if len(places) > limit else None)
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:

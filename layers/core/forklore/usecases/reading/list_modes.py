@@ -62,6 +62,14 @@ class Tree(NamedTuple):
         )
 
 
+def _settled(table: Table, tree: Tree, found: Found) -> Tree:
+    """Return the tree, with GROUP read again if that may lack a promotion that a HEAD tells of."""
+    if not found.may_be_ahead_of(tree.group):
+        return tree
+    now = table.get([keys.group(tree.group.group_id)]).group(tree.group.group_id)
+    return tree if now is None else tree._replace(group=now)
+
+
 def looked_at(group: Group, mode: Mode) -> int:
     """Return about how many conversations of a tree the mode reads."""
     forks = group.conversations - 1
@@ -85,8 +93,9 @@ class _Choice(NamedTuple):
         needed = [keys.conversation(group_id, chosen), keys.head(group_id, chosen)]
         return [key for key in needed if key not in self.found]
 
-    def details(self, found: Found) -> ConversationDetails | None:
-        return self.tree.details(self.found | found, self.conversation_id)
+    def details(self, table: Table, found: Found) -> ConversationDetails | None:
+        whole = self.found | found
+        return _settled(table, self.tree, whole).details(whole, self.conversation_id)
 
 
 def one_of_each(
@@ -109,7 +118,7 @@ def one_of_each(
             left = read_again([tree.row for tree in left])
         choices = list(table.side_by_side(lambda tree: _choose(table, tree, mode), left))
         found = table.get(key for choice in choices for key in choice.missing)
-        shown |= {choice.tree.place: choice.details(found) for choice in choices}
+        shown |= {choice.tree.place: choice.details(table, found) for choice in choices}
         left = [tree for tree in left if shown[tree.place] is None]
         if not left:
             break
@@ -174,7 +183,7 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     whole = tree.found if has_root else small_tree(table, tree.group)
     if whole is not None:
         places = [place for place in whole.places(tree.group.group_id) if before is None or place < before]
-        return Listing(list(_passing(tree, whole, places, wanted)), len(places))
+        return Listing(list(_passing(table, tree, whole, places, wanted)), len(places))
     at_once = limit + 1 if wanted.is_open else CONVERSATIONS_AT_ONCE
     group_id = tree.group.group_id
     rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
@@ -182,7 +191,7 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     looked = 0
     while places := list(islice(rows, at_once)):
         found = _read(table, tree, [place.conversation_id for place in places], wanted)
-        listed += _passing(tree, found, places, wanted)
+        listed += _passing(table, tree, found, places, wanted)
         looked += len(places)
         if len(listed) > limit:
             break
@@ -199,9 +208,10 @@ def small_tree(table: Table, tree: Group) -> Found | None:
 
 
 def _passing(
-    tree: Tree, found: Found, places: Iterable[ListKey], wanted: Filter
+    table: Table, tree: Tree, found: Found, places: Iterable[ListKey], wanted: Filter
 ) -> Iterator[tuple[Place, ConversationDetails]]:
     """Yield the conversations in these places that were found whole and pass the filter."""
+    tree = _settled(table, tree, found)
     for place in places:
         shown = tree.details(found, place.conversation_id)
         if shown is not None and wanted.passes(shown.conversation):

@@ -262,6 +262,14 @@ def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -
     return LoadedConversation(conversation, head, group, path, level, is_archived)
 
 
+def require_group(table: Table, group_id: str) -> Group:
+    """Return a tree as it is now. Raises NotFoundError if it is not live."""
+    group = table.get([keys.group(group_id)]).group(group_id)
+    if group is None or not group.is_live:
+        raise NotFoundError("the conversation is deleted")
+    return group
+
+
 def keys_of_root(group_id: str) -> list[Key]:
     """Return the keys of a tree and its root."""
     return [

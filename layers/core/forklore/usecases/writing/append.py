@@ -311,10 +311,15 @@ class _Appending:
                 preview=batch.preview,
                 owner=caller.user_id if is_owner else None,
                 titles=title is not None,
+                promoted_at=at if request.promotes else None,
                 **where,
             ),
             *member,
-            *([actions.group.promote(**where, owner=None, at=at)] if request.promotes else []),
+            *(
+                [actions.group.promote(**where, owner=None, at=at, by=batch.tip.last)]
+                if request.promotes
+                else []
+            ),
             *self._checks_of_named(cached),
             *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),

@@ -7,18 +7,18 @@ from forklore.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore.storage.table import Table
 from forklore.usecases.steps.append_answer import Appended, appended_again
 from forklore.usecases.steps.idempotency import IdempotentReplay, keys_of, raise_if_answered
-from forklore.usecases.steps.loading import look_up
 from forklore.usecases.steps.optimistic import CHANGE, attempts
 from forklore.usecases.steps.requests import Append
 from forklore.usecases.writing.append import append_unless_done
+from forklore.usecases.writing.names import is_hidden
 
 
 def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: Append) -> Appended:
     """Append to the conversation that a name of the caller's points to.
 
-    If there is no such name, the conversation and the name are made with the entries; if the
-    conversation of the name is deleted, a new one takes the name. The name points there when the
-    entries are written; if it moves meanwhile, the append follows it.
+    If there is no such name, the conversation and the name are made with the entries; if the caller
+    cannot see the conversation of the name any more, a new one takes the name. The name points
+    there when the entries are written; if it moves meanwhile, the append follows it.
     move: the name, as it is made. request: what to append; its conversation id is not used.
     Raises as `append_turn`.
     """
@@ -48,7 +48,7 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
             if points_to != known:
                 known = points_to
                 continue
-            if name is None or look_up(table, name.conversation_id, caller=caller, existed=True).loaded:
+            if name is None or not is_hidden(table, caller, name):
                 raise
             try:
                 anew = move._replace(expect_revision=name.revision, left=name)

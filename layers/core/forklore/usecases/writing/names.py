@@ -99,8 +99,13 @@ def delete_name(table: Table, *, ref: NameRef, expect_revision: int | None = Non
 def get_name(table: Table, *, caller: Caller, ref: NameRef) -> ShownName:
     """Return a name. Raises NotFoundError if there is none."""
     name = _required(table, ref)
+    return ShownName(name, is_deleted=is_hidden(table, caller, name))
+
+
+def is_hidden(table: Table, caller: Caller, name: Name) -> bool:
+    """Tell whether the caller cannot see the conversation of a name: deleted, or not shared."""
     loaded = look_up(table, name.conversation_id, caller=caller, existed=True).loaded
-    return ShownName(name, is_deleted=loaded is None or loaded.level is None)
+    return loaded is None or loaded.level is None
 
 
 def conversation_named(table: Table, *, caller: Caller, name: str) -> str:
