@@ -53,7 +53,7 @@ def test_an_operation_recovers_from_every_fault_at_every_call(
         measure.count(points=crashes.recovers(*point))
 
 
-@pytest.mark.failure("killed-between-calls", "killed-erasure", "killed-retention")
+@pytest.mark.failure("killed-between-calls", "killed-erasure", "killed-retention", "revocation-in-children")
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_a_killed_process_leaves_is_all_or_nothing_once_it_is_swept(
     endpoint: Endpoint, name: str, measure: Measure

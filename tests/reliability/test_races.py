@@ -25,6 +25,7 @@ ENDLESS = [name for name, pair in PAIRS.items() if pair.is_endless]
     "two-appenders",
     "write-during-deletion",
     "write-during-revocation",
+    "revocation-in-children",
     "transfer-race",
     "two-creators",
     "name-moves",

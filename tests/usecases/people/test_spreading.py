@@ -142,6 +142,7 @@ def test_a_child_that_a_membership_is_shared_with_at_its_first_instant_keeps_it(
     assert members(table, CHILD) == {"ann": "owner", "bob": "writer", "eve": "reader"}
 
 
+@pytest.mark.failure("revocation-in-children")
 @pytest.mark.parametrize("has_children", [True, False])
 def test_a_child_that_is_started_meanwhile_does_not_keep_the_member(
     store: Store, family: Table, has_children: bool
@@ -167,6 +168,7 @@ CHANGES: dict[str, tuple[Change, list[AccessLevel | None]]] = {
 }
 
 
+@pytest.mark.failure("revocation-in-children")
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("before", [True, False])
 def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
