@@ -28,14 +28,24 @@ LAYER = Path("layers/core")
 # longest name that is a prefix of its own.
 ROOMS = {
     "forklore": set[str](),  # its names of the client are imported when they are used
-    "forklore.limits": set[str](),
-    "forklore.errors": set[str](),
-    "forklore.domain": {"forklore.domain", "forklore.errors"},
-    "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
-    "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
+    "forklore_service.limits": set[str](),
+    "forklore_service.errors": set[str](),
+    "forklore_service.domain": {"forklore_service.domain", "forklore_service.errors"},
+    "forklore_service.storage": {
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+        "botocore",
+    },
+    "forklore_service.usecases": {
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    },
 }
 # The rooms of usecases, the inner ones first. Each may import those that it names.
-BEHIND_USECASES = ROOMS["forklore.usecases"] - {"forklore.usecases"}
+BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
     "steps": (),
     "reading": ("steps",),
@@ -45,53 +55,107 @@ for name, inner in {
     "people": ("steps", "deletion"),
     "background": ("deletion", "people"),
 }.items():
-    ROOMS[f"forklore.usecases.{name}"] = {
-        f"forklore.usecases.{one}" for one in (name, *inner)
+    ROOMS[f"forklore_service.usecases.{name}"] = {
+        f"forklore_service.usecases.{one}" for one in (name, *inner)
     } | BEHIND_USECASES
-ROOMS["forklore.events"] = {
-    *("forklore.events", "forklore.storage", "forklore.domain", "forklore.errors"),
+ROOMS["forklore_service.events"] = {
+    *(
+        "forklore_service.events",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
 }
-ROOMS["forklore.api"] = {
-    *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
+ROOMS["forklore_service.api"] = {
+    *(
+        "forklore_service.api",
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
     "pydantic",
 }
-ROOMS["forklore.aws"] = {"forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain"}
-ROOMS["forklore.aws"] |= {"forklore.errors"}
-ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
-ROOMS["forklore.aws.publisher"] = ROOMS["forklore.aws"] | {"forklore.storage", "forklore.events"}
-ROOMS["forklore.aws.handlers"] = ROOMS["forklore.aws"] | {"aws_lambda_powertools.utilities.batch"}
-ROOMS["forklore.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
-ROOMS["functions"] = {"forklore.aws"}
+ROOMS["forklore_service.aws"] = {
+    "forklore_service.aws",
+    "forklore_service.api",
+    "forklore_service.usecases",
+    "forklore_service.domain",
+}
+ROOMS["forklore_service.aws"] |= {"forklore_service.errors"}
+ROOMS["forklore_service.aws.wiring"] = ROOMS["forklore_service.aws"] | {"forklore_service.storage"}
+ROOMS["forklore_service.aws.publisher"] = ROOMS["forklore_service.aws"] | {
+    "forklore_service.storage",
+    "forklore_service.events",
+}
+ROOMS["forklore_service.aws.handlers"] = ROOMS["forklore_service.aws"] | {
+    "aws_lambda_powertools.utilities.batch"
+}
+ROOMS["forklore_service.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
+ROOMS["functions"] = {"forklore_service.aws"}
 
 # Only the authorizer runs the check of credentials. Only two of its modules use the libraries.
-ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
-ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt", "cryptography"}
-ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
-ROOMS["functions.authorizer"] = {"forklore.credentials"}
+ROOMS["forklore_service.credentials"] = {
+    "forklore_service.credentials",
+    "forklore_service.domain",
+    "forklore_service.errors",
+}
+ROOMS["forklore_service.credentials.issuer_keys"] = ROOMS["forklore_service.credentials"] | {
+    "jwt",
+    "cryptography",
+}
+ROOMS["forklore_service.credentials.tokens"] = ROOMS["forklore_service.credentials"] | {"jwt"}
+ROOMS["functions.authorizer"] = {"forklore_service.credentials"}
 
 # What Lambda does not run. Each of these rooms needs packages that one of the extras installs.
 ROOMS["forklore.extras"] = set()
-ROOMS["forklore.fsck"] = {
-    *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
+ROOMS["forklore_local.fsck"] = {
+    *(
+        "forklore_local.fsck",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+        "forklore.extras",
+    ),
     *("botocore", "rich"),
 }
-ROOMS["forklore.fsck.command"] = ROOMS["forklore.fsck"] | {"forklore.embedded"}
-ROOMS["forklore.porting"] = {
-    *("forklore.porting", "forklore.storage", "forklore.domain", "forklore.errors"),
-}
-ROOMS["forklore.porting.opening"] = ROOMS["forklore.porting"] | {"forklore.embedded", "botocore"}
-ROOMS["forklore.embedded"] = {
-    *("forklore.embedded", "forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain"),
-    *("forklore.events", "forklore.errors"),
-}
-ROOMS["forklore.local"] = {
-    *("forklore.local", "forklore.embedded", "forklore.aws", "forklore.api", "forklore.credentials"),
+ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {"forklore_local.embedded"}
+ROOMS["forklore_local.porting"] = {
     *(
-        "forklore.storage.clients",
-        "forklore.storage.schema",
-        "forklore.events.event",
-        "forklore.domain",
-        "forklore.errors",
+        "forklore_local.porting",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
+}
+ROOMS["forklore_local.porting.opening"] = ROOMS["forklore_local.porting"] | {
+    "forklore_local.embedded",
+    "botocore",
+}
+ROOMS["forklore_local.embedded"] = {
+    *(
+        "forklore_local.embedded",
+        "forklore_service.api",
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+    ),
+    *("forklore_service.events", "forklore_service.errors"),
+}
+ROOMS["forklore_local.server"] = {
+    *(
+        "forklore_local.server",
+        "forklore_local.embedded",
+        "forklore_service.aws",
+        "forklore_service.api",
+        "forklore_service.credentials",
+    ),
+    *(
+        "forklore_service.storage.clients",
+        "forklore_service.storage.schema",
+        "forklore_service.events.event",
+        "forklore_service.domain",
+        "forklore_service.errors",
     ),
     "forklore.extras",
     *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
@@ -100,7 +164,7 @@ ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
 ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
-    *("forklore.embedded", "forklore.domain"),
+    *("forklore_local.embedded", "forklore_service.domain"),
 }
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
@@ -117,34 +181,45 @@ for adapter, packages in FRAMEWORKS.items():
     ROOMS[room] = {room, "forklore.adapters.storable", "forklore.client", "forklore.extras", *packages}
     ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.porting", "forklore.extras"),
+    *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
     *("httpx2", "rich", "typer"),
 }
-ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
+ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore_local.server.server"}
 # The page's files, which need only the standard library.
 ROOMS["forklore.cli.exploring"] = {
     *ROOMS["forklore.cli"],
-    *("forklore.local.asgi", "forklore.local.callers", "forklore.local.page"),
+    *("forklore_local.server.asgi", "forklore_local.server.callers", "forklore_local.server.page"),
 }
 
 # What every room may import.
-SHARED = {"forklore.limits"}
+SHARED = {"forklore_service.limits"}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
 
 CORE = {
-    *("forklore.limits", "forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
-    *("forklore.api", "forklore.aws", "forklore.credentials", "forklore.events"),
+    *(
+        "forklore_service.limits",
+        "forklore_service.errors",
+        "forklore_service.domain",
+        "forklore_service.storage",
+        "forklore_service.usecases",
+    ),
+    *(
+        "forklore_service.api",
+        "forklore_service.aws",
+        "forklore_service.credentials",
+        "forklore_service.events",
+    ),
 }
 """What Lambda runs."""
 AROUND_THE_CORE = {
-    *("forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"),
-    *("forklore.embedded", "forklore.porting"),
+    *("forklore.client", "forklore.adapters", "forklore.cli", "forklore_local.server", "forklore_local.fsck"),
+    *("forklore_local.embedded", "forklore_local.porting"),
 }
 
 # The parts of the standard library that only one module of the credentials uses.
-NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
+NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore_service.credentials.fetching"
 
 # The parts of the standard library that the domain must not use: environment, clock, randomness,
 # logging, network.
@@ -178,8 +253,8 @@ def outward(project: Path) -> list[str]:
         if room == "forklore" and module != "forklore":
             found.append(f"{place}:1: {module} belongs to no room")
         for use in uses(module, path):
-            impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
-            if within(module, {"forklore.credentials"}) and module != FETCHES:
+            impure = module.startswith("forklore_service.domain") and within(use.name, IMPURE)
+            if within(module, {"forklore_service.credentials"}) and module != FETCHES:
                 impure |= within(use.name, NETWORK)
             allowed = ROOMS[room] | SHARED | (FOR_TYPES.get(room, set()) if use.for_types else set())
             inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, allowed)
@@ -252,7 +327,7 @@ def test_the_values_of_the_core_are_named_tuples() -> None:
     found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
 
     assert {module: names for module, names in found.items() if names and within(module, CORE)} == {}
-    assert "Response" in found["forklore.local.asgi"]
+    assert "Response" in found["forklore_local.server.asgi"]
 
 
 def test_every_import_points_inward() -> None:
@@ -262,25 +337,41 @@ def test_every_import_points_inward() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "used"),
     [
-        ("forklore.limits", "import forklore.errors", "forklore.errors"),
-        ("forklore.errors", "import boto3", "boto3"),
-        ("forklore.domain.keys", "from forklore.storage import items", "forklore.storage.items"),
-        ("forklore.domain.keys", "from ..api import requests", "forklore.api.requests"),
-        ("forklore.domain.keys", "import botocore.config", "botocore.config"),
-        ("forklore.domain.keys", "from os import environ", "os.environ"),
-        ("forklore.domain.keys", "import os.path as paths", "os.path"),
-        ("forklore.domain.keys", "import uuid\nuuid.uuid4()", "uuid.uuid4"),
-        ("forklore.domain.keys", "from datetime import datetime\ndatetime.now()", "datetime.datetime.now"),
-        ("forklore.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
-        ("forklore.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
-        ("forklore.aws.http", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore_service.limits", "import forklore_service.errors", "forklore_service.errors"),
+        ("forklore_service.errors", "import boto3", "boto3"),
+        (
+            "forklore_service.domain.keys",
+            "from forklore_service.storage import items",
+            "forklore_service.storage.items",
+        ),
+        ("forklore_service.domain.keys", "from ..api import requests", "forklore_service.api.requests"),
+        ("forklore_service.domain.keys", "import botocore.config", "botocore.config"),
+        ("forklore_service.domain.keys", "from os import environ", "os.environ"),
+        ("forklore_service.domain.keys", "import os.path as paths", "os.path"),
+        ("forklore_service.domain.keys", "import uuid\nuuid.uuid4()", "uuid.uuid4"),
+        (
+            "forklore_service.domain.keys",
+            "from datetime import datetime\ndatetime.now()",
+            "datetime.datetime.now",
+        ),
+        ("forklore_service.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
+        ("forklore_service.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
+        (
+            "forklore_service.aws.http",
+            "from forklore_service.storage.table import Table",
+            "forklore_service.storage.table.Table",
+        ),
         ("forklore.client.calls", "import httpx2", "httpx2"),
         (
             "forklore.client.opening",
             "if TYPE_CHECKING:\n    import anyio\nelse:\n    import httpx2",
             "httpx2",
         ),
-        ("forklore.credentials.tokens", "from urllib.request import urlopen", "urllib.request.urlopen"),
+        (
+            "forklore_service.credentials.tokens",
+            "from urllib.request import urlopen",
+            "urllib.request.urlopen",
+        ),
         ("forklore.adapters.strands", "import forklore.adapters.langgraph", "forklore.adapters.langgraph"),
         ("functions.entries.app", "import functions.conversations.app", "functions.conversations.app"),
     ],
@@ -329,12 +420,12 @@ def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> N
 
 def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     for module, source in {
-        "forklore.errors": "import json\nfrom forklore import limits",
-        "forklore.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
-        "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
-        "forklore.aws.wiring": "import os\nfrom forklore.storage.table import Table",
-        "forklore.aws.handlers": "from aws_lambda_powertools.utilities.batch import EventType",
-        "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
+        "forklore_service.errors": "import json\nfrom forklore import limits",
+        "forklore_service.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
+        "forklore_service.domain.keys": "import re\nfrom forklore_service.domain import ids\nfrom .ids import EntryId",
+        "forklore_service.aws.wiring": "import os\nfrom forklore_service.storage.table import Table",
+        "forklore_service.aws.handlers": "from aws_lambda_powertools.utilities.batch import EventType",
+        "forklore_service.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "forklore.client.opening": "if TYPE_CHECKING:\n    import httpx2",
         "forklore.adapters.strands": "import strands\nfrom forklore import Forklore, client",
     }.items():
@@ -395,15 +486,15 @@ def import_all(project: Path, names: list[str], *, foreign: str = "", script: st
 
 
 def test_importing_a_module_only_defines_names() -> None:
-    adapters = {"forklore.adapters"}  # tests/adapters/test_missing_frameworks.py
+    adapters = {"forklore.adapters"}  # tests/clients/adapters/test_missing_frameworks.py
     names = sorted(name for name, _ in modules(PROJECT) if not within(name, adapters))
 
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
 
 def test_the_pure_modules_need_only_the_standard_library() -> None:
-    pure = {"forklore.limits", "forklore.errors", "forklore.domain"}
-    pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
+    pure = {"forklore_service.limits", "forklore_service.errors", "forklore_service.domain"}
+    pure |= {f"forklore_service.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 
     assert pure <= set(names)
@@ -424,13 +515,15 @@ def test_the_pure_modules_need_only_the_standard_library() -> None:
 )
 def test_an_import_that_does_something_is_noticed(tmp_path: Path, source: str, said: str) -> None:
     write(tmp_path, "forklore.__init__", "")
-    write(tmp_path, "forklore.aws.wiring", source)
+    write(tmp_path, "forklore_service.aws.wiring", source)
 
-    assert said in import_all(tmp_path, ["forklore.aws.wiring"], foreign="boto3")
+    assert said in import_all(tmp_path, ["forklore_service.aws.wiring"], foreign="boto3")
 
 
 def test_a_domain_that_needs_boto3_is_noticed(tmp_path: Path) -> None:
     write(tmp_path, "forklore.__init__", "")
-    write(tmp_path, "forklore.domain.keys", "import boto3")
+    write(tmp_path, "forklore_service.domain.keys", "import boto3")
 
-    assert "ModuleNotFoundError" in import_all(tmp_path, ["forklore.domain.keys"], script=BARE + IMPORT_ALL)
+    assert "ModuleNotFoundError" in import_all(
+        tmp_path, ["forklore_service.domain.keys"], script=BARE + IMPORT_ALL
+    )

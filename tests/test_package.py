@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from forklore.local import page as page_files
+from forklore_local.server import page as page_files
 from tests.test_layering import FRAMEWORKS
 
 PROJECT = Path(__file__).parents[1]
@@ -84,14 +84,14 @@ def failed(*command: str, cwd: Path) -> tuple[int, str]:
 def test_the_wheel_holds_all_rooms_the_sample_requests_and_the_page_and_nothing_else(files: set[str]) -> None:
     modules = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*.py")}
     page = {
-        f"forklore/local/web/{path.relative_to(PROJECT / 'web').as_posix()}"
+        f"forklore_local/server/web/{path.relative_to(PROJECT / 'web').as_posix()}"
         for path in (PROJECT / "web").rglob("*")
         if path.suffix in page_files.TYPES
     }
     held = {name for name in files if ".dist-info/" not in name}
 
-    assert "forklore/local/web/index.html" in page
-    assert held == modules | page | {"forklore/py.typed", "forklore/local/requests.json"}
+    assert "forklore_local/server/web/index.html" in page
+    assert held == modules | page | {"forklore/py.typed", "forklore_local/server/requests.json"}
     assert {name.partition("/")[0] for name in files if ".dist-info/" not in name} == {"forklore"}
 
 
@@ -123,7 +123,7 @@ def test_the_layer_holds_what_lambda_runs_and_works_without_the_rest(tmp_path: P
     assert set(held) == {"__init__.py", "errors.py", "limits.py", *LAYER_ROOMS}
     script = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import forklore, forklore.aws.handlers\n"
+        "import forklore, forklore_service.aws.handlers\n"
         "assert forklore.__file__.startswith(sys.path[0])\n"
         "try: forklore.Forklore\n"
         "except ModuleNotFoundError as error: print(error.name)"
@@ -159,7 +159,7 @@ def test_an_extra_names_what_lambda_runs(metadata: Message, extra: str, lock: st
 
 
 def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> None:
-    script = "import forklore, forklore.domain.keys; print(forklore.__file__)"
+    script = "import forklore, forklore_service.domain.keys; print(forklore.__file__)"
     place = run(str(installed / "python"), "-c", script, cwd=tmp_path)
 
     assert Path(place).is_relative_to(installed.parent)
@@ -169,7 +169,7 @@ def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> Non
     ("command", "extra"),
     [
         (["forklore", "fsck", "--table", "x"], "cli"),
-        (["python", "-m", "forklore.local"], "local"),
+        (["python", "-m", "forklore_local.server"], "local"),
     ],
 )
 def test_a_command_whose_extra_is_missing_names_it(
@@ -204,7 +204,7 @@ def test_the_local_server_runs_from_the_wheel_without_the_checkout(installed: Pa
 def local_server(installed: Path, folder: Path) -> Iterator[str]:
     """Run the local server of an environment in a folder; yield its address."""
     process = subprocess.Popen(
-        [str(installed / "python"), "-B", "-m", "forklore.local", "--port", "0"],
+        [str(installed / "python"), "-B", "-m", "forklore_local.server", "--port", "0"],
         cwd=folder,
         env={"HOME": str(folder)},
         stdout=subprocess.PIPE,
