@@ -228,7 +228,7 @@ package-npm: build-kits ## pack what npm would publish, into dist-npm
 # checkov is started as a module, because its script fails in a folder whose name has a space.
 test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
-	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment \
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore_service functions tools/deployment \
 		examples/agent_on_events
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt

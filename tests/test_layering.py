@@ -1,12 +1,12 @@
 """Imports point inward, and importing a module does nothing but define names.
 
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
-    cli, adapters → client → (in its in-process transport only) embedded
-    embedded → api
-    local → embedded, aws, api
+    cli, adapters → client → (in its in-process transport only) forklore_local
+    cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
+    forklore_local → forklore_service
 
-The core is what Lambda runs. It never imports the client, the adapters, the command line, the
-embedded service or the local server.
+The service is what Lambda runs. It imports nothing of the other two parts, and the local part
+nothing of the client.
 """
 
 import ast
@@ -22,12 +22,19 @@ import pytest
 import forklore
 
 PROJECT = Path(__file__).parents[1]
-LAYER = Path("layers/core")
+PARTS = {
+    "forklore_service": Path("layers/core"),
+    "forklore_local": Path("local"),
+    "forklore": Path("clients/python"),
+}
+"""The three packages, and the folder that holds each."""
 
 # What each room may import besides the standard library. A module belongs to the room with the
 # longest name that is a prefix of its own.
 ROOMS = {
     "forklore": set[str](),  # its names of the client are imported when they are used
+    "forklore_local": set[str](),
+    "forklore_service": set[str](),
     "forklore_service.limits": set[str](),
     "forklore_service.errors": set[str](),
     "forklore_service.domain": {"forklore_service.domain", "forklore_service.errors"},
@@ -115,7 +122,6 @@ ROOMS["forklore_local.fsck"] = {
         "forklore_service.storage",
         "forklore_service.domain",
         "forklore_service.errors",
-        "forklore.extras",
     ),
     *("botocore", "rich"),
 }
@@ -157,15 +163,13 @@ ROOMS["forklore_local.server"] = {
         "forklore_service.domain",
         "forklore_service.errors",
     ),
-    "forklore.extras",
     *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
 }
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
-ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
-    *("forklore_local.embedded", "forklore_service.domain"),
-}
+IN_PROCESS = "forklore.client.transports.in_process"
+ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
     "langgraph": {"langgraph", "langchain_core", "anyio"},
@@ -191,32 +195,11 @@ ROOMS["forklore.cli.exploring"] = {
     *("forklore_local.server.asgi", "forklore_local.server.callers", "forklore_local.server.page"),
 }
 
-# What every room may import.
+# What every room but those of the client may import. The client has a generated copy.
 SHARED = {"forklore_service.limits"}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
-
-CORE = {
-    *(
-        "forklore_service.limits",
-        "forklore_service.errors",
-        "forklore_service.domain",
-        "forklore_service.storage",
-        "forklore_service.usecases",
-    ),
-    *(
-        "forklore_service.api",
-        "forklore_service.aws",
-        "forklore_service.credentials",
-        "forklore_service.events",
-    ),
-}
-"""What Lambda runs."""
-AROUND_THE_CORE = {
-    *("forklore.client", "forklore.adapters", "forklore.cli", "forklore_local.server", "forklore_local.fsck"),
-    *("forklore_local.embedded", "forklore_local.porting"),
-}
 
 # The parts of the standard library that only one module of the credentials uses.
 NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore_service.credentials.fetching"
@@ -245,18 +228,19 @@ class Use(NamedTuple):
 
 
 def outward(project: Path) -> list[str]:
-    """Return the forbidden imports of the layer and the functions, as `file:line: …`."""
+    """Return the forbidden imports of the parts and the functions, as `file:line: …`."""
     found = []
     for module, path in sorted(modules(project)):
         place = path.relative_to(project)
         room = max((room for room in ROOMS if within(module, {room})), key=len)
-        if room == "forklore" and module != "forklore":
+        if room in PARTS and module != room:
             found.append(f"{place}:1: {module} belongs to no room")
         for use in uses(module, path):
             impure = module.startswith("forklore_service.domain") and within(use.name, IMPURE)
             if within(module, {"forklore_service.credentials"}) and module != FETCHES:
                 impure |= within(use.name, NETWORK)
-            allowed = ROOMS[room] | SHARED | (FOR_TYPES.get(room, set()) if use.for_types else set())
+            allowed = ROOMS[room] | (set() if within(room, {"forklore"}) else SHARED)
+            allowed |= FOR_TYPES.get(room, set()) if use.for_types else set()
             inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, allowed)
             if impure or (use.imported and not inward):
                 found.append(f"{place}:{use.line}: {module} may not use {use.name}")
@@ -264,10 +248,10 @@ def outward(project: Path) -> list[str]:
 
 
 def modules(project: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the dotted name and the file of every module of the layer and the functions."""
-    for base, package in ((project / LAYER, "forklore"), (project, "functions")):
-        for path in (base / package).rglob("*.py"):
-            parts = path.relative_to(base).with_suffix("").parts
+    """Yield the dotted name and the file of every module of the parts and the functions."""
+    for package, base in (*PARTS.items(), ("functions", Path())):
+        for path in (project / base / package).rglob("*.py"):
+            parts = path.relative_to(project / base).with_suffix("").parts
             yield ".".join(parts).removesuffix(".__init__"), path
 
 
@@ -307,8 +291,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 
 def write(project: Path, module: str, source: str) -> None:
-    base = project / LAYER if module.startswith("forklore") else project
-    path = base / Path(*module.split(".")).with_suffix(".py")
+    path = project / PARTS.get(module.partition(".")[0], "") / Path(*module.split(".")).with_suffix(".py")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
 
@@ -322,11 +305,12 @@ def frozen_dataclasses(path: Path) -> Iterator[str]:
                 yield node.name
 
 
-def test_the_values_of_the_core_are_named_tuples() -> None:
+def test_the_values_of_the_service_are_named_tuples() -> None:
     """A frozen dataclass takes six times as long to define: docs/decisions/0028."""
     found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
+    service = {module: names for module, names in found.items() if within(module, {"forklore_service"})}
 
-    assert {module: names for module, names in found.items() if names and within(module, CORE)} == {}
+    assert {module: names for module, names in service.items() if names} == {}
     assert "Response" in found["forklore_local.server.asgi"]
 
 
@@ -393,36 +377,51 @@ def test_the_package_itself_may_name_the_client_for_types_alone(tmp_path: Path) 
 
     write(tmp_path, "forklore.__init__", f"{source}from forklore.client import calls\n")
     assert outward(tmp_path) == [
-        "layers/core/forklore/__init__.py:3: forklore may not use forklore.client.calls"
+        "clients/python/forklore/__init__.py:3: forklore may not use forklore.client.calls"
     ]
 
 
 def test_a_module_outside_the_rooms_is_named(tmp_path: Path) -> None:
     write(tmp_path, "forklore.utils", "")
 
-    assert outward(tmp_path) == ["layers/core/forklore/utils.py:1: forklore.utils belongs to no room"]
+    write(tmp_path, "forklore_service.utils", "")
+
+    assert outward(tmp_path) == [
+        "clients/python/forklore/utils.py:1: forklore.utils belongs to no room",
+        "layers/core/forklore_service/utils.py:1: forklore_service.utils belongs to no room",
+    ]
 
 
-def test_no_room_of_the_core_may_import_what_lies_around_it() -> None:
-    for room, allowed in ROOMS.items():
-        if within(room, CORE | {"functions"}):
-            assert not [name for name in allowed if within(name, AROUND_THE_CORE)], room
-
-
-def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> None:
-    may = {room for room, allowed in ROOMS.items() if any(within(name, CORE) for name in allowed)}
-
-    assert {room for room in may if within(room, {"forklore.client"})} == {
-        "forklore.client.transports.in_process"
+def rooms_that_may_import(part: str) -> set[str]:
+    """Return the rooms of other parts that may import something of a part."""
+    return {
+        room
+        for room, allowed in ROOMS.items()
+        if not within(room, {part}) and any(within(name, {part}) for name in allowed)
     }
-    assert not [room for room in may if within(room, {"forklore.adapters", "forklore.cli"})]
+
+
+def test_the_service_imports_neither_of_the_other_parts_and_the_local_part_not_the_client() -> None:
+    of_the_client = rooms_that_may_import("forklore")
+    of_the_local_part = rooms_that_may_import("forklore_local")
+
+    assert of_the_client == set()
+    assert not [room for room in of_the_local_part if not within(room, {"forklore"})]
+
+
+def test_of_the_client_the_in_process_transport_alone_may_import_the_local_part() -> None:
+    may = rooms_that_may_import("forklore_local")
+
+    assert {room for room in may if not within(room, {"forklore.cli"})} == {IN_PROCESS}
+    assert not [room for room in rooms_that_may_import("forklore_service") if within(room, {"forklore"})]
 
 
 def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     for module, source in {
-        "forklore_service.errors": "import json\nfrom forklore import limits",
+        "forklore_service.errors": "import json\nfrom forklore_service import limits",
         "forklore_service.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
-        "forklore_service.domain.keys": "import re\nfrom forklore_service.domain import ids\nfrom .ids import EntryId",
+        "forklore_service.domain.keys": "import re\nfrom forklore_service.domain import ids",
+        "forklore_service.domain.names": "from .ids import EntryId",
         "forklore_service.aws.wiring": "import os\nfrom forklore_service.storage.table import Table",
         "forklore_service.aws.handlers": "from aws_lambda_powertools.utilities.batch import EventType",
         "forklore_service.credentials.fetching": "import http.client\nimport socket\nimport ssl",
@@ -440,7 +439,7 @@ IMPORT_ALL = """
 import sys, threading
 
 project, foreign, *names = sys.argv[1:]
-sys.path[:0] = [project, f"{project}/layers/core"]
+sys.path[:0] = [project, *(f"{project}/{part}" for part in ("layers/core", "local", "clients/python"))]
 for name in foreign.split():
     __import__(name)
 

@@ -1,1 +1,1 @@
-"""What stands beside a table on one machine: the store, the server, the check, whole-table moves."""
+"""What runs on one machine: the store, the local server, fsck, moves of whole tables."""

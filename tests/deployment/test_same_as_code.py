@@ -1,7 +1,7 @@
 """What the code defines once, compared with what template.yaml says about it.
 
-The table's definition is in `forklore_service.storage.schema`. The functions that the local server runs are
-in `forklore_local.server.functions`: those that requests call.
+The table's definition is in `forklore_service.storage.schema`. The functions that the local server
+runs are in `forklore_local.server.functions`: those that requests call.
 """
 
 import pytest

@@ -34,7 +34,9 @@ def test_a_function_of_the_http_api_loads_its_own_operations(function: str) -> N
 
 @pytest.mark.parametrize("function", sorted(OPERATIONS - {"admin"}))
 def test_a_function_of_the_http_api_loads_no_models_of_answers_or_of_administration(function: str) -> None:
-    models = {name for name in loaded(function) if re.search(r"forklore\.api\.(\w+_requests|results)", name)}
+    models = {
+        name for name in loaded(function) if re.search(r"forklore_service\.api\.(\w+_requests|results)", name)
+    }
     assert models
     assert not models & {"forklore_service.api.admin_requests", "forklore_service.api.results"}
 
@@ -127,12 +129,10 @@ def test_what_the_first_request_opens_would_be_seen_in_a_snapshot() -> None:
 
 def test_what_lambda_runs_never_uses_the_generator_that_a_snapshot_would_copy() -> None:
     """Ids and nonces are made with `secrets`, which asks the machine."""
-    rooms = ("api", "aws", "credentials", "domain", "events", "storage", "usecases")
-    package = PROJECT / "layers" / "core" / "forklore"
+    package = PROJECT / "layers" / "core" / "forklore_service"
     used = [
         path.relative_to(package).as_posix()
-        for room in rooms
-        for path in (package / room).rglob("*.py")
+        for path in package.rglob("*.py")
         if re.search(r"^\s*(import random|from random import)|uuid\.uuid1", path.read_text(), re.MULTILINE)
     ]
 

@@ -3,8 +3,8 @@
 Run it as `python -m tools.deployment.sam_local FILE`.
 
 The containers of `sam local` run the deployed authorizer, with the development issuer of
-`forklore_local.server.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name than
-this machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS,
+`forklore_local.server.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name
+than this machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS,
 _ADMINS, _AUDITORS and _INDEXERS.
 """
 

@@ -23,7 +23,7 @@ def needing(extra: str) -> Iterator[None]:
         raise
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing in ("", "forklore"):
+        if missing in ("", "forklore", "forklore_local", "forklore_service"):
             raise
         said = f"{missing} is not installed: pip install 'forklore[{extra}]'"
         raise MissingExtraError(said, name=missing) from None

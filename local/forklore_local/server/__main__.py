@@ -1,8 +1,11 @@
-"""`python -m forklore_local.server`: the local server. It needs the packages of the extra `local`."""
+"""The local server: `python -m forklore_local.server`. It needs the extra `local`."""
 
-from forklore.extras import from_extra
+import sys
 
 if __name__ == "__main__":
-    with from_extra("local"):
+    try:
         from forklore_local.server.server import end, main
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"forklore: {error.name} is not installed: pip install 'forklore[local]'\n")
+        sys.exit(2)
     end(main())

@@ -9,7 +9,7 @@ HTTP = {
     "sharing": "SharingFunction",
     "admin": "AdminFunction",
 }
-"""The HTTP functions: the name in `forklore_service.aws.handlers`, and the name in template.yaml."""
+"""The HTTP functions: the name in `forklore_service.aws.handlers`, and the one in template.yaml."""
 SERVES_OTHER_PATHS = "conversations"
 """The HTTP function that answers requests of no route."""
 MEMORY_MB = 1024

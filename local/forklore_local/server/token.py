@@ -1,7 +1,8 @@
-"""`python -m forklore_local.server.token USER`: an issuer of tokens, only for `sam local` and for tests.
+"""An issuer of tokens, only for `sam local` and for tests.
 
-It signs with a key of its own, which is in the file KEY_FILE. A deployment trusts it only if its
-FORKLORE_ISSUER and FORKLORE_ISSUER_KEYS say so. `--keys` prints what to set.
+`python -m forklore_local.server.token USER` prints a token. It signs with a key of its
+own, which is in the file KEY_FILE. A deployment trusts it only if its FORKLORE_ISSUER and
+FORKLORE_ISSUER_KEYS say so. `--keys` prints what to set.
 """
 
 import argparse

@@ -66,7 +66,6 @@ def test_the_store_passes_the_tests_of_the_sdk_in_place_of_the_one_in_memory(
     folder = source_of("claude-agent-sdk", sha256=SHA256)
     used = tmp_path / "used.json"
     where = {plugin.DATA: str(tmp_path / "data")} if service.url is None else {plugin.URL: service.url}
-    path = os.pathsep.join([str(ROOT), str(ROOT / "layers/core")])
     options = (
         "-q",
         "-p",
@@ -81,7 +80,7 @@ def test_the_store_passes_the_tests_of_the_sdk_in_place_of_the_one_in_memory(
         (sys.executable, "-m", "pytest", *options, *(f"tests/{name}" for name in FILES)),
         check=False,
         cwd=folder,
-        env={**os.environ, **where, plugin.USED: str(used), "PYTHONPATH": path},
+        env={**os.environ, **where, plugin.USED: str(used), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=900,

@@ -7,8 +7,6 @@ import pytest
 
 from tools.harness.local_server import ROOT
 
-PATH = ROOT / "layers" / "core"
-
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
@@ -23,7 +21,7 @@ PATH = ROOT / "layers" / "core"
 def test_the_error_names_the_extra(module: str, package: str, extra: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; import forklore.adapters.{module}"
     done = subprocess.run(
-        (sys.executable, "-c", code), cwd=PATH, capture_output=True, text=True, timeout=60, check=False
+        (sys.executable, "-c", code), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     last = done.stderr.splitlines()[-1]
     assert last.endswith(f"MissingExtraError: {package} is not installed: pip install 'forklore[{extra}]'")
@@ -36,6 +34,6 @@ def test_the_error_names_the_extra(module: str, package: str, extra: str) -> Non
 def test_an_adapter_imports_its_framework_alone(module: str, package: str) -> None:
     code = f"import sys, forklore.adapters.{module}; print({package!r} in sys.modules)"
     done = subprocess.run(
-        (sys.executable, "-c", code), cwd=PATH, capture_output=True, text=True, timeout=60, check=True
+        (sys.executable, "-c", code), cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "False\n"

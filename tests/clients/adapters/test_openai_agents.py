@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from forklore.client.limits import APPEND_ENTRIES_MAX
 
 from forklore import Forklore, TooLargeError, role_of, text_of
 from forklore.adapters.openai_agents import ForkloreSession, kept
 from forklore.adapters.openai_agents.items import drafts_of, packs_of
 from forklore.client.calls import Call
+from forklore.client.limits import APPEND_ENTRIES_MAX
 from tests.clients.adapters.services import Service
 from tests.clients.adapters.wires import Killed, Wire
-from tools.harness.local_server import ROOT
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "pay", "arguments": '{"euros": 5}'}
 RESULT = {"type": "function_call_output", "call_id": "c1", "output": "paid"}
@@ -404,8 +403,7 @@ with Forklore(sys.argv[1], token=sys.argv[2], client_key="planner-key") as clien
         asyncio.run(ForkloreSession("s", client).add_items([{"role": "user", "content": f"{number}"}]))
 """
     command = (sys.executable, "-c", program, service.url, user)
-    path = {"PYTHONPATH": str(ROOT / "layers" / "core")}
-    for process in [subprocess.Popen(command, env=path) for _ in range(2)]:
+    for process in [subprocess.Popen(command, env={}) for _ in range(2)]:
         assert process.wait(timeout=60) == 0
     with service.client(user) as client:
         found = asyncio.run(texts(ForkloreSession("s", client)))
@@ -444,8 +442,7 @@ def test_a_session_that_changes_between_two_pages_is_read_as_it_was_or_is(
 
 def test_the_error_without_the_sdk_names_the_extra() -> None:
     code = "import sys; sys.modules['agents'] = None; import forklore.adapters.openai_agents"
-    path = {"PYTHONPATH": str(ROOT / "layers" / "core")}
-    done = subprocess.run((sys.executable, "-c", code), env=path, capture_output=True, text=True, check=False)
+    done = subprocess.run((sys.executable, "-c", code), env={}, capture_output=True, text=True, check=False)
     told = "MissingExtraError: agents is not installed: pip install 'forklore[openai-agents]'"
     assert done.stderr.splitlines()[-1].endswith(told)
 

@@ -65,10 +65,10 @@ OF_EXPIRY = """
 def run(files: tuple[str, ...], service: Service, used: Path) -> str:
     """Run files of the SDK's tests; return what pytest says at the end."""
     folder = source_of("openai-agents", sha256=SHA256)
-    paths = (ROOT / "layers" / "core", ROOT / "tests" / "adapters")  # their tests are `tests`, too
+    plugins = ROOT / "tests" / "clients" / "adapters"  # their tests are `tests`, too
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        "PYTHONPATH": str(plugins),
         URL: service.url or "",
         USED: str(used),
         LEFT_OUT: OF_SQLITE + OF_EXPIRY,

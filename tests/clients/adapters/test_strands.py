@@ -30,8 +30,8 @@ SUITE = "tests/strands/session/test_repository_session_manager.py"
 
 def test_strands_own_tests_pass(service: Service) -> None:
     folder = source_of("strands-agents", sha256=SHA256)
-    paths = (ROOT / "layers" / "core", ROOT / "tests" / "adapters")  # their tests are `tests`, too
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), SERVICE: service.url or ""}
+    plugins = ROOT / "tests" / "clients" / "adapters"  # their tests are `tests`, too
+    environment = {**os.environ, "PYTHONPATH": str(plugins), SERVICE: service.url or ""}
     options = ("-q", "-p", "strands_plugin", "-p", "no:cacheprovider", "-o", "addopts=")
     scope = ("-o", "asyncio_default_fixture_loop_scope=function", "-c", os.devnull, "--rootdir=.")
     command = (sys.executable, "-m", "pytest", *options, *scope, SUITE)

@@ -149,7 +149,7 @@ def read_by_another_process(folder: Path, conversation_id: str) -> str:
     run = subprocess.run(
         [sys.executable, "-c", READ, str(folder), conversation_id],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'layers/core'}"},
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
         capture_output=True,
         text=True,
         check=True,

@@ -34,7 +34,7 @@ def killed_writer(folder: Path, start: int, answers: int) -> list[dict[str, Any]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.local.embedded.writer", str(folder), str(start)],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'layers/core'}"},
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -64,7 +64,7 @@ def begin(folder: Path, chat: str, number: int) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", program, str(folder), chat, str(number)],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'layers/core'}"},
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
         stdout=subprocess.PIPE,
         text=True,
     )

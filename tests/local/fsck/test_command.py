@@ -30,7 +30,7 @@ def fsck(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
     return subprocess.run(
         [sys.executable, "-m", "forklore.cli", "fsck", *arguments],
         cwd=PROJECT,
-        env=os.environ | {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers/core'}"} | environment,
+        env=os.environ | {"PYTHONPATH": str(PROJECT)} | environment,
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,4 +1,4 @@
-"""`python -m tests.local.server.serve FOLDER …`: the local server, on the sample project in a folder.
+"""`python -m tests.local.server.serve FOLDER …`: the local server, on the sample project there.
 
 The other arguments are the server's own.
 """

@@ -18,7 +18,7 @@ Json = Any
 PAGING = frozenset({"limit", "afterCursor", "beforeCursor"})
 """The parameters that choose a page, and not what the list holds."""
 AUDITED = frozenset({"justification"})
-"""The parameters that are logged and have no other effect. tests/service/aws/test_admin.py checks this."""
+"""The parameters that are logged and have no other effect: tests/service/aws/test_admin.py."""
 
 TEXTS: Mapping[str, str] = {
     "query": "one of",

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-import forklore
+import forklore_service
 from forklore_service import errors
 from tests.service.api import reference
 
-SOURCES = Path(forklore.__file__).parent
+SOURCES = Path(forklore_service.__file__).parent
 
 
 def raised() -> set[str]:

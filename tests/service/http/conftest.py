@@ -2,8 +2,8 @@
 
 FORKLORE_TEST_KEYS holds `client=key,…` for the clients planner and coder. FORKLORE_TEST_TOKENS
 holds `user=token,…` for two users or more. Without them, the service at that address must accept
-what the local server accepts here. `python -m forklore_local.server.token ann bob` prints such tokens;
-their issuer is only for development.
+what the local server accepts here. `python -m forklore_local.server.token ann bob` prints such
+tokens; their issuer is only for development.
 """
 
 import os

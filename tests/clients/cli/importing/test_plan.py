@@ -1,13 +1,13 @@
 from pathlib import Path
 
 import pytest
-from forklore.client.limits import ENTRY_BYTES_MAX
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
 from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Place, Plan, PlannedFork, lines_of, plan_tree
 from forklore.cli.importing.values import Format, Message, Report, Tree
+from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.service.domain.builders import examples
 from tests.support.growth import times_longer

@@ -1,7 +1,7 @@
 """Requests fail in every way, on a table in memory.
 
-tests/service/reliability/test_crashes.py does so for every request of every operation. Here is what a
-process does that has the conversation in its cache, and what callers without a key may rely on.
+tests/service/reliability/test_crashes.py does so for every request of every operation. Here is what
+a process does that has the conversation in its cache, and what callers without a key may rely on.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Which requests of a browser are answered, and what of them goes to the stage. Pure.
 
-`forklore_local.server.callers` says whom a server of this machine answers at all. A request for the stage
-must come from the very page that is served here.
+`forklore_local.server.callers` says whom a server of this machine answers at all. A request for the
+stage must come from the very page that is served here.
 """
 
 import re

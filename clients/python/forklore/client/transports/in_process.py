@@ -9,8 +9,8 @@ from forklore.client.errors import InputError, UnavailableError
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:
+    from forklore_local.embedded.callers import Caller
     from forklore_local.embedded.service import EmbeddedService
-    from forklore_service.domain.model import Caller
 
 
 class InProcessTransport:
@@ -168,12 +168,9 @@ class _Late:
 
 def _caller(identity: Identity) -> "Caller":
     """Return the caller. Raises InputError for what is no name of a user, a client or a role."""
-    from forklore_service.domain.model import Caller
-    from forklore_service.domain.users import ROLES, is_user_id
+    from forklore_local.embedded.callers import CallerError, make_caller
 
-    for field, named in (("user", identity.user), ("client", identity.client)):
-        if not is_user_id(named) and not (field == "client" and named is None):
-            raise InputError(f"{field} cannot be {named!r}", details={"field": field})
-    if not ROLES.issuperset(identity.roles):
-        raise InputError(f"roles are {', '.join(sorted(ROLES))}", details={"field": "roles"})
-    return Caller(identity.user, identity.client, frozenset(identity.roles))
+    try:
+        return make_caller(identity.user, identity.client, identity.roles)
+    except CallerError as error:
+        raise InputError(str(error), details={"field": error.field}) from error
