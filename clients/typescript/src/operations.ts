@@ -1123,7 +1123,7 @@ export interface Operations {
 	 * Owners let managers, writers and readers in, managers writers and readers. It holds for every
 	 * fork. With `children=include` also for what was started from here, where you may do so.
 	 */
-	shareConversation(given: ShareConversationArguments, options?: Keyed): Promise<ChangedMembership>;
+	shareConversation(given: ShareConversationArguments, options?: Keyed): Promise<Membership>;
 	/**
 	 * Change a member's access level.
 	 *
@@ -1352,7 +1352,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
-	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "children", "conversationId", "createdAt", "userId"]},
+	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
 	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["children", "userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "children", "conversationId", "createdAt", "userId"]},
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},

@@ -577,33 +577,6 @@ def change_who_was_let_in_again(
         assert_intact(store, settled=True)
 
 
-def include_who_is_changed(
-    act: Callable[[Process], object], level: str | None, endpoint: Endpoint, rewrite: Rewrite | None = None
-) -> None:
-    """Assert that a sharing lets nobody into a child who has another membership here by now."""
-    with built(family, endpoint).copy(endpoint) as store:
-        late = _at_write(2, lambda: act(Process(store)))
-        given = {"conversationId": ROOT, **_EVE, "accessLevel": "writer", "children": "include"}
-        assert Process(store, late, rewrite=rewrite).ask("shareConversation", ANN, **given).status == 201
-        settle(store)
-        hold([_level_in(tree, "eve", store) for tree in (ROOT, CHILD)] == [level, None])
-        assert_intact(store, settled=True)
-
-
-_EVE = {"userId": "eve"}
-
-
-def _lower_eve(process: Process) -> None:
-    lower = {"conversationId": ROOT, **_EVE, "accessLevel": "reader"}
-    assert process.ask("updateMembership", ANN, **lower).status == 200
-
-
-def _let_eve_in_again(process: Process) -> None:
-    again = {"conversationId": ROOT, **_EVE}
-    assert process.ask("removeMembership", ANN, **again).status == 200
-    assert process.ask("shareConversation", ANN, **again, accessLevel="writer").status == 201
-
-
 def change_in_a_child_of_later(
     name: str, endpoint: Endpoint, rewrite: Rewrite | None = None, **given: Any
 ) -> None:
@@ -628,6 +601,23 @@ def change_in_a_child_of_later(
         assert changing.ask(name, ANN, **change).status < 300
         settle(store)
         hold(_level_in(NEW, "bob", store) == "manager")
+        assert_intact(store, settled=True)
+
+
+def include_who_was_removed(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that a sharing that was held up lets nobody into a child who was removed meanwhile."""
+    with built(family, endpoint).copy(endpoint) as store:
+        given = {"conversationId": ROOT, "userId": "eve"}
+
+        def end_and_remove() -> None:
+            settle(store)
+            assert Process(store).ask("removeMembership", ANN, **given).status == 200
+
+        sharing = Process(store, _at_read_of_children(end_and_remove), rewrite=rewrite)
+        given_all = {**given, "accessLevel": "writer", "children": "include"}
+        assert sharing.ask("shareConversation", ANN, **given_all).status == 201
+        settle(store)
+        hold([_level_in(tree, "eve", store) for tree in (ROOT, CHILD)] == [None, None])
         assert_intact(store, settled=True)
 
 
@@ -830,8 +820,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "lower in a child of later": partial(
         change_in_a_child_of_later, "updateMembership", accessLevel="reader"
     ),
-    "include who is lowered": partial(include_who_is_changed, _lower_eve, "reader"),
-    "include who was let in again": partial(include_who_is_changed, _let_eve_in_again, "writer"),
+    "include who was removed": include_who_was_removed,
     "end what another has ended": end_what_another_has_ended,
     "remove one more": remove_one_more,
     "hand on beside a removal": hand_on_beside_a_removal,

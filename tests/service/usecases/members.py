@@ -38,8 +38,28 @@ def share(
     of: str = ROOT,
     idempotency_key: IdempotencyKey | None = None,
 ) -> Membership:
+    return include(table, user_id, level, by=by, of=of, children=False, idempotency_key=idempotency_key)[0]
+
+
+def include(
+    table: Table,
+    user_id: str,
+    level: AccessLevel = WRITER,
+    *,
+    by: Caller = ANN,
+    of: str = ROOT,
+    children: bool = True,
+    idempotency_key: IdempotencyKey | None = None,
+) -> tuple[Membership, Spread]:
+    """Share a tree with a user, and what was started from it."""
     return sharing.share_conversation(
-        table, caller=by, conversation_id=of, user_id=user_id, level=level, idempotency_key=idempotency_key
+        table,
+        caller=by,
+        conversation_id=of,
+        user_id=user_id,
+        level=level,
+        includes_children=children,
+        idempotency_key=idempotency_key,
     )
 
 

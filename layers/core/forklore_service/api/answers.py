@@ -585,11 +585,6 @@ def membership(membership: "sharing.Membership") -> Membership:
     }
 
 
-def changed_membership(changed: "sharing.Membership", children: int = 0) -> ChangedMembership:
-    """Return a membership that was made or changed. children: in how many trees it was, too."""
-    return {**membership(changed), "children": children}
-
-
 def transfer(transfer: "model.Transfer") -> Transfer:
     """Return a pending transfer."""
     return {

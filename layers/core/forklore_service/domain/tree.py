@@ -30,12 +30,15 @@ class MemberChange(NamedTuple):
     """A change of one membership: a user's level before and after it; None: no member.
 
     nonce: a new one for each change, so that two equal changes can be told apart.
+    by: who lets the user into the tree's children, too; None: it is not such a change. They are a
+    member as long as this is the last change: their own removal is a later one.
     """
 
     user_id: str
     was: AccessLevel | None
     level: AccessLevel | None
     nonce: str
+    by: str | None = None
 
     @property
     def takes_away(self) -> bool:

@@ -177,15 +177,15 @@ def group(item: Item) -> Group:
 
 def member_change_map(change: MemberChange) -> dict[str, Any]:
     """Return the typed value of GROUP's `memberChange`."""
-    held = {"user": change.user_id, "was": change.was, "level": change.level, "nonce": change.nonce}
-    return {"M": present(held)}
+    names = {"user": change.user_id, "by": change.by}
+    return {"M": present({**names, "was": change.was, "level": change.level, "nonce": change.nonce})}
 
 
 def _member_change(held: Mapping[str, Any] | None) -> MemberChange | None:
     if held is None:
         return None
     was, level = (AccessLevel(held[name]) if name in held else None for name in ("was", "level"))
-    return MemberChange(held["user"], was, level, held["nonce"])
+    return MemberChange(held["user"], was, level, held["nonce"], held.get("by"))
 
 
 def as_imported(item: Item) -> Item:

@@ -72,8 +72,6 @@ class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
                 if self._is_used(about):
                     self._opened(r, about)
                 require(asked == asks, 422, "idempotency_mismatch")
-                if r.name == "shareConversation" and r.given.get("children") == "include":
-                    return before[0], {**before[1], "children": self.go_on(r, before[1])}
                 return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)

@@ -23,27 +23,21 @@ class Sharing(World):
         if not includes or opened.tree.levels.get(user) != level:
             require(user not in opened.tree.levels, *CONFLICT, reason="already_member")
             opened.tree.levels[user], opened.tree.since[user] = level, chosen.get("createdAt", NOT_CHOSEN)
-        children = self._let_into_children(r, opened.tree) if includes else 0
-        return 201, {**opened.member(user), "children": children}
+        if includes:
+            self._let_into_children(r, opened.tree)
+        return 201, opened.member(user)
 
-    def _let_into_children(self, r: Request, tree: Tree) -> int:
-        """Let a user into the trees that were started from one. Return how many have them."""
-        user, level, reached = r.given["userId"], r.given["accessLevel"], 0
+    def _let_into_children(self, r: Request, tree: Tree) -> None:
+        """Let a user into the trees that were started from one, as deep as they are new there."""
+        user, level = r.given["userId"], r.given["accessLevel"]
         for child in self.trees:
-            if child.started_by and child.started_by.tree is tree:
-                if user not in child.levels and level in GRANTS.get(child.levels.get(r.caller.user, ""), ()):
-                    child.levels[user] = level
-                    child.copied.add(user)
-                    child.since.pop(user, None)
-                if user in child.copied and child.levels[user] != "owner":
-                    reached += 1 + self._let_into_children(r, child)
-        return reached
-
-    def go_on(self, r: Request, made: Json) -> int:
-        """Let a user into more children, if the membership that was made is still the same."""
-        tree, user = self._opened(r).tree, r.given["userId"]
-        is_same = tree.since.get(user) == made["createdAt"] and tree.levels.get(user) == made["accessLevel"]
-        return self._let_into_children(r, tree) if is_same else 0
+            is_child = child.started_by and child.started_by.tree is tree
+            may = level in GRANTS.get(child.levels.get(r.caller.user, ""), ())
+            if is_child and may and user not in child.levels:
+                child.levels[user] = level
+                child.copied.add(user)
+                child.since.pop(user, None)
+                self._let_into_children(r, child)
 
     def update_membership(self, r: Request, _chosen: Json) -> Outcome:
         opened, user, level = self._opened_to_change(r), r.given["userId"], r.given["accessLevel"]

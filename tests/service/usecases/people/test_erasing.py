@@ -56,6 +56,7 @@ from tests.service.usecases.members import (
     Killed,
     accept,
     dies,
+    include,
     listed,
     meanwhile,
     members,
@@ -322,6 +323,27 @@ def test_offers_to_and_of_an_erased_user_end(store: Store) -> None:
     assert traces(store, "bob") == []
     assert members(store.process()) == {"ann": "owner"}
     assert pending(store.process(), by=ANN) == []
+    assert intact(store)
+
+
+def test_who_has_let_others_into_the_children_is_erased(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    share(table, "bob", AccessLevel.MANAGER)
+    for child in (CHILD, OTHER):
+        append_entries(table, caller=ANN, request=Append(child, [said("task")], start=Start(ROOT, None)))
+    process = store.process()
+    dies(process, 4, before=False)
+    with pytest.raises(Killed):
+        include(process, "eve", by=BOB)
+    group = items.group(store.item(keys.group(ROOT)))
+    assert group.spreading is not None
+    assert group.member_change is not None
+    assert group.member_change.by == "bob"
+
+    erased(store)
+
+    assert traces(store, "bob") == []
     assert intact(store)
 
 

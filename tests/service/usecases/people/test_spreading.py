@@ -9,15 +9,13 @@ import pytest
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
-from forklore_service.errors import ForbiddenError, NotFoundError
+from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.people import sharing, spreading
 from forklore_service.usecases.people.spreading import Spread
-from tests.support.mailbox import Mailbox
-from tests.support.tables import Store
 from tests.service.usecases.branches.test_children import start
-from tests.service.usecases.builders import ANN, BOB, ROOT, conversation, create, fork, read, say
+from tests.service.usecases.builders import BOB, ROOT, conversation, create, fork, read, say
 from tests.service.usecases.members import (
     MANAGER,
     READER,
@@ -27,6 +25,7 @@ from tests.service.usecases.members import (
     assert_settled,
     assert_whole,
     dies,
+    include,
     listed,
     lower,
     meanwhile,
@@ -165,10 +164,12 @@ def test_a_child_that_is_started_meanwhile_does_not_keep_the_member(
 
 
 Change = Callable[[Table], object]
-CHANGES: dict[str, tuple[Change, list[AccessLevel | None]]] = {
-    "removal": (lambda table: remove(table, "bob"), [None] * 4),
-    "lowering": (lambda table: lower(table, "bob", READER), [READER] * 4),
+CHANGES: dict[str, tuple[str, AccessLevel | None, Change, AccessLevel | None]] = {
+    "removal": ("bob", WRITER, lambda table: remove(table, "bob"), None),
+    "lowering": ("bob", WRITER, lambda table: lower(table, "bob", READER), READER),
+    "sharing": ("eve", None, lambda table: include(table, "eve"), WRITER),
 }
+"""A user and their level, what changes it in the whole family, and the level then."""
 
 
 @pytest.mark.failure("revocation-in-children")
@@ -177,7 +178,8 @@ CHANGES: dict[str, tuple[Change, list[AccessLevel | None]]] = {
 def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
     family: Table, store: Store, name: str, before: bool
 ) -> None:
-    change, wanted = CHANGES[name]
+    user, was, change, level = CHANGES[name]
+    wanted = [level] * 4
     world = store.saved()
     for nth in range(1, 30):
         for repeats in (True, False):
@@ -189,16 +191,16 @@ def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
             except Killed:
                 pass
             else:
-                assert levels(family) == wanted
+                assert levels(family, user) == wanted
                 assert nth > 4
                 return
             assert_whole(store)
-            begun = levels(family)[0] is not WRITER
+            begun = levels(family, user)[0] is not was
             if repeats:
                 with contextlib.suppress(NotFoundError):
                     change(store.process())
             _sweep(store)
-            assert levels(family) == (wanted if begun or repeats else [WRITER] * 4), nth
+            assert levels(family, user) == (wanted if begun or repeats else [was] * 4), nth
             assert_settled(store)
     pytest.fail("the change sends more requests than were tried")
 
@@ -242,74 +244,34 @@ def test_a_repetition_goes_on_where_the_first_request_stopped(
     assert levels(family).count(None) == 3
 
 
-def include(table: Table, user: str, *, by: Caller = ANN, level: AccessLevel = READER) -> int:
-    """Let a user into the root's tree, and into what was started from it."""
-    made = sharing.share_conversation(
-        table, caller=by, conversation_id=ROOT, user_id=user, level=level, goes_on=True
-    )
-    return sharing.share_children(
-        table,
-        caller=by,
-        conversation_id=ROOT,
-        user_id=user,
-        level=level,
-        created_at=made.member.created_at,
-    )
-
-
 def test_a_new_member_is_let_into_the_children(store: Store, family: Table) -> None:
-    assert include(family, "eve") == 3
+    assert include(family, "eve")[1] == Spread(children=3)
+    assert levels(family, "eve") == [WRITER] * 4
+    assert_settled(store)
+
+    assert remove(family, "eve") == Spread(children=3), "they are there as if they had come with the tree"
+    assert_settled(store)
+
+
+def test_a_member_of_before_is_let_into_the_children(store: Store, family: Table) -> None:
+    share(family, "eve", READER)
+    assert include(family, "eve", READER)[1] == Spread(children=3)
+    assert include(family, "eve", READER)[1] == Spread(), "they are there already"
+    with pytest.raises(ConflictError):
+        include(family, "eve", WRITER)
     assert levels(family, "eve") == [READER] * 4
-    assert include(family, "eve") == 3, "a repetition changes nothing"
-    assert remove(family, "eve") == Spread(children=3)
     assert_settled(store)
 
 
 def test_nobody_lets_others_in_where_they_may_not(store: Store, family: Table) -> None:
     share(family, "mia", MANAGER)
     share(family, "mia", MANAGER, of=OTHER_CHILD)
-    share(family, "eve", WRITER, of=GRANDCHILD)
+    assert include(family, "eve", by=Caller("mia"))[1] == Spread(children=1)
+    assert levels(family, "eve") == [WRITER, None, None, WRITER]
 
-    assert include(family, "eve", by=Caller("mia")) == 1
-    assert levels(family, "eve") == [READER, None, WRITER, READER]
-    assert remove(family, "eve") == Spread(children=1)
-    assert levels(family, "eve") == [None, None, WRITER, None]
+    accept(family, offer(family, "bob", of=CHILD))
+    lower(family, "ann", WRITER, by=BOB, of=CHILD)
+    share(family, "zoe", READER, of=OTHER_CHILD)
+    assert include(family, "zoe")[1] == Spread(), "Ann may not in one, and Zoe is in the other"
+    assert levels(family, "zoe") == [WRITER, None, None, READER]
     assert_settled(store)
-
-
-def test_a_killed_sharing_is_finished_by_its_repetition(store: Store, family: Table) -> None:
-    world = store.saved()
-    for nth in range(1, 30):
-        store.set_back(world)
-        process = store.process()
-        dies(process, nth, before=False)
-        try:
-            include(process, "eve")
-        except Killed:
-            include(store.process(), "eve")
-            assert levels(family, "eve") == [READER] * 4
-            assert_settled(store)
-        else:
-            assert nth > 6
-            return
-    pytest.fail("the sharing sends more requests than were tried")
-
-
-def test_a_sharing_that_meets_the_removal_lets_nobody_in(store: Store, family: Table) -> None:
-    world = store.saved()
-    for nth in range(1, 30):
-        store.set_back(world)
-        process = store.process()
-
-        def take_away() -> None:
-            with contextlib.suppress(NotFoundError):
-                remove(store.process(), "eve")
-
-        ran = meanwhile(process, nth, take_away)
-        include(process, "eve")
-        if levels(family, "eve")[0] is None:
-            assert levels(family, "eve") == [None] * 4, nth
-        assert_settled(store)
-        if not ran:
-            return
-    pytest.fail("the sharing sends more requests than were tried")

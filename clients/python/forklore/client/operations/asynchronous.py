@@ -542,7 +542,7 @@ class AsyncOperations(AsyncCalling):
         access_level: Literal["manager", "writer", "reader"],
         children: Literal["include", "keep"] | None = None,
         idempotency_key: str | None = None,
-    ) -> results.ChangedMembership:
+    ) -> results.Membership:
         """Make a user a member of the conversation's fork tree.
 
         Owners let managers, writers and readers in, managers writers and readers. It holds
@@ -557,7 +557,7 @@ class AsyncOperations(AsyncCalling):
                 "accessLevel": access_level,
                 "children": children,
             },
-            results.ChangedMembership.of,
+            results.Membership.of,
             idempotency_key=idempotency_key,
         )
 

@@ -538,7 +538,7 @@ class Operations(Calling):
         access_level: Literal["manager", "writer", "reader"],
         children: Literal["include", "keep"] | None = None,
         idempotency_key: str | None = None,
-    ) -> results.ChangedMembership:
+    ) -> results.Membership:
         """Make a user a member of the conversation's fork tree.
 
         Owners let managers, writers and readers in, managers writers and readers. It holds
@@ -553,7 +553,7 @@ class Operations(Calling):
                 "accessLevel": access_level,
                 "children": children,
             },
-            results.ChangedMembership.of,
+            results.Membership.of,
             idempotency_key=idempotency_key,
         )
 

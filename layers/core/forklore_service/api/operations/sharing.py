@@ -1,6 +1,5 @@
 """What members do with a fork tree as a whole: share it, archive it, hand it over."""
 
-import json
 import re
 from typing import TypeVar
 
@@ -20,7 +19,6 @@ from forklore_service.errors import (
 from forklore_service.usecases.people import archiving, sharing, transfers
 from forklore_service.usecases.people.spreading import Spread, announce_spreading
 from forklore_service.usecases.steps.cursors import valid
-from forklore_service.usecases.steps.idempotency import IdempotentReplay
 
 _Fields = TypeVar("_Fields", answers.ChangedMembership, answers.RemovedMembership)
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
@@ -47,39 +45,24 @@ def list_memberships(request: CheckedRequest) -> answers.MembershipPage:
     }
 
 
-def share_conversation(request: CheckedRequest) -> answers.ChangedMembership:
+def share_conversation(request: CheckedRequest) -> answers.Membership:
     """Make a user a member of the conversation's fork tree.
 
     Owners let managers, writers and readers in, managers writers and readers. It holds for
     every fork. With `children=include` also for what was started from here, where you may do so.
     """
     body: sharing_requests.ShareConversation = request.body
-    includes, level = body.children == "include", AccessLevel(body.access_level)
-    try:
-        shared = sharing.share_conversation(
-            request.table,
-            caller=request.caller,
-            conversation_id=request.conversation_id,
-            user_id=body.user_id,
-            level=level,
-            goes_on=includes,
-            idempotency_key=request.idempotency_key(answers.changed_membership),
-        )
-        made = answers.changed_membership(shared)
-    except IdempotentReplay as replay:
-        if not includes:
-            raise
-        made = json.loads(replay.record.body)
-    if includes:
-        made["children"] = sharing.share_children(
-            request.table,
-            caller=request.caller,
-            conversation_id=request.conversation_id,
-            user_id=body.user_id,
-            level=level,
-            created_at=made["createdAt"],
-        )
-    return made
+    membership, spread = sharing.share_conversation(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        user_id=body.user_id,
+        level=AccessLevel(body.access_level),
+        includes_children=body.children == "include",
+        idempotency_key=request.idempotency_key(answers.membership),
+    )
+    announce_spreading(request.service.queue, spread.left)
+    return answers.membership(membership)
 
 
 def update_membership(request: CheckedRequest) -> Answer[answers.ChangedMembership]:
@@ -99,7 +82,7 @@ def update_membership(request: CheckedRequest) -> Answer[answers.ChangedMembersh
         level=AccessLevel(body.access_level),
         keep_children=request.query.children == "keep",
     )
-    return _spread(request, spread, answers.changed_membership(membership, spread.children))
+    return _spread(request, spread, {**answers.membership(membership), "children": spread.children})
 
 
 def remove_membership(request: CheckedRequest) -> Answer[answers.RemovedMembership]:

@@ -25,12 +25,6 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
     )
 
 
-def check_as_read(group_id: str, member: Member) -> Action:
-    """Check that a member is as they were read."""
-    key = keys.member(group_id, member.user_id)
-    return action.check(ActionKind.MEMBER, key, _IS_AS_READ, values=_as_read(member))
-
-
 def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
     """Put a new member of a live tree, and the tree's row in their list."""
     item = items.member_item(group.group_id, member, nonce=nonce)

@@ -22,7 +22,6 @@ from forklore_service.usecases.people.spreading import (
     Spread,
     change_in_tree,
     finish_spreading,
-    include_in_children,
     note_spreading,
     spread,
 )
@@ -90,26 +89,28 @@ def share_conversation(
     conversation_id: str,
     user_id: str,
     level: AccessLevel,
-    goes_on: bool = False,
+    includes_children: bool = False,
     idempotency_key: IdempotencyKey | None = None,
-) -> Membership:
+) -> tuple[Membership, Spread]:
     """Make a user a member of the conversation's tree.
 
-    goes_on: return the membership if there is one of that level already.
-    Raises NotFoundError, ForbiddenError unless the caller may give that level, ConflictError for a
-    member, MemberLimitError, IdempotentReplay for a replay.
+    includes_children: let the user into what was started from it, too, where the caller may. The
+    user may be a member of that level already.
+    Return how far it has spread, too. Raises NotFoundError, ForbiddenError unless the caller may
+    give that level, ConflictError for a member, MemberLimitError, IdempotentReplay for a replay.
     """
     nonce = table.nonce()
     for tree in _attempts(table, caller, conversation_id, user_id, level, idempotency_key):
         group = tree.loaded.group
         access.require_grant(tree.level, level)
-        if tree.target is not None:
-            if goes_on and tree.target.level is level:
-                return Membership(conversation_id, tree.target)
+        is_member = tree.target is not None and tree.target.level is level and includes_children
+        if tree.target is not None and not is_member:
             raise ConflictError("already a member; PATCH changes the level", reason="already_member")
-        if group.members >= MEMBERS_MAX:
+        if tree.target is None and group.members >= MEMBERS_MAX:
             raise MemberLimitError(f"a fork tree has at most {MEMBERS_MAX} members")
-        member = Member(user_id, level, _time_of_sharing(table, group))
+        member = tree.target or Member(user_id, level, _time_of_sharing(table, group))
+        was, by = level if tree.target else None, caller.user_id if includes_children else None
+        change = MemberChange(user_id, was, level, nonce, by)
         made = Membership(conversation_id, member)
         record = record_answer(
             table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
@@ -117,26 +118,17 @@ def share_conversation(
         refused = table.try_commit(
             [
                 *record,
-                *_allowed(tree, caller, MemberChange(user_id, None, level, nonce)),
-                *actions.member.add(group, member, nonce=nonce),
+                *_allowed(tree, caller, change, spreads=includes_children),
+                *(change_in_tree(group, member, None, level) if tree.target else []),
+                *([] if tree.target else actions.member.add(group, member, nonce=nonce)),
+                *(note_spreading(table, group) if includes_children else []),
             ]
         )
         if refused is None or refused.has_nonce(ActionKind.CHANGED_MEMBER, nonce):
-            return made
+            spreads = includes_children and group.children
+            return made, spread(table, group.group_id) if spreads else Spread()
         raise_if_recorded(table, idempotency_key, refused, caller=caller)
     raise UnavailableError(_BUSY)
-
-
-def share_children(
-    table: Table, *, caller: Caller, conversation_id: str, user_id: str, level: AccessLevel, created_at: str
-) -> int:
-    """Let a member whom the caller has let into the tree into what was started from it, too.
-
-    Return in how many trees they are by that. Raises NotFoundError, ForbiddenError, and
-    UnavailableError if there are too many for one request, which can be repeated.
-    """
-    group_id = load_conversation(table, conversation_id, caller=caller).group.group_id
-    return include_in_children(table, group_id, Member(user_id, level, created_at), caller=caller)
 
 
 def update_membership(

@@ -1,8 +1,9 @@
-"""Take from a member what a tree took, in the trees that its conversations have started.
+"""Let a change of a member reach the trees that the tree's conversations have started.
 
 A child has a copy of its parent's members. If the parent removes a member or lowers their level,
 that is for these copies, too, as deep as they go. A membership that was given in the child itself
-stays, and so does that of its owner; then nothing below that child changes, either.
+stays, and so does that of its owner; then nothing below that child changes, either. A new member
+is let into the children, too, if that is asked for: there, who asked must be allowed to do so.
 
 The change marks GROUP, and puts a JOB, if the tree has children. The mark goes when no direct child
 is left to change. A child that has children gets a mark and a JOB of its own, in the transaction
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from forklore_service.domain import access, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import list_key
-from forklore_service.domain.model import Caller, JobKind, Transfer
+from forklore_service.domain.model import JobKind, Transfer
 from forklore_service.domain.tree import Group, Member, MemberChange
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
@@ -136,15 +137,22 @@ def _spread_to_children(table: Table, group_id: str) -> Iterator[list[Group]]:
 
 
 class _Due(NamedTuple):
-    """A child where the member still has what the change takes away. transfer: the pending one."""
+    """A child that still lacks the change.
+
+    member: who is changed there; None: they are let in. transfer: the pending one. by: who lets
+    them in.
+    """
 
     child: Group
-    member: Member
-    transfer: Transfer | None
+    member: Member | None
+    transfer: Transfer | None = None
+    by: Member | None = None
 
 
 def _due(table: Table, change: MemberChange, children: Sequence[str]) -> list[_Due]:
     user_id, level = change.user_id, change.level
+    if level is not None and change.by is not None:
+        return _due_to_include(table, user_id, level, change.by, children)
     found = table.get(keys.member(child_id, user_id) for child_id in children)
     held = [(child_id, member) for child_id in children if (member := found.member(child_id, user_id))]
     too_high = [
@@ -158,6 +166,24 @@ def _due(table: Table, change: MemberChange, children: Sequence[str]) -> list[_D
         _Due(child, member, found.transfer_of_group(child_id))
         for child_id, member in too_high
         if (child := found.group(child_id)) and child.is_live and member.is_copy_in(child)
+    ]
+
+
+def _due_to_include(
+    table: Table, user_id: str, level: AccessLevel, by_user_id: str, children: Sequence[str]
+) -> list[_Due]:
+    users = (user_id, by_user_id)
+    found = table.get(
+        key
+        for child_id in children
+        for key in (keys.group(child_id), *(keys.member(child_id, user) for user in users))
+    )
+    return [
+        _Due(child, None, by=by)
+        for child_id in children
+        if (child := found.group(child_id)) and child.is_live and child.members < MEMBERS_MAX
+        if found.member(child_id, user_id) is None
+        if (by := found.member(child_id, by_user_id)) and level in access.grants(by.level)
     ]
 
 
@@ -187,84 +213,27 @@ def _change(table: Table, parent: Group, change: MemberChange, due: Sequence[_Du
 
 
 def _writes(table: Table, due: _Due, change: MemberChange) -> list[Action]:
-    child, member, transfer = due
-    own = MemberChange(member.user_id, member.level, change.level, table.nonce())
+    child, member, by = due.child, due.member, due.by
+    own = change._replace(was=member.level if member else None, nonce=table.nonce())
+    is_owner = by is not None and by.level is AccessLevel.OWNER
     writes = [
-        actions.group.change_members(child, own, spreads=True),
-        *change_in_tree(child, member, transfer, change.level),
+        actions.group.change_members(child, own, owner=own.by if is_owner else None, spreads=True),
+        *(change_in_tree(child, member, due.transfer, own.level) if member else []),
+        *(_let_in(child, own, by) if by else []),
         *note_spreading(table, child),
     ]
     return [action._replace(of=f"{child.group_id} {action.of}") for action in writes]
 
 
-def include_in_children(table: Table, group_id: str, member: Member, *, caller: Caller) -> int:
-    """Let a member of a tree into the trees that were started from it, where the caller may do so.
+def _let_in(child: Group, change: MemberChange, by: Member) -> list[Action]:
+    """Return the actions that let a user into a child as if they had come with it, beside GROUP's.
 
-    They get the membership that a child has from its parent, so it goes with the one here. Nobody's
-    level changes. Return in how many of these trees the member has such a membership then. A
-    repetition goes on. Raises UnavailableError when time is up.
+    The action on GROUP checks the owner.
     """
-    waiting, reached = [(group_id, member)], 0
-    while waiting:
-        parent_id, of_parent = waiting.pop()
-        found = table.get([keys.group(parent_id), keys.member(parent_id, of_parent.user_id)])
-        parent, now = found.group(parent_id), found.member(parent_id, of_parent.user_id)
-        is_same = now is not None and now._replace(is_archived=of_parent.is_archived) == of_parent
-        if parent is None or not parent.is_live or not parent.children or not is_same:
-            continue
-        children = [list_key(key.sort).conversation_id for key in all_child_keys(table, parent)]
-        for some in in_batches(children, CHANGED_AT_ONCE):
-            for child, in_child in _include(table, parent_id, of_parent, some, caller):
-                reached += 1
-                waiting.append((child.group_id, in_child))
-    return reached
-
-
-def _include(
-    table: Table, parent_id: str, member: Member, children: Sequence[str], caller: Caller
-) -> list[tuple[Group, Member]]:
-    """Let the parent's member into some children. Return those in which they are as copies then."""
-    user_id, level, nonce = member.user_id, member.level, table.nonce()
-    for _ in attempts(table, CHANGE):
-        found = table.get(
-            key
-            for child_id in children
-            for key in (
-                keys.group(child_id),
-                keys.member(child_id, user_id),
-                keys.member(child_id, caller.user_id),
-            )
-        )
-        there: list[tuple[Group, Member]] = []
-        new: list[tuple[Group, Member]] = []
-        writes: list[Action] = []
-        for child_id in children:
-            child, held = found.group(child_id), found.member(child_id, user_id)
-            if child is None or not child.is_live:
-                continue
-            if held is not None:
-                if held.is_copy_in(child) and held.level is not AccessLevel.OWNER:
-                    there.append((child, held))
-                continue
-            by = found.member(child_id, caller.user_id)
-            if by is None or level not in access.grants(by.level) or child.members >= MEMBERS_MAX:
-                continue
-            if child.spreading is not None:
-                finish_spreading(table, child_id)
-            copy, is_owner = Member(user_id, level, child.created_at), by.level is AccessLevel.OWNER
-            change = MemberChange(user_id, None, level, nonce)
-            own = [
-                actions.group.change_members(child, change, owner=caller.user_id if is_owner else None),
-                *([] if is_owner else [actions.member.check(child_id, caller.user_id, AccessLevel.MANAGER)]),
-                *actions.member.add(child, copy, nonce=nonce),
-            ]
-            writes += [action._replace(of=f"{child_id} {action.of}") for action in own]
-            new.append((child, copy))
-        if not new:
-            return there
-        refused = table.try_commit([actions.member.check_as_read(parent_id, member), *writes])
-        if refused is None:
-            return there + new
-        if refused.has(ActionKind.MEMBER, ""):
-            return there  # the member has left the parent, or has another level
-    raise UnavailableError("the members of the children keep changing; try again")
+    assert change.level is not None, "nobody is let in without a level"
+    copy = Member(change.user_id, change.level, child.created_at)
+    is_manager = actions.member.check(child.group_id, by.user_id, AccessLevel.MANAGER)
+    return [
+        *([] if by.level is AccessLevel.OWNER else [is_manager]),
+        *actions.member.add(child, copy, nonce=change.nonce),
+    ]
