@@ -397,7 +397,7 @@ def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
         return {row[0]: row[1] for row in rows(trip("share trip").out)}
 
     me = trip.options[-1]
-    assert trip("share trip bob reader").out == "bob is reader\n"
+    assert trip("share trip bob reader --children include").out == "bob is reader\n"
     assert members() == {me: "owner", "bob": "reader"}
     assert trip("share trip bob writer").out == "bob is writer\n"
     assert members() == {me: "owner", "bob": "writer"}

@@ -144,6 +144,11 @@ def archived(endpoint: Endpoint) -> World:
     return _build(endpoint, _family, _archived)
 
 
+def joined(endpoint: Endpoint) -> World:
+    """Return the world of a tree with a member who is in no child."""
+    return _build(endpoint, _family, _joined)
+
+
 def untitled(endpoint: Endpoint) -> World:
     """Return the world of a conversation that never had a title."""
     return _build(endpoint, _untitled)
@@ -331,6 +336,10 @@ def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+
+
+def _joined(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _share(process, ROOT, (EVE, "writer"))
 
 
 def _untitled(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -877,6 +886,15 @@ OPERATIONS: dict[str, Operation] = {
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
     "share with the children": post(
         "shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer", children="include"
+    ),
+    "share with the children, as a member already": post(
+        "shareConversation",
+        MIA,
+        of=joined,
+        conversationId=ROOT,
+        userId="eve",
+        accessLevel="writer",
+        children="include",
     ),
     "share as a manager": post(
         "shareConversation", MIA, conversationId=ROOT, userId="eve", accessLevel="writer"
