@@ -133,10 +133,17 @@ export class Conversation {
 	/**
 	 * Return the conversation's id; look the name up if it is not known yet.
 	 *
-	 * Throws NotFoundError for a name that does not exist: its first entry makes it.
+	 * Throws NotFoundError for a name that does not exist, or whose conversation is gone: its next entry makes one.
 	 */
 	async resolve(options: Sent = {}): Promise<string> {
-		this.#id ??= (await this.#api.lookUpName({ name: this.name ?? "" }, options)).conversationId;
+		if (this.#id === undefined) {
+			const named = await this.#api.lookUpName({ name: this.name ?? "" }, options);
+			if (named.deleted === true) {
+				const why = `what ${JSON.stringify(this.name)} pointed to is gone`;
+				throw new NotFoundError(why, { status: 404, code: "not_found" });
+			}
+			this.#id = named.conversationId;
+		}
 		return this.#id;
 	}
 

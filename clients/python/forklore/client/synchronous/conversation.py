@@ -92,11 +92,15 @@ class Conversation:
     def resolve(self) -> str:
         """Return the conversation's id; look the name up if it is not known yet.
 
-        Raises NotFoundError for a name that does not exist: its first entry makes it.
+        Raises NotFoundError for a name that does not exist, or whose conversation is gone: its next
+        entry makes one.
         """
         if self._id is None:
             assert self._name is not None
-            self._id = (self._api.look_up_name(name=self._name)).conversation_id
+            named = self._api.look_up_name(name=self._name)
+            if named.deleted:
+                raise NotFoundError(f"what {self._name!r} pointed to is gone", code=NOT_FOUND)
+            self._id = named.conversation_id
         return self._id
 
     def exists(self) -> bool:
@@ -112,7 +116,7 @@ class Conversation:
         return True
 
     def _resolve_shown(self) -> str | None:
-        """Return the id; None for a name that does not exist. It shows nothing."""
+        """Return the id; None for a name that `resolve` does not find. It shows nothing."""
         try:
             return self.resolve()
         except NotFoundError as error:
