@@ -252,8 +252,6 @@ SearchTypes = Annotated[
 ]
 """How to search: any of these ways will do."""
 
-COST_DECIMALS_MAX = 9
-
 
 def _cost(value: Any) -> Any:
     """Return a JSON number as an exact decimal."""
@@ -262,12 +260,10 @@ def _cost(value: Any) -> Any:
     cost = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
     if not 0 <= cost <= 10**9:
         raise ValueError("must be between 0 and 1000000000")
-    if int(cost.as_tuple().exponent) < -COST_DECIMALS_MAX:
-        raise ValueError(f"must have at most {COST_DECIMALS_MAX} decimals")
     return cost
 
 
-COST_SCHEMA = {"type": "number", "minimum": 0, "maximum": 10**9, "description": "At most 9 decimals."}
+COST_SCHEMA = {"type": "number", "minimum": 0, "maximum": 10**9}
 Cost = Annotated[Decimal, BeforeValidator(_cost), WithJsonSchema(COST_SCHEMA)]
 
 
