@@ -56,7 +56,8 @@ export type AppendAllOptions = Omit<AppendEntries, "entries"> & Keyed & Matched;
 
 /**
  * What `fork` takes. before, after: the entry that the fork leaves out, or ends with; without both it is at the
- * head. name: points to the fork from then on. moveName: so does the name of this object.
+ * head. name: a new name, which points to the fork from then on. moveName: `name` may exist, and moves; without
+ * `name` that of this object does.
  */
 export type ForkOptions = Omit<ForkConversation, "atEntryId" | "count" | "name"> &
 	Keyed &
@@ -270,7 +271,8 @@ export class Conversation {
 	/**
 	 * Fork before or after an entry, without both at the head; nothing is copied.
 	 *
-	 * count: makes so many equal forks at once, and returns an array of them.
+	 * count: makes so many equal forks at once, and returns an array of them. Throws ConflictError with the reason
+	 * `name_moved` for a `name` that exists, unless `moveName` is set.
 	 */
 	async fork(options: ForkOptions & { count: number }): Promise<Conversation[]>;
 	async fork(options?: ForkOptions): Promise<Conversation>;
@@ -288,22 +290,21 @@ export class Conversation {
 		} = options;
 		if ("before" in options && "after" in options)
 			throw new InputError("a fork is before an entry or after one");
-		if (moveName && name !== undefined) throw new InputError("a fork gets this object's name or another one");
-		if (moveName && this.name === undefined) {
+		const taken = moveName ? (name ?? this.name) : name;
+		if (moveName && taken === undefined) {
 			throw new InputError("the conversation was not asked for by a name", "moveName");
 		}
 		const isAnchored = "before" in options || "after" in options;
 		if (isAnchored && more.position !== undefined) {
 			throw new InputError("before and after say the position", "position");
 		}
-		const taken = moveName ? this.name : name;
 		const forked = await this.#api.forkConversation(
 			{
 				...more,
 				conversationId: await this.resolve({ signal }),
 				...(isAnchored && { atEntryId: anchorOf(before ?? after), position: before ? "before" : "after" }),
 				count: count === 1 ? undefined : count, // the service takes 2 and more
-				name: taken === undefined ? undefined : { name: taken },
+				name: taken === undefined ? undefined : { name: taken, ...(!moveName && { expectRevision: 0 }) },
 			},
 			{ idempotencyKey, ifMatch, signal },
 		);

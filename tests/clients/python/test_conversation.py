@@ -45,9 +45,7 @@ def test_the_id_of_a_named_conversation_is_known_after_the_first_call(ann: Any, 
     assert (chat.id, chat.name) == (said.conversation_id, "first call")
 
 
-@pytest.mark.parametrize(
-    "more", [{"before": "a", "after": "b"}, {"move_name": True}, {"name": "x", "move_name": True}]
-)
+@pytest.mark.parametrize("more", [{"before": "a", "after": "b"}, {"move_name": True}])
 def test_a_fork_that_is_asked_for_in_two_ways_is_refused(chat: Any, do: Do, more: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         do(lambda: chat.fork(**more))

@@ -295,20 +295,20 @@ class AsyncConversation:
     ) -> "AsyncConversation | list[AsyncConversation]":
         """Fork before or after an entry, without both at the head; nothing is copied.
 
-        count: makes so many equal forks at once, and returns a list of them. name: points to the
-        fork from then on. move_name: so does the name of this object. promote: the fork becomes
-        the current branch. more: other arguments of `fork_conversation`.
-        Raises InputError for both `before` and `after`, for one of them and `position`, for None as
-        one of them, for both `name` and `move_name`, and for `move_name` of an object without a
-        name.
+        count: makes so many equal forks at once, and returns a list of them. name: a new name,
+        which points to the fork from then on. move_name: `name` may exist, and moves; without
+        `name` that of this object does. promote: the fork becomes the current branch. more: other
+        arguments of `fork_conversation`.
+        Raises ConflictError with the reason `name_moved` for a name that exists, and InputError for
+        both `before` and `after`, for one of them and `position`, for None as one of them, and for
+        `move_name` without any name.
         """
         if before is not OMITTED and after is not OMITTED:
             raise InputError("a fork is before an entry or after one, not both")
-        if move_name and name is not None:
-            raise InputError("a fork gets the name of this object or another one, not both")
-        if move_name and self._name is None:
+        taken = self._name if move_name and name is None else name
+        if move_name and taken is None:
             raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
-        taken = self._name if move_name else name
+        revision = {} if move_name else {"expectRevision": 0}
         anchor = after if before is OMITTED else before
         if anchor is None:
             raise InputError("a fork at the head has neither before nor after, and None is no entry")
@@ -320,7 +320,7 @@ class AsyncConversation:
             await self.resolve(),
             at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
             count=None if count == 1 else count,  # the service takes 2 and more
-            name=None if taken is None else {"name": taken},
+            name=None if taken is None else {"name": taken, **revision},
             promote=promote,
             **more,
         )
