@@ -3,6 +3,7 @@
 import type { Keyed, Matched, Sent } from "./calls.ts";
 import { Context, type Based, type Memory } from "./context.ts";
 import {
+	ApiError,
 	BadRequestError,
 	ConflictError,
 	ForbiddenError,
@@ -86,6 +87,7 @@ const HISTORY = "history";
 const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
+const FORKS_AT_ONCE = 10;
 
 /**
  * One conversation. Nothing is sent before the first call.
@@ -271,7 +273,7 @@ export class Conversation {
 	/**
 	 * Fork before or after an entry, without both at the head; nothing is copied.
 	 *
-	 * count: makes so many equal forks at once, and returns an array of them. Throws ConflictError with the reason
+	 * count: makes so many equal forks, and returns an array of them; up to 10 are made at once, all or none. Throws ConflictError with the reason
 	 * `name_moved` for a `name` that exists, unless `moveName` is set.
 	 */
 	async fork(options: ForkOptions & { count: number }): Promise<Conversation[]>;
@@ -298,19 +300,51 @@ export class Conversation {
 		if (isAnchored && more.position !== undefined) {
 			throw new InputError("before and after say the position", "position");
 		}
-		const forked = await this.#api.forkConversation(
-			{
-				...more,
-				conversationId: await this.resolve({ signal }),
-				...(isAnchored && { atEntryId: anchorOf(before ?? after), position: before ? "before" : "after" }),
-				count: count === 1 ? undefined : count, // the service takes 2 and more
-				name: taken === undefined ? undefined : { name: taken, ...(!moveName && { expectRevision: 0 }) },
-			},
-			{ idempotencyKey, ifMatch, signal },
-		);
+		const fields = {
+			...more,
+			conversationId: await this.resolve({ signal }),
+			...(isAnchored && {
+				atEntryId: anchorOf(before ?? after),
+				position: before ? ("before" as const) : ("after" as const),
+			}),
+			name: taken === undefined ? undefined : { name: taken, ...(!moveName && { expectRevision: 0 }) },
+		};
+		const sent = { idempotencyKey, ifMatch, signal };
+		if (count !== undefined && count > FORKS_AT_ONCE) return this.#forkOften(count, fields, sent);
+		const several = count === 1 ? undefined : count; // the service takes 2 and more
+		const forked = await this.#api.forkConversation({ ...fields, count: several }, sent);
 		if ("data" in forked) return forked.data.map((one) => new Conversation(this.#api, one.id));
 		const made = new Conversation(this.#api, forked.id, taken);
 		return count === undefined ? made : [made];
+	}
+
+	/**
+	 * Make more equal forks than the service makes at once.
+	 *
+	 * The idempotency keys follow from one. At the head, those of a later request would differ if something came
+	 * between, so it is bound to what the first ones show.
+	 */
+	async #forkOften(
+		count: number,
+		fields: ForkConversation & { conversationId: string },
+		{ idempotencyKey: key = newId(), ifMatch, signal }: Keyed & Matched,
+	): Promise<Conversation[]> {
+		const isAtHead = fields.atEntryId === undefined && fields.atKey === undefined;
+		const made: Conversation[] = [];
+		while (made.length < count) {
+			const left = count - made.length;
+			const several = Math.ceil(left / Math.ceil(left / FORKS_AT_ONCE)); // never one alone
+			const sent = { idempotencyKey: `${key}-${left}`, ifMatch, signal };
+			const forked = await this.#api
+				.forkConversation({ ...fields, count: several }, sent)
+				.catch((error: unknown) => {
+					throw error instanceof ApiError ? Object.assign(error, { idempotencyKey: key }) : error;
+				});
+			if (!("data" in forked)) throw new UnexpectedAnswerError("the answer to several forks holds one");
+			if (isAtHead) ifMatch ??= forked.data[0]?.forkedAtEntryId;
+			made.push(...forked.data.map((one) => new Conversation(this.#api, one.id)));
+		}
+		return made;
 	}
 
 	/**

@@ -16,6 +16,7 @@ from forklore_service.domain.names import is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.limits import (
     ELEMENTS_MAX,
+    FORKS_AT_ONCE,
     KEY_CHARACTERS_MAX,
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
@@ -25,7 +26,6 @@ from forklore_service.limits import (
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$"
 INTEGER_MAX = 2**53
-FORKS_AT_ONCE = 10
 TAGS_MAX = 50
 NAME_DATA_BYTES_MAX = 4 * 1024
 USAGE_BYTES_MAX = 1024

@@ -1,6 +1,7 @@
 """A conversation to talk in, for asyncio and trio."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any, Literal, Unpack, overload
 
 from forklore.client import jsontext, results
@@ -19,6 +20,7 @@ from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
+    ApiError,
     BadRequestError,
     ConflictError,
     ForbiddenError,
@@ -26,7 +28,7 @@ from forklore.client.errors import (
     NotFoundError,
     UnexpectedAnswerError,
 )
-from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
@@ -295,10 +297,10 @@ class AsyncConversation:
     ) -> "AsyncConversation | list[AsyncConversation]":
         """Fork before or after an entry, without both at the head; nothing is copied.
 
-        count: makes so many equal forks at once, and returns a list of them. name: a new name,
-        which points to the fork from then on. move_name: `name` may exist, and moves; without
-        `name` that of this object does. promote: the fork becomes the current branch. more: other
-        arguments of `fork_conversation`.
+        count: makes so many equal forks, and returns a list of them; up to 10 are made at once, all
+        or none. name: a new name, which points to the fork from then on. move_name: `name` may
+        exist, and moves; without `name` that of this object does. promote: the fork becomes the
+        current branch. more: other arguments of `fork_conversation`.
         Raises ConflictError with the reason `name_moved` for a name that exists, and InputError for
         both `before` and `after`, for one of them and `position`, for None as one of them, and for
         `move_name` without any name.
@@ -316,18 +318,46 @@ class AsyncConversation:
             if "position" in more:
                 raise InputError("before and after say the position", details={"field": "position"})
             more["position"] = "after" if before is OMITTED else "before"
-        forked = await self._api.fork_conversation(
-            await self.resolve(),
-            at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
-            count=None if count == 1 else count,  # the service takes 2 and more
-            name=None if taken is None else {"name": taken, **revision},
-            promote=promote,
+        fields = {
+            "at_entry_id": None if isinstance(anchor, Omitted) else id_of(anchor),
+            "name": None if taken is None else {"name": taken, **revision},
+            "promote": promote,
             **more,
-        )
+        }
+        if count is not None and count > FORKS_AT_ONCE:
+            return await self._fork_often(count, fields)
+        several = None if count == 1 else count  # the service takes 2 and more
+        forked = await self._api.fork_conversation(await self.resolve(), count=several, **fields)
         if isinstance(forked, results.Conversations):
             return [AsyncConversation(self._api, one.id) for one in forked.data]
         made = AsyncConversation(self._api, forked.id, name=taken)
         return made if count is None else [made]
+
+    async def _fork_often(self, count: int, fields: dict[str, Any]) -> "list[AsyncConversation]":
+        """Make more equal forks than the service makes at once.
+
+        The idempotency keys follow from one. At the head, those of a later request would differ if
+        something came between, so it is bound to what the first ones show.
+        """
+        own = fields.pop("idempotency_key", None)
+        key = new_key() if own is None else own
+        is_at_head = fields["at_entry_id"] is None and fields.get("at_key") is None
+        made: list[AsyncConversation] = []
+        while left := count - len(made):
+            several = ceil(left / ceil(left / FORKS_AT_ONCE))  # never one alone
+            try:
+                forked = await self._api.fork_conversation(
+                    await self.resolve(), count=several, idempotency_key=f"{key}-{left}", **fields
+                )
+            except ApiError as error:
+                error.idempotency_key = key
+                raise
+            if not isinstance(forked, results.Conversations):
+                raise UnexpectedAnswerError("the answer to several forks holds one")
+            if is_at_head:
+                fields["if_match"] = fields.get("if_match") or forked.data[0].forked_at_entry_id
+            made += [AsyncConversation(self._api, one.id) for one in forked.data]
+        return made
 
     async def start_child(
         self,
