@@ -122,7 +122,7 @@ export class Conversation {
 			async (sent) => {
 				this.#isMade ||= await this.exists(sent);
 				if (!this.#isMade) throw new InputError("the child has no entry yet, and its first entry makes it");
-				return this.resolve(sent);
+				return (await this.#shown(sent)) ?? this.#makeNamed(sent);
 			},
 		);
 	}
@@ -169,6 +169,27 @@ export class Conversation {
 			if (saysNothing(error)) return undefined;
 			throw error;
 		}
+	}
+
+	/**
+	 * Make an empty conversation for a name that `resolve` does not find, and return its id.
+	 *
+	 * If somebody is faster, it is theirs, and the empty one stays without a name.
+	 */
+	async #makeNamed(options: Sent): Promise<string> {
+		const name = this.name ?? "";
+		const { id: conversationId } = await this.#api.createConversation({}, options);
+		const gone = await this.#api.lookUpName({ name }, options).catch((error: unknown) => {
+			if (saysNothing(error)) return undefined;
+			throw error;
+		});
+		const expectRevision = gone?.deleted === true ? gone.revision : 0;
+		try {
+			await this.#api.setName({ name, conversationId, expectRevision }, options);
+		} catch (error) {
+			if (!(error instanceof ConflictError && error.reason === "name_moved")) throw error;
+		}
+		return this.resolve(options);
 	}
 
 	// Writing

@@ -40,6 +40,8 @@ INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
+NAME_MOVED = "name_moved"
+"""The service's reason not to move a name that somebody has moved."""
 Level = Literal["manager", "writer", "reader"]
 Children = Literal["include", "keep"]
 
@@ -129,6 +131,28 @@ class AsyncConversation:
         self._is_made = self._is_made or await self.exists()
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
+        return await self._resolve_shown() or await self._make_named()
+
+    async def _make_named(self) -> str:
+        """Make an empty conversation for a name that `resolve` does not find, and return its id.
+
+        If somebody is faster, it is theirs, and the empty one stays without a name.
+        """
+        assert self._name is not None
+        made = await self._api.create_conversation()
+        try:
+            gone = await self._api.look_up_name(name=self._name)
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
+            revision = 0
+        else:
+            revision = gone.revision if gone.deleted else 0
+        try:
+            await self._api.set_name(name=self._name, conversation_id=made.id, expect_revision=revision)
+        except ConflictError as error:
+            if error.reason != NAME_MOVED:
+                raise
         return await self.resolve()
 
     # Writing
