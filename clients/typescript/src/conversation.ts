@@ -88,6 +88,8 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
+/** What an append says of the conversation that it makes. */
+const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
 /**
  * One conversation. Nothing is sent before the first call.
@@ -197,6 +199,8 @@ export class Conversation {
 	/**
 	 * Append a message and return it. The conversation is made if it does not exist.
 	 *
+	 * Throws InputError for a title, tags or metadata of a conversation that exists already, unless the call has an
+	 * idempotency key, so that it may repeat the one that made it.
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
 	async say(role: Role, text: string, options: SayOptions = {}): Promise<AppendedEntry> {
@@ -249,6 +253,7 @@ export class Conversation {
 	 */
 	async #append(fields: Append, options: Keyed & Matched): Promise<Appended> {
 		const key = options.idempotencyKey ?? newId();
+		if (options.idempotencyKey === undefined) await this.#refuseDescription(fields, options);
 		const sent = { ...options, idempotencyKey: key };
 		if (this.#id !== undefined && !this.#unanswered.has(key)) {
 			const appended = await this.#api.appendEntry(
@@ -267,6 +272,20 @@ export class Conversation {
 		const [first] = "data" in appended ? appended.data : [appended];
 		this.#id ??= first?.conversationId;
 		return appended;
+	}
+
+	/**
+	 * Throw InputError for a title, tags or metadata if the conversation exists: its append would not change them.
+	 *
+	 * One with a key of the caller's is let through: it may repeat the one that made the conversation.
+	 */
+	async #refuseDescription(fields: Append, { signal }: Sent): Promise<void> {
+		const told = DESCRIPTION.find((field) => fields[field] !== undefined);
+		if (told === undefined || !(await this.exists({ signal }))) return;
+		throw new InputError(
+			`the conversation exists, and an append does not change its ${told}: use update`,
+			told,
+		);
 	}
 
 	/** Throw InputError if the name has moved since an entry was sent by it: that entry may be here or there. */

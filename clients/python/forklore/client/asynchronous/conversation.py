@@ -40,6 +40,8 @@ INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
+DESCRIPTION = ("title", "tags", "metadata")
+"""What an append says of the conversation that it makes."""
 NAME_MOVED = "name_moved"
 """The service's reason not to move a name that somebody has moved."""
 Level = Literal["manager", "writer", "reader"]
@@ -172,6 +174,8 @@ class AsyncConversation:
 
         role: `user`, `ai` or `system`. key: a name of the entry's own, unique in the conversation.
         if_last: append only behind this entry. more: other arguments of `append_entry`.
+        Raises InputError for a title, tags or metadata of a conversation that exists, unless the
+        call has an idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
         return await self._append_one(
@@ -253,6 +257,7 @@ class AsyncConversation:
         What was sent by the name and has no answer may be where the name pointed then. So it is
         sent by the name again.
         """
+        await self._refuse_description(fields)
         key = fields.get("idempotency_key")
         if self._id is None or key in self._unanswered:
             assert self._name is not None
@@ -268,6 +273,19 @@ class AsyncConversation:
         appended = await self._api.append_entry(self._id, **_with_birth(fields, self._born))
         self._is_made = True
         return appended
+
+    async def _refuse_description(self, fields: Mapping[str, Any]) -> None:
+        """Raise InputError for a title, tags or metadata if the conversation exists.
+
+        Its append would not change them. One with a key of the caller's is let through: it may
+        repeat the one that made the conversation.
+        """
+        told = next((name for name in DESCRIPTION if fields.get(name) is not None), None)
+        if told and fields.get("idempotency_key") is None and await self.exists():
+            raise InputError(
+                f"the conversation exists, and an append does not change its {told}: use update",
+                details={"field": told},
+            )
 
     async def _require_name(self) -> None:
         """Raise InputError if the name has moved since it was asked about first.
