@@ -114,7 +114,7 @@ def forget_words(of: Key, user_id: str) -> Action:
 
 
 def forget_unsigned(of: Key, words: str) -> Action:
-    """Remove the title from a CONV, or the preview from a HEAD, if it still is this and has no author."""
+    """Remove the title from a CONV, or the preview from a HEAD, if it is this and has no author."""
     told, by, kind = _words_in(of)
     condition, values = f"{told} = :words AND attribute_not_exists({by})", {":words": text(words)}
     return action.update(kind, of, f"REMOVE {told}", of=of.sort, condition=condition, values=values)

@@ -23,8 +23,9 @@ WRITES_MAX = 80
 def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Sequence[Mention]) -> bool:
     """Erase entries of a live tree, and remove titles and previews that are the user's words.
 
-    Contexts lose their digests first, and conversations what older versions made of texts. Return whether all is done: nothing is if the tree is not
-    live, and what has changed since it was read stays for the next pass.
+    Before that, contexts lose their digests, and conversations what older versions made of texts.
+    Return whether all is done: nothing is if the tree is not live, and what has changed since it
+    was read stays for the next pass.
     """
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or not group.is_live:
