@@ -151,8 +151,8 @@ class Database:
         An error of `work` is raised; then it must have written nothing. Transactions of threads
         that wait at the same time are committed together.
         Raises StoreFailedError if the file cannot be written, and UnavailableError if it is closed
-        or another process writes for long: then nothing was changed. Raises UnansweredError if a
-        signal ended the thread that made the commit.
+        or another process writes for long: then nothing was changed, unless the file was replaced
+        during the commit. Raises UnansweredError if a signal ended the thread that made the commit.
         """
         transaction = _Transaction(work)
         self._waiting.append(transaction)
@@ -216,8 +216,9 @@ class Database:
                     raise
                 except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
                     transaction.error = error
-            connection.execute("COMMIT")
             self._require_in_place(connection)
+            connection.execute("COMMIT")
+            self._require_in_place(connection)  # again, but what was committed stays where it is
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()

@@ -116,6 +116,18 @@ def test_nothing_is_acknowledged_for_a_folder_that_was_removed_or_replaced(
         assert title(service, made) == "kept"
 
 
+@pytest.mark.failure("replaced-folder")
+def test_what_is_refused_while_the_folder_is_moved_is_not_written(tmp_path: Path) -> None:
+    folder, moved = tmp_path / "data", tmp_path / "moved"
+    with EmbeddedService.open(folder) as service:
+        made = create(service)
+        folder.rename(moved)
+        assert call(service, "createConversation", {"title": "refused"}, ANN).status == 507
+    with EmbeddedService.open(moved) as service:
+        listed = json.loads(call(service, "listConversations", {}, ANN).text)["data"]
+        assert [one["id"] for one in listed] == [made]
+
+
 def test_a_link_that_is_put_elsewhere_replaces_the_folder(tmp_path: Path) -> None:
     for name in ("old", "new"):
         EmbeddedService.open(tmp_path / name).close()
