@@ -56,13 +56,13 @@ in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(R
 # One more than there are cores, as many tests wait for other processes.
 waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN || echo 1)")
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
-reliability := tests/reliability
-checks := $(reliability) tests/authorization tests/credentials/test_bad_credentials.py tests/local/test_schemathesis.py \
-	tests/aws/test_canaries.py tests/domain tests/fsck tests/embedded tests/http/test_model.py
+reliability := tests/service/reliability
+checks := $(reliability) tests/service/authorization tests/service/credentials/test_bad_credentials.py tests/local/server/test_schemathesis.py \
+	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/service/http/test_model.py
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
-on_engine := tests/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
-long := tests/usecases tests/client tests/cli tests/embedded tests/local tests/aws tests/tools tests/examples tests/domain
+on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
@@ -73,7 +73,7 @@ runtimes := $(typescript)/tests/runtimes
 kits := $(addprefix clients/,assistant-ui ai-sdk)
 newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
 in_kits = $(newer_node) && for kit in $(kits); do ( cd $$kit && npm run --silent $(1) ) || exit 1; done
-random := tests/http tests/aws/test_fuzz.py tests/local/test_schemathesis.py
+random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
 locks := requirements
@@ -87,13 +87,13 @@ help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
 run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, ON_EVENT=… gets events
-	@exec $(run) -m forklore.local $(if $(DATA),--data "$(DATA)")$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
+	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the other test commands
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy & types=$$!; \
-	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/adapters tests/web tests/typescript layers/core/forklore/adapters); \
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/clients/adapters tests/web tests/clients/typescript clients/python/forklore/adapters); \
 	tests=$$?; wait $$types && exit $$tests
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document
@@ -120,8 +120,8 @@ demo: $(RUN)/ready ## import the trees of FILE=… into the running local server
 		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
-	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/adapters/mypy.ini & types=$$!; \
-	"$(ADAPTERS)/bin/python" -m pytest -c tests/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup tests/adapters; \
+	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/clients/adapters/mypy.ini & types=$$!; \
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup tests/clients/adapters; \
 	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
@@ -141,7 +141,7 @@ endif
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
 test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the packages for TypeScript; run their tests on Node, Bun, Deno, workerd and Chromium, against the local server
 	( cd $(typescript) && npm run --silent check ) && ( $(call in_kits,check) ) & checks=$$!; \
-	( cd $(typescript) && npm run --silent test ) && ( $(call in_kits,test) ) && $(python) -m pytest tests/typescript; \
+	( cd $(typescript) && npm run --silent test ) && ( $(call in_kits,test) ) && $(python) -m pytest tests/clients/typescript; \
 	tests=$$?; wait $$checks && exit $$tests
 
 build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
@@ -164,7 +164,7 @@ parts += node_modules/ready $(typescript)/node_modules/ready clients/node_module
 environments: $(parts) ## make what the tests run in
 
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
-	$(python) -m forklore.local.openapi > docs/openapi.json
+	$(python) -m forklore_local.server.openapi > docs/openapi.json
 
 client: $(VENV)/ready openapi ## write the generated modules of the clients anew from the operations
 	$(python) -m tools.client
@@ -228,7 +228,7 @@ package-npm: build-kits ## pack what npm would publish, into dist-npm
 # checkov is started as a module, because its script fails in a folder whose name has a space.
 test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
 	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
-	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore functions tools/deployment \
+	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore_service functions tools/deployment \
 		examples/agent_on_events
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
 		layers/core/requirements.txt functions/authorizer/requirements.txt

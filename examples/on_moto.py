@@ -12,8 +12,8 @@ import boto3
 from moto import mock_aws
 
 from forklore import Forklore, text_of
-from forklore.aws.handlers import agent
-from forklore.storage import schema
+from forklore_service.aws.handlers import agent
+from forklore_service.storage import schema
 
 
 def answer(fl: Forklore, question: str) -> None:

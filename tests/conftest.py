@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.reliability.figures import COUNT, SEED
+from tests.service.reliability.figures import COUNT, SEED
 from tests.support.dynamodb_local import any_dynamodb, dynamodb_local_or_skip
 from tests.support.lines import Lines, reading_lines
 

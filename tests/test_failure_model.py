@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.failure_model import Proof, by_failure, checks, failures, proofs, table
+from tests.test_layering import PARTS
 
 PROJECT = Path(__file__).parents[1]
 
@@ -42,7 +43,7 @@ def test_each_place_that_the_page_names_for_a_failure_has_a_test_with_its_marker
 
 
 def test_the_code_that_the_page_names_for_a_failure_exists() -> None:
-    rooms = [PROJECT, PROJECT / "layers/core/forklore"]
+    rooms = [PROJECT, *(PROJECT / base / part for part, base in PARTS.items())]
     named = {word for row in failures().values() for word in in_code(row[1]) if "/" in word}
 
     assert [word for word in sorted(named) if not any((room / word).exists() for room in rooms)] == []

@@ -1,12 +1,12 @@
 """Imports point inward, and importing a module does nothing but define names.
 
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
-    cli, adapters → client → (in its in-process transport only) embedded
-    embedded → api
-    local → embedded, aws, api
+    cli, adapters → client → (in its in-process transport only) forklore_local
+    cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
+    forklore_local → forklore_service
 
-The core is what Lambda runs. It never imports the client, the adapters, the command line, the
-embedded service or the local server.
+The service is what Lambda runs. It imports nothing of the other two parts, and the local part
+nothing of the client.
 """
 
 import ast
@@ -22,20 +22,37 @@ import pytest
 import forklore
 
 PROJECT = Path(__file__).parents[1]
-LAYER = Path("layers/core")
+PARTS = {
+    "forklore_service": Path("layers/core"),
+    "forklore_local": Path("local"),
+    "forklore": Path("clients/python"),
+}
+"""The three packages, and the folder that holds each."""
 
 # What each room may import besides the standard library. A module belongs to the room with the
 # longest name that is a prefix of its own.
 ROOMS = {
     "forklore": set[str](),  # its names of the client are imported when they are used
-    "forklore.limits": set[str](),
-    "forklore.errors": set[str](),
-    "forklore.domain": {"forklore.domain", "forklore.errors"},
-    "forklore.storage": {"forklore.storage", "forklore.domain", "forklore.errors", "botocore"},
-    "forklore.usecases": {"forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"},
+    "forklore_local": set[str](),
+    "forklore_service": set[str](),
+    "forklore_service.limits": set[str](),
+    "forklore_service.errors": set[str](),
+    "forklore_service.domain": {"forklore_service.domain", "forklore_service.errors"},
+    "forklore_service.storage": {
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+        "botocore",
+    },
+    "forklore_service.usecases": {
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    },
 }
 # The rooms of usecases, the inner ones first. Each may import those that it names.
-BEHIND_USECASES = ROOMS["forklore.usecases"] - {"forklore.usecases"}
+BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
     "steps": (),
     "reading": ("steps",),
@@ -45,63 +62,114 @@ for name, inner in {
     "people": ("steps", "deletion"),
     "background": ("deletion", "people"),
 }.items():
-    ROOMS[f"forklore.usecases.{name}"] = {
-        f"forklore.usecases.{one}" for one in (name, *inner)
+    ROOMS[f"forklore_service.usecases.{name}"] = {
+        f"forklore_service.usecases.{one}" for one in (name, *inner)
     } | BEHIND_USECASES
-ROOMS["forklore.events"] = {
-    *("forklore.events", "forklore.storage", "forklore.domain", "forklore.errors"),
+ROOMS["forklore_service.events"] = {
+    *(
+        "forklore_service.events",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
 }
-ROOMS["forklore.api"] = {
-    *("forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain", "forklore.errors"),
+ROOMS["forklore_service.api"] = {
+    *(
+        "forklore_service.api",
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
     "pydantic",
 }
-ROOMS["forklore.aws"] = {"forklore.aws", "forklore.api", "forklore.usecases", "forklore.domain"}
-ROOMS["forklore.aws"] |= {"forklore.errors"}
-ROOMS["forklore.aws.wiring"] = ROOMS["forklore.aws"] | {"forklore.storage"}
-ROOMS["forklore.aws.publisher"] = ROOMS["forklore.aws"] | {"forklore.storage", "forklore.events"}
-ROOMS["forklore.aws.handlers"] = ROOMS["forklore.aws"] | {"aws_lambda_powertools.utilities.batch"}
-ROOMS["forklore.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
-ROOMS["functions"] = {"forklore.aws"}
+ROOMS["forklore_service.aws"] = {
+    "forklore_service.aws",
+    "forklore_service.api",
+    "forklore_service.usecases",
+    "forklore_service.domain",
+}
+ROOMS["forklore_service.aws"] |= {"forklore_service.errors"}
+ROOMS["forklore_service.aws.wiring"] = ROOMS["forklore_service.aws"] | {"forklore_service.storage"}
+ROOMS["forklore_service.aws.publisher"] = ROOMS["forklore_service.aws"] | {
+    "forklore_service.storage",
+    "forklore_service.events",
+}
+ROOMS["forklore_service.aws.handlers"] = ROOMS["forklore_service.aws"] | {
+    "aws_lambda_powertools.utilities.batch"
+}
+ROOMS["forklore_service.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
+ROOMS["functions"] = {"forklore_service.aws"}
 
 # Only the authorizer runs the check of credentials. Only two of its modules use the libraries.
-ROOMS["forklore.credentials"] = {"forklore.credentials", "forklore.domain", "forklore.errors"}
-ROOMS["forklore.credentials.issuer_keys"] = ROOMS["forklore.credentials"] | {"jwt", "cryptography"}
-ROOMS["forklore.credentials.tokens"] = ROOMS["forklore.credentials"] | {"jwt"}
-ROOMS["functions.authorizer"] = {"forklore.credentials"}
+ROOMS["forklore_service.credentials"] = {
+    "forklore_service.credentials",
+    "forklore_service.domain",
+    "forklore_service.errors",
+}
+ROOMS["forklore_service.credentials.issuer_keys"] = ROOMS["forklore_service.credentials"] | {
+    "jwt",
+    "cryptography",
+}
+ROOMS["forklore_service.credentials.tokens"] = ROOMS["forklore_service.credentials"] | {"jwt"}
+ROOMS["functions.authorizer"] = {"forklore_service.credentials"}
 
 # What Lambda does not run. Each of these rooms needs packages that one of the extras installs.
 ROOMS["forklore.extras"] = set()
-ROOMS["forklore.fsck"] = {
-    *("forklore.fsck", "forklore.storage", "forklore.domain", "forklore.errors", "forklore.extras"),
+ROOMS["forklore_local.fsck"] = {
+    *(
+        "forklore_local.fsck",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
     *("botocore", "rich"),
 }
-ROOMS["forklore.fsck.command"] = ROOMS["forklore.fsck"] | {"forklore.embedded"}
-ROOMS["forklore.porting"] = {
-    *("forklore.porting", "forklore.storage", "forklore.domain", "forklore.errors"),
-}
-ROOMS["forklore.porting.opening"] = ROOMS["forklore.porting"] | {"forklore.embedded", "botocore"}
-ROOMS["forklore.embedded"] = {
-    *("forklore.embedded", "forklore.api", "forklore.usecases", "forklore.storage", "forklore.domain"),
-    *("forklore.events", "forklore.errors"),
-}
-ROOMS["forklore.local"] = {
-    *("forklore.local", "forklore.embedded", "forklore.aws", "forklore.api", "forklore.credentials"),
+ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {"forklore_local.embedded"}
+ROOMS["forklore_local.porting"] = {
     *(
-        "forklore.storage.clients",
-        "forklore.storage.schema",
-        "forklore.events.event",
-        "forklore.domain",
-        "forklore.errors",
+        "forklore_local.porting",
+        "forklore_service.storage",
+        "forklore_service.domain",
+        "forklore_service.errors",
     ),
-    "forklore.extras",
+}
+ROOMS["forklore_local.porting.opening"] = ROOMS["forklore_local.porting"] | {
+    "forklore_local.embedded",
+    "botocore",
+}
+ROOMS["forklore_local.embedded"] = {
+    *(
+        "forklore_local.embedded",
+        "forklore_service.api",
+        "forklore_service.usecases",
+        "forklore_service.storage",
+        "forklore_service.domain",
+    ),
+    *("forklore_service.events", "forklore_service.errors"),
+}
+ROOMS["forklore_local.server"] = {
+    *(
+        "forklore_local.server",
+        "forklore_local.embedded",
+        "forklore_service.aws",
+        "forklore_service.api",
+        "forklore_service.credentials",
+    ),
+    *(
+        "forklore_service.storage.clients",
+        "forklore_service.storage.schema",
+        "forklore_service.events.event",
+        "forklore_service.domain",
+        "forklore_service.errors",
+    ),
     *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
 }
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
-ROOMS["forklore.client.transports.in_process"] = ROOMS["forklore.client"] | {
-    *("forklore.embedded", "forklore.domain"),
-}
+IN_PROCESS = "forklore.client.transports.in_process"
+ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
     "langgraph": {"langgraph", "langchain_core", "anyio"},
@@ -117,34 +185,24 @@ for adapter, packages in FRAMEWORKS.items():
     ROOMS[room] = {room, "forklore.adapters.storable", "forklore.client", "forklore.extras", *packages}
     ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.client", "forklore.fsck", "forklore.porting", "forklore.extras"),
+    *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
     *("httpx2", "rich", "typer"),
 }
-ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore.local.server"}
+ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore_local.server.server"}
 # The page's files, which need only the standard library.
 ROOMS["forklore.cli.exploring"] = {
     *ROOMS["forklore.cli"],
-    *("forklore.local.asgi", "forklore.local.callers", "forklore.local.page"),
+    *("forklore_local.server.asgi", "forklore_local.server.callers", "forklore_local.server.page"),
 }
 
-# What every room may import.
-SHARED = {"forklore.limits"}
+# What every room but those of the client may import. The client has a generated copy.
+SHARED = {"forklore_service.limits"}
 
 # What a room may import besides for types alone: under `if TYPE_CHECKING`.
 FOR_TYPES = {"forklore": {"forklore.client"}, "forklore.client": {"httpx2"}}
 
-CORE = {
-    *("forklore.limits", "forklore.errors", "forklore.domain", "forklore.storage", "forklore.usecases"),
-    *("forklore.api", "forklore.aws", "forklore.credentials", "forklore.events"),
-}
-"""What Lambda runs."""
-AROUND_THE_CORE = {
-    *("forklore.client", "forklore.adapters", "forklore.cli", "forklore.local", "forklore.fsck"),
-    *("forklore.embedded", "forklore.porting"),
-}
-
 # The parts of the standard library that only one module of the credentials uses.
-NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore.credentials.fetching"
+NETWORK, FETCHES = {"http", "socket", "ssl", "urllib"}, "forklore_service.credentials.fetching"
 
 # The parts of the standard library that the domain must not use: environment, clock, randomness,
 # logging, network.
@@ -170,18 +228,19 @@ class Use(NamedTuple):
 
 
 def outward(project: Path) -> list[str]:
-    """Return the forbidden imports of the layer and the functions, as `file:line: …`."""
+    """Return the forbidden imports of the parts and the functions, as `file:line: …`."""
     found = []
     for module, path in sorted(modules(project)):
         place = path.relative_to(project)
         room = max((room for room in ROOMS if within(module, {room})), key=len)
-        if room == "forklore" and module != "forklore":
+        if room in PARTS and module != room:
             found.append(f"{place}:1: {module} belongs to no room")
         for use in uses(module, path):
-            impure = module.startswith("forklore.domain") and within(use.name, IMPURE)
-            if within(module, {"forklore.credentials"}) and module != FETCHES:
+            impure = module.startswith("forklore_service.domain") and within(use.name, IMPURE)
+            if within(module, {"forklore_service.credentials"}) and module != FETCHES:
                 impure |= within(use.name, NETWORK)
-            allowed = ROOMS[room] | SHARED | (FOR_TYPES.get(room, set()) if use.for_types else set())
+            allowed = ROOMS[room] | (set() if within(room, {"forklore"}) else SHARED)
+            allowed |= FOR_TYPES.get(room, set()) if use.for_types else set()
             inward = use.name.partition(".")[0] in sys.stdlib_module_names or within(use.name, allowed)
             if impure or (use.imported and not inward):
                 found.append(f"{place}:{use.line}: {module} may not use {use.name}")
@@ -189,10 +248,10 @@ def outward(project: Path) -> list[str]:
 
 
 def modules(project: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the dotted name and the file of every module of the layer and the functions."""
-    for base, package in ((project / LAYER, "forklore"), (project, "functions")):
-        for path in (base / package).rglob("*.py"):
-            parts = path.relative_to(base).with_suffix("").parts
+    """Yield the dotted name and the file of every module of the parts and the functions."""
+    for package, base in (*PARTS.items(), ("functions", Path())):
+        for path in (project / base / package).rglob("*.py"):
+            parts = path.relative_to(project / base).with_suffix("").parts
             yield ".".join(parts).removesuffix(".__init__"), path
 
 
@@ -232,8 +291,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 
 def write(project: Path, module: str, source: str) -> None:
-    base = project / LAYER if module.startswith("forklore") else project
-    path = base / Path(*module.split(".")).with_suffix(".py")
+    path = project / PARTS.get(module.partition(".")[0], "") / Path(*module.split(".")).with_suffix(".py")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
 
@@ -247,12 +305,13 @@ def frozen_dataclasses(path: Path) -> Iterator[str]:
                 yield node.name
 
 
-def test_the_values_of_the_core_are_named_tuples() -> None:
+def test_the_values_of_the_service_are_named_tuples() -> None:
     """A frozen dataclass takes six times as long to define: docs/decisions/0028."""
     found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
+    service = {module: names for module, names in found.items() if within(module, {"forklore_service"})}
 
-    assert {module: names for module, names in found.items() if names and within(module, CORE)} == {}
-    assert "Response" in found["forklore.local.asgi"]
+    assert {module: names for module, names in service.items() if names} == {}
+    assert "Response" in found["forklore_local.server.asgi"]
 
 
 def test_every_import_points_inward() -> None:
@@ -262,25 +321,41 @@ def test_every_import_points_inward() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "used"),
     [
-        ("forklore.limits", "import forklore.errors", "forklore.errors"),
-        ("forklore.errors", "import boto3", "boto3"),
-        ("forklore.domain.keys", "from forklore.storage import items", "forklore.storage.items"),
-        ("forklore.domain.keys", "from ..api import requests", "forklore.api.requests"),
-        ("forklore.domain.keys", "import botocore.config", "botocore.config"),
-        ("forklore.domain.keys", "from os import environ", "os.environ"),
-        ("forklore.domain.keys", "import os.path as paths", "os.path"),
-        ("forklore.domain.keys", "import uuid\nuuid.uuid4()", "uuid.uuid4"),
-        ("forklore.domain.keys", "from datetime import datetime\ndatetime.now()", "datetime.datetime.now"),
-        ("forklore.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
-        ("forklore.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
-        ("forklore.aws.http", "from forklore.storage.table import Table", "forklore.storage.table.Table"),
+        ("forklore_service.limits", "import forklore_service.errors", "forklore_service.errors"),
+        ("forklore_service.errors", "import boto3", "boto3"),
+        (
+            "forklore_service.domain.keys",
+            "from forklore_service.storage import items",
+            "forklore_service.storage.items",
+        ),
+        ("forklore_service.domain.keys", "from ..api import requests", "forklore_service.api.requests"),
+        ("forklore_service.domain.keys", "import botocore.config", "botocore.config"),
+        ("forklore_service.domain.keys", "from os import environ", "os.environ"),
+        ("forklore_service.domain.keys", "import os.path as paths", "os.path"),
+        ("forklore_service.domain.keys", "import uuid\nuuid.uuid4()", "uuid.uuid4"),
+        (
+            "forklore_service.domain.keys",
+            "from datetime import datetime\ndatetime.now()",
+            "datetime.datetime.now",
+        ),
+        ("forklore_service.domain.keys", "import datetime as dt\ndt.date.today()", "datetime.date.today"),
+        ("forklore_service.aws.wiring", "def late():\n    import tools.bench", "tools.bench"),
+        (
+            "forklore_service.aws.http",
+            "from forklore_service.storage.table import Table",
+            "forklore_service.storage.table.Table",
+        ),
         ("forklore.client.calls", "import httpx2", "httpx2"),
         (
             "forklore.client.opening",
             "if TYPE_CHECKING:\n    import anyio\nelse:\n    import httpx2",
             "httpx2",
         ),
-        ("forklore.credentials.tokens", "from urllib.request import urlopen", "urllib.request.urlopen"),
+        (
+            "forklore_service.credentials.tokens",
+            "from urllib.request import urlopen",
+            "urllib.request.urlopen",
+        ),
         ("forklore.adapters.strands", "import forklore.adapters.langgraph", "forklore.adapters.langgraph"),
         ("functions.entries.app", "import functions.conversations.app", "functions.conversations.app"),
     ],
@@ -302,39 +377,54 @@ def test_the_package_itself_may_name_the_client_for_types_alone(tmp_path: Path) 
 
     write(tmp_path, "forklore.__init__", f"{source}from forklore.client import calls\n")
     assert outward(tmp_path) == [
-        "layers/core/forklore/__init__.py:3: forklore may not use forklore.client.calls"
+        "clients/python/forklore/__init__.py:3: forklore may not use forklore.client.calls"
     ]
 
 
 def test_a_module_outside_the_rooms_is_named(tmp_path: Path) -> None:
     write(tmp_path, "forklore.utils", "")
 
-    assert outward(tmp_path) == ["layers/core/forklore/utils.py:1: forklore.utils belongs to no room"]
+    write(tmp_path, "forklore_service.utils", "")
+
+    assert outward(tmp_path) == [
+        "clients/python/forklore/utils.py:1: forklore.utils belongs to no room",
+        "layers/core/forklore_service/utils.py:1: forklore_service.utils belongs to no room",
+    ]
 
 
-def test_no_room_of_the_core_may_import_what_lies_around_it() -> None:
-    for room, allowed in ROOMS.items():
-        if within(room, CORE | {"functions"}):
-            assert not [name for name in allowed if within(name, AROUND_THE_CORE)], room
-
-
-def test_of_the_client_the_in_process_transport_alone_may_import_the_core() -> None:
-    may = {room for room, allowed in ROOMS.items() if any(within(name, CORE) for name in allowed)}
-
-    assert {room for room in may if within(room, {"forklore.client"})} == {
-        "forklore.client.transports.in_process"
+def rooms_that_may_import(part: str) -> set[str]:
+    """Return the rooms of other parts that may import something of a part."""
+    return {
+        room
+        for room, allowed in ROOMS.items()
+        if not within(room, {part}) and any(within(name, {part}) for name in allowed)
     }
-    assert not [room for room in may if within(room, {"forklore.adapters", "forklore.cli"})]
+
+
+def test_the_service_imports_neither_of_the_other_parts_and_the_local_part_not_the_client() -> None:
+    of_the_client = rooms_that_may_import("forklore")
+    of_the_local_part = rooms_that_may_import("forklore_local")
+
+    assert of_the_client == set()
+    assert not [room for room in of_the_local_part if not within(room, {"forklore"})]
+
+
+def test_of_the_client_the_in_process_transport_alone_may_import_the_local_part() -> None:
+    may = rooms_that_may_import("forklore_local")
+
+    assert {room for room in may if not within(room, {"forklore.cli"})} == {IN_PROCESS}
+    assert not [room for room in rooms_that_may_import("forklore_service") if within(room, {"forklore"})]
 
 
 def test_what_points_inward_is_let_through(tmp_path: Path) -> None:
     for module, source in {
-        "forklore.errors": "import json\nfrom forklore import limits",
-        "forklore.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
-        "forklore.domain.keys": "import re\nfrom forklore.domain import ids\nfrom .ids import EntryId",
-        "forklore.aws.wiring": "import os\nfrom forklore.storage.table import Table",
-        "forklore.aws.handlers": "from aws_lambda_powertools.utilities.batch import EventType",
-        "forklore.credentials.fetching": "import http.client\nimport socket\nimport ssl",
+        "forklore_service.errors": "import json\nfrom forklore_service import limits",
+        "forklore_service.domain.ids": "from uuid import UUID\nfrom datetime import UTC, datetime",
+        "forklore_service.domain.keys": "import re\nfrom forklore_service.domain import ids",
+        "forklore_service.domain.names": "from .ids import EntryId",
+        "forklore_service.aws.wiring": "import os\nfrom forklore_service.storage.table import Table",
+        "forklore_service.aws.handlers": "from aws_lambda_powertools.utilities.batch import EventType",
+        "forklore_service.credentials.fetching": "import http.client\nimport socket\nimport ssl",
         "forklore.client.opening": "if TYPE_CHECKING:\n    import httpx2",
         "forklore.adapters.strands": "import strands\nfrom forklore import Forklore, client",
     }.items():
@@ -349,7 +439,7 @@ IMPORT_ALL = """
 import sys, threading
 
 project, foreign, *names = sys.argv[1:]
-sys.path[:0] = [project, f"{project}/layers/core"]
+sys.path[:0] = [project, *(f"{project}/{part}" for part in ("layers/core", "local", "clients/python"))]
 for name in foreign.split():
     __import__(name)
 
@@ -395,15 +485,15 @@ def import_all(project: Path, names: list[str], *, foreign: str = "", script: st
 
 
 def test_importing_a_module_only_defines_names() -> None:
-    adapters = {"forklore.adapters"}  # tests/adapters/test_missing_frameworks.py
+    adapters = {"forklore.adapters"}  # tests/clients/adapters/test_missing_frameworks.py
     names = sorted(name for name, _ in modules(PROJECT) if not within(name, adapters))
 
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""
 
 
 def test_the_pure_modules_need_only_the_standard_library() -> None:
-    pure = {"forklore.limits", "forklore.errors", "forklore.domain"}
-    pure |= {f"forklore.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
+    pure = {"forklore_service.limits", "forklore_service.errors", "forklore_service.domain"}
+    pure |= {f"forklore_service.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 
     assert pure <= set(names)
@@ -424,13 +514,15 @@ def test_the_pure_modules_need_only_the_standard_library() -> None:
 )
 def test_an_import_that_does_something_is_noticed(tmp_path: Path, source: str, said: str) -> None:
     write(tmp_path, "forklore.__init__", "")
-    write(tmp_path, "forklore.aws.wiring", source)
+    write(tmp_path, "forklore_service.aws.wiring", source)
 
-    assert said in import_all(tmp_path, ["forklore.aws.wiring"], foreign="boto3")
+    assert said in import_all(tmp_path, ["forklore_service.aws.wiring"], foreign="boto3")
 
 
 def test_a_domain_that_needs_boto3_is_noticed(tmp_path: Path) -> None:
     write(tmp_path, "forklore.__init__", "")
-    write(tmp_path, "forklore.domain.keys", "import boto3")
+    write(tmp_path, "forklore_service.domain.keys", "import boto3")
 
-    assert "ModuleNotFoundError" in import_all(tmp_path, ["forklore.domain.keys"], script=BARE + IMPORT_ALL)
+    assert "ModuleNotFoundError" in import_all(
+        tmp_path, ["forklore_service.domain.keys"], script=BARE + IMPORT_ALL
+    )

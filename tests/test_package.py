@@ -18,16 +18,15 @@ from typing import Any
 
 import pytest
 
-from forklore.local import page as page_files
-from tests.test_layering import FRAMEWORKS
+from forklore_local.server import page as page_files
+from tests.test_layering import FRAMEWORKS, PARTS
 
 PROJECT = Path(__file__).parents[1]
-PACKAGE = PROJECT / "layers" / "core" / "forklore"
+PACKAGES = {PROJECT / base / part for part, base in PARTS.items()}
 NOT_BUILT = shutil.ignore_patterns(
     ".*", "__pycache__", "*.egg-info", "build", "dist", "requirements", "node_modules"
 )
 STARTS_WITHIN_SECONDS = 60
-LAYER_ROOMS = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
 
 
 @pytest.fixture(scope="module")
@@ -82,24 +81,28 @@ def failed(*command: str, cwd: Path) -> tuple[int, str]:
 
 
 def test_the_wheel_holds_all_rooms_the_sample_requests_and_the_page_and_nothing_else(files: set[str]) -> None:
-    modules = {path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*.py")}
+    code = {
+        path.relative_to(package.parent).as_posix()
+        for package in PACKAGES
+        for path in (*package.rglob("*.py"), package / "py.typed")
+    }
     page = {
-        f"forklore/local/web/{path.relative_to(PROJECT / 'web').as_posix()}"
+        f"forklore_local/server/web/{path.relative_to(PROJECT / 'web').as_posix()}"
         for path in (PROJECT / "web").rglob("*")
         if path.suffix in page_files.TYPES
     }
     held = {name for name in files if ".dist-info/" not in name}
 
-    assert "forklore/local/web/index.html" in page
-    assert held == modules | page | {"forklore/py.typed", "forklore/local/requests.json"}
-    assert {name.partition("/")[0] for name in files if ".dist-info/" not in name} == {"forklore"}
+    assert "forklore_local/server/web/index.html" in page
+    assert held == code | page | {"forklore_local/server/requests.json"}
+    assert {name.partition("/")[0] for name in held} == set(PARTS)
 
 
 def test_every_room_is_a_package_of_the_wheel(files: set[str]) -> None:
-    rooms = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+    folders = {str(Path(name).parent) for name in files if name.endswith(".py")}
 
-    assert rooms >= {*LAYER_ROOMS, "fsck", "local", "cli", "client", "embedded"}
-    assert {f"forklore/{room}/__init__.py" for room in rooms} <= files
+    assert folders >= {"forklore_service/domain", "forklore_local/fsck", "forklore/cli/commands"}
+    assert {f"{folder}/__init__.py" for folder in folders} <= files
 
 
 def test_the_wheel_holds_nothing_of_those_who_develop_forklore(files: set[str]) -> None:
@@ -108,28 +111,13 @@ def test_the_wheel_holds_nothing_of_those_who_develop_forklore(files: set[str]) 
     assert parts.isdisjoint({"tests", "tools", "bench", "gate", "functions", "examples", "docs", "harness"})
 
 
-def test_the_layer_holds_what_lambda_runs_and_works_without_the_rest(tmp_path: Path) -> None:
-    [line] = [
-        line
-        for line in (PACKAGE.parent / "Makefile").read_text().splitlines()
-        if line.startswith("run_by_lambda :=")
-    ]
-    held = line.partition(":= ")[2].split()
-    (tmp_path / "forklore").mkdir()
-    for name in held:
-        source, target = PACKAGE / name, tmp_path / "forklore" / name
-        shutil.copytree(source, target, ignore=NOT_BUILT) if source.is_dir() else shutil.copy(source, target)
-
-    assert set(held) == {"__init__.py", "errors.py", "limits.py", *LAYER_ROOMS}
+def test_the_service_works_without_the_other_parts(tmp_path: Path) -> None:
     script = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import forklore, forklore.aws.handlers\n"
-        "assert forklore.__file__.startswith(sys.path[0])\n"
-        "try: forklore.Forklore\n"
-        "except ModuleNotFoundError as error: print(error.name)"
+        "import sys; sys.modules.update(forklore=None, forklore_local=None)\n"
+        "import forklore_service.aws.handlers; print('imported')"
     )
     environment = {"AWS_DEFAULT_REGION": "us-east-1", "FORKLORE_TABLE": "x"}
-    assert run(sys.executable, "-I", "-c", script, cwd=tmp_path, env=environment) == "forklore.client\n"
+    assert run(sys.executable, "-I", "-c", script, cwd=tmp_path, env=environment) == "imported\n"
 
 
 def test_without_an_extra_only_the_client_over_http_is_asked_for_and_no_version_is_pinned(
@@ -159,7 +147,7 @@ def test_an_extra_names_what_lambda_runs(metadata: Message, extra: str, lock: st
 
 
 def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> None:
-    script = "import forklore, forklore.domain.keys; print(forklore.__file__)"
+    script = "import forklore, forklore_service.domain.keys; print(forklore.__file__)"
     place = run(str(installed / "python"), "-c", script, cwd=tmp_path)
 
     assert Path(place).is_relative_to(installed.parent)
@@ -169,7 +157,7 @@ def test_the_wheel_alone_can_be_imported(installed: Path, tmp_path: Path) -> Non
     ("command", "extra"),
     [
         (["forklore", "fsck", "--table", "x"], "cli"),
-        (["python", "-m", "forklore.local"], "local"),
+        (["python", "-m", "forklore_local.server"], "local"),
     ],
 )
 def test_a_command_whose_extra_is_missing_names_it(
@@ -204,7 +192,7 @@ def test_the_local_server_runs_from_the_wheel_without_the_checkout(installed: Pa
 def local_server(installed: Path, folder: Path) -> Iterator[str]:
     """Run the local server of an environment in a folder; yield its address."""
     process = subprocess.Popen(
-        [str(installed / "python"), "-B", "-m", "forklore.local", "--port", "0"],
+        [str(installed / "python"), "-B", "-m", "forklore_local.server", "--port", "0"],
         cwd=folder,
         env={"HOME": str(folder)},
         stdout=subprocess.PIPE,
@@ -245,7 +233,7 @@ def test_a_program_outside_passes_strict_mypy_against_the_wheel_and_its_mistakes
     python = installed / "python"
     site = Path(run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "packages.pth").write_text(sysconfig.get_path("purelib"))
-    shutil.copy(PROJECT / "tests" / "client" / "typed_use.py", tmp_path / "right.py")
+    shutil.copy(PROJECT / "tests" / "clients" / "python" / "typed_use.py", tmp_path / "right.py")
     (tmp_path / "wrong.py").write_text(WRONG)
     command = [
         sys.executable,

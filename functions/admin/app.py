@@ -1,5 +1,5 @@
 """Administration: everybody's conversations, for auditors and admins."""
 
-from forklore.aws.handlers import admin as handler
+from forklore_service.aws.handlers import admin as handler
 
 __all__ = ["handler"]

@@ -1,5 +1,5 @@
 """Every operation by direct invocation, for agents that run on AWS."""
 
-from forklore.aws.handlers import agent as handler
+from forklore_service.aws.handlers import agent as handler
 
 __all__ = ["handler"]

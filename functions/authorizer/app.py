@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forklore.credentials.authorizer import open_authorizer
+from forklore_service.credentials.authorizer import open_authorizer
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001

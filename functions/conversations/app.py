@@ -1,5 +1,5 @@
 """Create, fork, read, list, change and delete conversations; health; requests without a route."""
 
-from forklore.aws.handlers import conversations as handler
+from forklore_service.aws.handlers import conversations as handler
 
 __all__ = ["handler"]

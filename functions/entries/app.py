@@ -1,5 +1,5 @@
 """Append entries; sync an agent's context; page through what a conversation sees."""
 
-from forklore.aws.handlers import entries as handler
+from forklore_service.aws.handlers import entries as handler
 
 __all__ = ["handler"]

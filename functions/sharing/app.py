@@ -1,5 +1,5 @@
 """Memberships and ownership transfers."""
 
-from forklore.aws.handlers import sharing as handler
+from forklore_service.aws.handlers import sharing as handler
 
 __all__ = ["handler"]

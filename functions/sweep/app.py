@@ -1,5 +1,5 @@
 """Announce unfinished deletions and other jobs whose messages are missing."""
 
-from forklore.aws.handlers import sweep as handler
+from forklore_service.aws.handlers import sweep as handler
 
 __all__ = ["handler"]

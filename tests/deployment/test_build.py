@@ -49,16 +49,11 @@ def test_the_layer_holds_what_its_lock_pins_and_no_boto3(build: Path) -> None:
     assert bytes_of(layer) < 20 * MB
 
 
-def test_the_layer_holds_the_rooms_that_lambda_runs_unchanged(build: Path) -> None:
-    source, built = PROJECT / "layers/core/forklore", build / "CoreLayer/python/forklore"
-    rooms = {"domain", "storage", "events", "usecases", "api", "aws", "credentials"}
-    files = {"__init__.py", "errors.py", "limits.py"}
+def test_the_layer_holds_the_service_unchanged_and_nothing_of_the_other_parts(build: Path) -> None:
+    layer = build / "CoreLayer/python"
 
-    assert {path.name for path in built.iterdir()} - {"__pycache__"} == files | rooms
-    for room in rooms:
-        assert contents(built / room) == contents(source / room), room
-    for file in files:
-        assert (built / file).read_bytes() == (source / file).read_bytes()
+    assert contents(layer / "forklore_service") == contents(PROJECT / "layers/core/forklore_service")
+    assert [path.name for path in layer.glob("forklore*")] == ["forklore_service"]
 
 
 def test_only_the_authorizer_holds_more_than_its_own_file(build: Path) -> None:

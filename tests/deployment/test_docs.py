@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.deployment.document import PROJECT
+from tests.test_layering import PARTS
 
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 DOCUMENTS = [*(PROJECT / page for page in PAGES), *sorted((PROJECT / "docs").rglob("*.md"))]
@@ -34,12 +35,9 @@ def test_every_link_has_a_target(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(PROJECT).as_posix())
 def test_every_module_that_is_named_exists(document: Path) -> None:
-    """A path is relative to the project or to the package."""
+    """A path is relative to the project or to one of its three packages."""
     text = document.read_text(encoding="utf-8")
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", text))
 
-    assert [
-        path
-        for path in sorted(named)
-        if not any((root / path).is_file() for root in (PROJECT, PROJECT / "layers/core/forklore"))
-    ] == []
+    roots = [PROJECT, *(PROJECT / base / part for part, base in PARTS.items())]
+    assert [path for path in sorted(named) if not any((root / path).is_file() for root in roots)] == []

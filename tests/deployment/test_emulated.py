@@ -12,7 +12,7 @@ import pytest
 import yaml
 from botocore.exceptions import ClientError
 
-from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from forklore_local.server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import of_type, read_document
 from tests.deployment.test_emulated_restore import AT, EmulatedAws
 from tests.support.emulator import STACK, Emulator, Response

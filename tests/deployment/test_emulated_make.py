@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forklore.local.token import development_key, key_set
+from forklore_local.server.token import development_key, key_set
 from tests.deployment.document import PROJECT, read_document
 from tests.support.emulator import Emulator, emulated_template
 from tools.deployment.samconfig import read_stage

@@ -6,7 +6,7 @@ import boto3
 import moto
 import pytest
 
-from forklore.local.routing import Route
+from forklore_local.server.routing import Route
 from tools.deployment.template import Polled, Queue, Template, TemplateFunction, read_template
 
 FORKLORE = Path(__file__).parents[2] / "template.yaml"

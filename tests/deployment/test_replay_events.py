@@ -10,8 +10,8 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from forklore.local.invocation import invoke, load_handler
-from tests.events.buses import Heard
+from forklore_local.server.invocation import invoke, load_handler
+from tests.service.events.buses import Heard
 from tools.deployment import replay_events
 from tools.deployment.replay_events import Clients, replay
 from tools.deployment.template import read_template
@@ -54,7 +54,7 @@ def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
-        monkeypatch.setattr("forklore.aws.publisher.make_events_client", lambda: heard)
+        monkeypatch.setattr("forklore_service.aws.publisher.make_events_client", lambda: heard)
         monkeypatch.setattr(replay_events, "WAIT_SECONDS", 0)
         yield heard
 
@@ -110,7 +110,7 @@ def test_what_still_cannot_be_told_stays_and_is_not_tried_for_ever(heard: Heard)
 
 
 def test_a_change_without_its_images_is_kept(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forklore.events.publishing.PARKED_BYTES_MAX", 400)
+    monkeypatch.setattr("forklore_service.events.publishing.PARKED_BYTES_MAX", 400)
     invoke(PUBLISH, load_handler(PUBLISH), {"Records": [untellable()]})
 
     told, end = lines_of(heard)

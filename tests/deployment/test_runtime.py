@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-from forklore.api import operations
-from forklore.api.operation import Operation
-from forklore.local import token
+from forklore_local.server import token
+from forklore_service.api import operations
+from forklore_service.api.operation import Operation
 from tests.functions.story import AUTHORIZER, DIRECT, SAMPLE_OTHER, tell
 from tools.harness.deployed import Deployed, deployed
 from tools.harness.gateway import Answer

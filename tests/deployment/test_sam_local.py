@@ -7,9 +7,9 @@ from unittest import mock
 
 import pytest
 
-from forklore.credentials.authorizer import make_authorizer
-from forklore.credentials.settings import AuthorizerSettings
-from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from forklore_local.server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from forklore_service.credentials.authorizer import make_authorizer
+from forklore_service.credentials.settings import AuthorizerSettings
 from tests.deployment.document import FUNCTION, of_type, read_document
 from tools.deployment import sam_local
 
@@ -49,7 +49,7 @@ def test_the_containers_reach_the_database_under_another_name(endpoint: str, por
 def test_without_a_database_sam_local_says_what_to_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("forklore.local.store.REACHABLE_WITHIN_SECONDS", 0.1)
+    monkeypatch.setattr("forklore_local.server.store.REACHABLE_WITHIN_SECONDS", 0.1)
 
     with mock.patch.dict(os.environ, FORKLORE_DYNAMODB_ENDPOINT="http://127.0.0.1:9"):
         assert sam_local.main(str(tmp_path / "env.json")) == 1

@@ -1,14 +1,14 @@
 """What the code defines once, compared with what template.yaml says about it.
 
-The table's definition is in `forklore.storage.schema`. The functions that the local server runs are
-in `forklore.local.functions`: those that requests call.
+The table's definition is in `forklore_service.storage.schema`. The functions that the local server
+runs are in `forklore_local.server.functions`: those that requests call.
 """
 
 import pytest
 
-from forklore.local.functions import HTTP, http_functions
-from forklore.local.routing import Function
-from forklore.storage import schema
+from forklore_local.server.functions import HTTP, http_functions
+from forklore_local.server.routing import Function
+from forklore_service.storage import schema
 from tests.deployment.document import PROJECT
 from tools.deployment.template import read_template
 

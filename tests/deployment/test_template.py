@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from forklore.api.operations import admin, conversations, copying, entries, names, search, sharing
-from forklore.aws import telemetry
-from forklore.aws.wiring import Consumption
-from forklore.storage.table import GROUP_GIGABYTES_MAX
+from forklore_service.api.operations import admin, conversations, copying, entries, names, search, sharing
+from forklore_service.aws import telemetry
+from forklore_service.aws.wiring import Consumption
+from forklore_service.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,
     PROJECT,

@@ -19,13 +19,13 @@ import pytest
 
 from examples.agent_on_events import agent
 from forklore import Conversation, Forklore, role_of, text_of
-from forklore.events.event import SOURCE, DetailType
-from forklore.local.events import envelope
-from forklore.storage.table import Table
-from tests.aws.direct import Direct
-from tests.events.recording import Recorded, events_in
+from forklore_local.server.events import envelope
+from forklore_service.events.event import SOURCE, DetailType
+from forklore_service.storage.table import Table
 from tests.examples.test_python import InvokedHere
-from tests.local.receiving import wait_until
+from tests.local.server.receiving import wait_until
+from tests.service.aws.direct import Direct
+from tests.service.events.recording import Recorded, events_in
 from tests.support.tables import Store
 from tools.deployment.loading import load
 from tools.deployment.template import read_template

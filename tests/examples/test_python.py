@@ -17,9 +17,9 @@ import pytest
 from moto import mock_aws
 
 from forklore import Forklore
-from forklore.aws.wiring import Given
-from forklore.storage import schema
-from tests.aws.direct import Direct
+from forklore_service.aws.wiring import Given
+from forklore_service.storage import schema
+from tests.service.aws.direct import Direct
 from tools.deployment.template import read_template
 from tools.harness.functions import TEMPLATE
 from tools.harness.gateway import given, table_in_memory

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-from tests.aws.direct import Direct
 from tests.functions.story import tell
+from tests.service.aws.direct import Direct
 from tests.support.others import moto
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway, table_in_memory

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from forklore.local.examples import requests
+from forklore_local.server.examples import requests
 from tools.harness.gateway import Answer
 from tools.harness.sample_events import sample_event
 

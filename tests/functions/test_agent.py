@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.aws.direct import AGENT, Direct
 from tests.functions.story import DIRECT
+from tests.service.aws.direct import AGENT, Direct
 from tools.deployment.loading import load
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from forklore.credentials.authorizer import open_authorizer
-from forklore.local.token import AUDIENCE, ISSUER, main
+from forklore_local.server.token import AUDIENCE, ISSUER, main
+from forklore_service.credentials.authorizer import open_authorizer
 from functions.authorizer.app import handler
 from tests.functions.story import AUTHORIZER
 from tools.harness.gateway import PROJECT

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from forklore.api import operations
+from forklore_service.api import operations
 from tests.functions.story import STORY
 from tools.harness.gateway import Answer
 from tools.harness.sample_events import EVENTS, MOMENT, sample_event

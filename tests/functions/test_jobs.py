@@ -9,16 +9,16 @@ from unittest import mock
 import boto3
 import pytest
 
-from forklore.aws.jobs import SweepFailed
-from forklore.aws.wiring import open_queue, open_table
-from forklore.domain import ids, keys
-from forklore.domain.model import JobKind
-from forklore.errors import UnavailableError
-from forklore.local.invocation import HandlerError, LambdaContext, invoke, load_handler
-from forklore.storage import actions, items
-from forklore.storage.clock import system_ms
-from forklore.usecases.deletion import retention
-from forklore.usecases.people import transfers
+from forklore_local.server.invocation import HandlerError, LambdaContext, invoke, load_handler
+from forklore_service.aws.jobs import SweepFailed
+from forklore_service.aws.wiring import open_queue, open_table
+from forklore_service.domain import ids, keys
+from forklore_service.domain.model import JobKind
+from forklore_service.errors import UnavailableError
+from forklore_service.storage import actions, items
+from forklore_service.storage.clock import system_ms
+from forklore_service.usecases.deletion import retention
+from forklore_service.usecases.people import transfers
 from tests.support.lines import Lines, faults, metrics_of
 from tests.support.samples import drawn
 from tools.deployment.template import TemplateFunction, read_template

@@ -29,26 +29,28 @@ def loaded(function: str) -> set[str]:
 def test_a_function_of_the_http_api_loads_its_own_operations(function: str) -> None:
     modules = loaded(function)
 
-    assert {name for name in OPERATIONS if f"forklore.api.operations.{name}" in modules} == {function}
+    assert {name for name in OPERATIONS if f"forklore_service.api.operations.{name}" in modules} == {function}
 
 
 @pytest.mark.parametrize("function", sorted(OPERATIONS - {"admin"}))
 def test_a_function_of_the_http_api_loads_no_models_of_answers_or_of_administration(function: str) -> None:
-    models = {name for name in loaded(function) if re.search(r"forklore\.api\.(\w+_requests|results)", name)}
+    models = {
+        name for name in loaded(function) if re.search(r"forklore_service\.api\.(\w+_requests|results)", name)
+    }
     assert models
-    assert not models & {"forklore.api.admin_requests", "forklore.api.results"}
+    assert not models & {"forklore_service.api.admin_requests", "forklore_service.api.results"}
 
 
 def test_the_agents_function_loads_all_operations_at_the_start() -> None:
-    assert {f"forklore.api.operations.{name}" for name in OPERATIONS} <= loaded("agent")
+    assert {f"forklore_service.api.operations.{name}" for name in OPERATIONS} <= loaded("agent")
 
 
 @pytest.mark.parametrize("function", ["delete_group", "sweep", "publish"])
 def test_what_no_request_calls_loads_no_models_of_requests(function: str) -> None:
     modules = loaded(function)
 
-    assert modules & {"forklore.aws.jobs", "forklore.aws.stream"}
-    assert not modules & {"forklore.api.requests", "forklore.api.operation"}
+    assert modules & {"forklore_service.aws.jobs", "forklore_service.aws.stream"}
+    assert not modules & {"forklore_service.api.requests", "forklore_service.api.operation"}
 
 
 @pytest.mark.parametrize("function", ["conversations", "agent", "delete_group", "publish"])
@@ -68,7 +70,7 @@ asking = ("socket.connect", "socket.getaddrinfo", "subprocess.")
 sys.addaudithook(lambda event, found: event.startswith(asking) and opened.append(event))
 for function in sys.argv[1:]:
     importlib.import_module(f"functions.{function}.app")
-from forklore.aws import wiring
+from forklore_service.aws import wiring
 every = gc.get_objects()
 kinds = {type(one).__name__ for one in every if type(one).__module__.startswith("botocore")}
 print(json.dumps({
@@ -81,7 +83,7 @@ print(json.dumps({
 }))
 """
 FIRST_REQUEST = """
-from forklore.aws.wiring import open_table
+from forklore_service.aws.wiring import open_table
 open_table()
 """
 
@@ -89,7 +91,7 @@ open_table()
 def in_a_snapshot(*functions: str, after: str = "") -> dict[str, object]:
     """Return what a new process has opened when functions have been imported."""
     script = IN_A_SNAPSHOT.replace(
-        "from forklore.aws import wiring\n", f"from forklore.aws import wiring\n{after}"
+        "from forklore_service.aws import wiring\n", f"from forklore_service.aws import wiring\n{after}"
     )
     settings = {
         "PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers' / 'core'}",
@@ -127,12 +129,10 @@ def test_what_the_first_request_opens_would_be_seen_in_a_snapshot() -> None:
 
 def test_what_lambda_runs_never_uses_the_generator_that_a_snapshot_would_copy() -> None:
     """Ids and nonces are made with `secrets`, which asks the machine."""
-    rooms = ("api", "aws", "credentials", "domain", "events", "storage", "usecases")
-    package = PROJECT / "layers" / "core" / "forklore"
+    package = PROJECT / "layers" / "core" / "forklore_service"
     used = [
         path.relative_to(package).as_posix()
-        for room in rooms
-        for path in (package / room).rglob("*.py")
+        for path in package.rglob("*.py")
         if re.search(r"^\s*(import random|from random import)|uuid\.uuid1", path.read_text(), re.MULTILINE)
     ]
 

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from forklore.api import operations
-from forklore.aws.wiring import open_table
-from forklore.domain import ids, keys, rate
-from forklore.domain.model import JobKind
-from forklore.errors import UnavailableError
-from forklore.events.changes import Change
-from forklore.local.invocation import invoke, load_handler
-from forklore.storage import actions
-from forklore.storage.connection import Connection
-from forklore.usecases.background import sweeper
-from tests.aws.direct import Direct
+from forklore_local.server.invocation import invoke, load_handler
+from forklore_service.api import operations
+from forklore_service.aws.wiring import open_table
+from forklore_service.domain import ids, keys, rate
+from forklore_service.domain.model import JobKind
+from forklore_service.errors import UnavailableError
+from forklore_service.events.changes import Change
+from forklore_service.storage import actions
+from forklore_service.storage.connection import Connection
+from forklore_service.usecases.background import sweeper
 from tests.deployment.document import read_document, statements_by_function
-from tests.events.buses import Heard
-from tests.events.recording import record_of
+from tests.service.aws.direct import Direct
+from tests.service.events.buses import Heard
+from tests.service.events.recording import record_of
 from tools.harness.gateway import Gateway, table_in_memory
 from tools.harness.sample_events import sample_event
 from tools.harness.service import WITHOUT_FIELDS

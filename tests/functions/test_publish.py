@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from forklore.aws.publisher import PublisherSettings
-from forklore.events.event import Content
-from forklore.local.invocation import HandlerError, invoke, load_handler
-from tests.events.buses import Heard
-from tests.events.delivery import filters, fits
+from forklore_local.server.invocation import HandlerError, invoke, load_handler
+from forklore_service.aws.publisher import PublisherSettings
+from forklore_service.events.event import Content
 from tests.functions.story import SAMPLE, SAMPLE_ENTRY
+from tests.service.events.buses import Heard
+from tests.service.events.delivery import filters, fits
 from tests.support.lines import Lines, metrics_of
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, table_in_memory
@@ -28,7 +28,7 @@ def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
-        monkeypatch.setattr("forklore.aws.publisher.make_events_client", lambda: heard)
+        monkeypatch.setattr("forklore_service.aws.publisher.make_events_client", lambda: heard)
         yield heard
 
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from forklore.api import operations
-from forklore.local.routing import Function
+from forklore_local.server.routing import Function
+from forklore_service.api import operations
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway
 from tools.harness.sample_events import sample_event

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from forklore.local.log import JsonLines
+from forklore_local.server.log import JsonLines
 
 UNITS = {"Count", "Milliseconds", "Seconds", "Bytes"}
 """The units that are used here (CloudWatch API reference, MetricDatum)."""

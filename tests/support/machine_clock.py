@@ -37,7 +37,7 @@ class MachineClock:
 
 def set_machine_clock(clock: MachineClock) -> None:
     """Shift `time.time` and `time.time_ns` of this process. Hide DynamoDB's `Date` if asked to."""
-    forklore = [name for name in sys.modules if name.partition(".")[0] == "forklore"]
+    forklore = [name for name in sys.modules if name.startswith("forklore")]
     assert not forklore, f"{forklore} may have read the clock already"
     true_ns, true_seconds = time.time_ns, time.time
     time.time_ns = lambda: true_ns() + clock.shift_seconds * 10**9

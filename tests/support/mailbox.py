@@ -6,11 +6,11 @@ from typing import Any
 
 from botocore.exceptions import EndpointConnectionError
 
-from forklore.domain.model import JobKind
-from forklore.storage.queue import Queue
-from forklore.storage.table import Table
-from forklore.usecases.background import worker
-from forklore.usecases.background.worker import Outcome
+from forklore_service.domain.model import JobKind
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.background import worker
+from forklore_service.usecases.background.worker import Outcome
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.reliability.figures import SEED
+from tests.service.reliability.figures import SEED
 
 
 def drawn(cases: Sequence[Any], number: int) -> list[Any]:

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from forklore.domain import ids
-from forklore.domain.access import AccessLevel
-from forklore.domain.model import Channel, Conversation, Entry, Head
-from forklore.domain.tree import Member
-from forklore.storage import items
-from forklore.storage.connection import Item
-from forklore.storage.table import Table
-from forklore.usecases.reading.search import UNIT_BYTES
+from forklore_service.domain import ids
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.model import Channel, Conversation, Entry, Head
+from forklore_service.domain.tree import Member
+from forklore_service.storage import items
+from forklore_service.storage.connection import Item
+from forklore_service.storage.table import Table
+from forklore_service.usecases.reading.search import UNIT_BYTES
 from tools.harness.wire import Request, Wire
 
 FIRST_MS = ids.milliseconds("2026-01-01T00:00:00.000Z")

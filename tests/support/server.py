@@ -14,7 +14,7 @@ def main() -> None:
     set_machine_clock(MachineClock.from_arguments(sys.argv[1:]))
     end_with_parent()
     sys.argv[1:] = ["--host", "127.0.0.1", "--port", "0"]
-    runpy.run_module("forklore.local", run_name="__main__", alter_sys=True)
+    runpy.run_module("forklore_local.server", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from forklore.domain import keys
-from forklore.domain.access import AccessLevel
-from forklore.domain.keys import Key
-from forklore.domain.model import Conversation
-from forklore.domain.tree import Member
-from forklore.errors import ForkloreError
-from forklore.storage import items
-from forklore.storage.clock import Clock, system_ms
-from forklore.storage.connection import Item
-from forklore.storage.table import Table
+from forklore_service.domain import keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Conversation
+from forklore_service.domain.tree import Member
+from forklore_service.errors import ForkloreError
+from forklore_service.storage import items
+from forklore_service.storage.clock import Clock, system_ms
+from forklore_service.storage.connection import Item
+from forklore_service.storage.table import Table
 from tools.harness import tables
 from tools.harness.tables import NAME
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.reliability.figures import SEED
+from tests.service.reliability.figures import SEED
 from tests.support.samples import drawn
 
 

@@ -7,8 +7,8 @@ levels).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from forklore.domain.keys import Key
-from forklore.storage.table import Table
+from forklore_service.domain.keys import Key
+from forklore_service.storage.table import Table
 
 
 class TornClient:

@@ -37,8 +37,8 @@ def main() -> None:
 
 def append_all(job: Any, number: int) -> None:
     """Append to random conversations of the job: one entry, three entries, or context."""
-    from forklore.domain.model import Caller, Channel
-    from forklore.errors import UnavailableError
+    from forklore_service.domain.model import Caller, Channel
+    from forklore_service.errors import UnavailableError
     from tests.support.writing import append, open_table
 
     table, random = open_table(), Random(f"{job['name']} {number}")

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from forklore.domain import ids, keys
-from forklore.domain.ids import EntryId
-from forklore.domain.jsontext import text_of
-from forklore.domain.model import Caller, Channel, Entry
-from forklore.errors import UnavailableError
-from forklore.storage.clients import make_client
-from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection
-from forklore.storage.table import Table
-from forklore.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
-from forklore.usecases.steps.drafts import Draft
-from forklore.usecases.steps.idempotency import IdempotencyKey
-from forklore.usecases.steps.requests import Append
-from forklore.usecases.writing.append import append_entries
+from forklore_service.domain import ids, keys
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.jsontext import text_of
+from forklore_service.domain.model import Caller, Channel, Entry
+from forklore_service.errors import UnavailableError
+from forklore_service.storage.clients import make_client
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import Connection
+from forklore_service.storage.table import Table
+from forklore_service.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
+from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.steps.requests import Append
+from forklore_service.usecases.writing.append import append_entries
 
 PAGE_ENTRIES = 40
 REPEATS_MAX = 10

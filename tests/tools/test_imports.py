@@ -45,6 +45,6 @@ def test_the_generator_of_the_client_reads_the_table_of_operations_and_nothing_f
         if use.imported and use.name.partition(".")[0] not in sys.stdlib_module_names
     }
 
-    assert "forklore.api.operations.ALL" in used
-    inward = {"tools.client", "forklore.api", "forklore.limits", "pydantic"}
+    assert "forklore_service.api.operations.ALL" in used
+    inward = {"tools.client", "forklore_service.api", "forklore_service.limits", "pydantic"}
     assert [name for name in sorted(used) if not within(name, inward)] == []

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from forklore import Forklore
 from forklore.cli.exploring.forwarder import Forwarder
-from tests.cli.exploring import Seen, answering, forwarder, odd_stage
-from tests.cli.test_process import RUN_S, started
+from tests.clients.cli.exploring import Seen, answering, forwarder, odd_stage
+from tests.clients.cli.test_process import RUN_S, started
 from tests.web.browser import Watch
 from tests.web.steps import wait_until
 from tests.web.test_restart import kept_port

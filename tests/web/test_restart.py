@@ -45,7 +45,7 @@ class Server:
 
     def __init__(self, data: Path) -> None:
         self._port = kept_port()
-        self._command = [sys.executable, "-m", "forklore.local", "--port", str(self._port)]
+        self._command = [sys.executable, "-m", "forklore_local.server", "--port", str(self._port)]
         self._command += ["--data", str(data)]
         self.url = f"http://127.0.0.1:{self._port}"
 

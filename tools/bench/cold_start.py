@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from forklore.local import token
+from forklore_local.server import token
 from tools.bench import timed_runtime
 from tools.harness.deployed import Deployed, deployed
 from tools.harness.dynamodb import engine_server

@@ -19,15 +19,15 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from forklore.domain.model import Caller
-from forklore.domain.rate import UNCOUNTED_MAX, window_of
-from forklore.porting.choosing import Choice, Scope
-from forklore.porting.exporting import export
-from forklore.porting.importing import carry_out, check
-from forklore.porting.new_ids import SameIds
-from forklore.storage.cache import ConversationCache
-from forklore.storage.queue import Queue
-from forklore.usecases.deletion.cascade import run_deletion
+from forklore_local.porting.choosing import Choice, Scope
+from forklore_local.porting.exporting import export
+from forklore_local.porting.importing import carry_out, check
+from forklore_local.porting.new_ids import SameIds
+from forklore_service.domain.model import Caller
+from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
+from forklore_service.storage.cache import ConversationCache
+from forklore_service.storage.queue import Queue
+from forklore_service.usecases.deletion.cascade import run_deletion
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.domain.keys import Key
-from forklore.storage import items
-from forklore.storage.connection import Item
-from forklore.storage.table import Table
+from forklore_service.domain.keys import Key
+from forklore_service.storage import items
+from forklore_service.storage.connection import Item
+from forklore_service.storage.table import Table
 from tools.bench import units
 from tools.harness.tables import Store
 from tools.harness.wire import Request, Wire

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from forklore.domain.model import Caller
+from forklore_service.domain.model import Caller
 from tools.harness.service import Answer, Process
 from tools.harness.tables import Store, fresh_store
 

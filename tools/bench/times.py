@@ -31,10 +31,10 @@ from botocore import xform_name
 from rich.console import Console
 from rich.progress import track
 
-from forklore.aws.wiring import open_table
-from forklore.local.invocation import LambdaContext, load_handler
-from forklore.local.log import JsonLines
-from forklore.local.routing import Function
+from forklore_local.server.invocation import LambdaContext, load_handler
+from forklore_local.server.log import JsonLines
+from forklore_local.server.routing import Function
+from forklore_service.aws.wiring import open_table
 from tools.bench.local import local_dynamodb
 from tools.bench.shapes import Texts
 from tools.harness.functions import functions_on

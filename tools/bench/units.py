@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any
 
-from forklore.storage.connection import Item
+from forklore_service.storage.connection import Item
 
 READ_BYTES, WRITE_BYTES = 4096, 1024
 """How many bytes a unit reads at most, strongly consistent, and how many a unit writes."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tools.client.arguments import arguments_module
+from tools.client.limits import limits_module
 from tools.client.operations import methods_module, shapes_module
 from tools.client.results import results_module
 from tools.client.synchronous import synchronous_modules
 from tools.client.typescript import typescript_module
 
 PROJECT = Path(__file__).parents[2]
-CLIENT = PROJECT / "layers" / "core" / "forklore" / "client"
+CLIENT = PROJECT / "clients" / "python" / "forklore" / "client"
 TYPESCRIPT = PROJECT / "clients" / "typescript" / "src" / "operations.ts"
 """The one generated module of the client for TypeScript."""
 
@@ -21,6 +22,7 @@ def generated(folder: Path = CLIENT) -> Mapping[str, str]:
     """Return the text of each generated module, formatted, by its path below the client."""
     texts = {
         "arguments.py": arguments_module(),
+        "limits.py": limits_module(),
         "results.py": results_module(),
         "operations/shapes.py": shapes_module(),
         "operations/asynchronous.py": methods_module(is_async=True),

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from forklore.api.operations import ALL
+from forklore_service.api.operations import ALL
 from tools.client.operations import optional_arguments
 
 HEAD = '''"""What methods hand on to the operation under them, for type checkers and completion.

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 
-from forklore.api.operation import Operation
-from forklore.api.operations import ALL
+from forklore_service.api.operation import Operation
+from forklore_service.api.operations import ALL
 from tools.client.results import name_of
 from tools.client.types import Schema, lengths_of, type_of
 

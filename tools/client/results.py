@@ -8,7 +8,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel
 
-from forklore.api.operations import ALL
+from forklore_service.api.operations import ALL
 
 HEAD = '''"""What operations answer: frozen dataclasses, which keep members that they do not know.
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from forklore.api.operation import Operation
-from forklore.api.operations import ALL
-from forklore.limits import BODY_CHARACTERS_MAX
+from forklore_service.api.operation import Operation
+from forklore_service.api.operations import ALL
+from forklore_service.limits import BODY_CHARACTERS_MAX
 from tools.client.operations import lengths_of_operation
 from tools.client.results import NAMES as RESULTS
 from tools.client.types import Schema

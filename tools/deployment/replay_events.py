@@ -18,7 +18,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from forklore.limits import packs
+from forklore_service.limits import packs
 
 HIDDEN_SECONDS = 300
 """For how long a message is hidden from others, if the command is killed meanwhile."""

@@ -3,8 +3,8 @@
 Run it as `python -m tools.deployment.sam_local FILE`.
 
 The containers of `sam local` run the deployed authorizer, with the development issuer of
-`forklore.local.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name than
-this machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS,
+`forklore_local.server.token`. They reach the DynamoDB at FORKLORE_DYNAMODB_ENDPOINT by another name
+than this machine does. API keys and roles are set as for the local server, by FORKLORE_API_KEYS,
 _ADMINS, _AUDITORS and _INDEXERS.
 """
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from forklore.credentials import roles
-from forklore.local.identity import clients_by_hash
-from forklore.local.payload import API_ID
-from forklore.local.store import ENDPOINT, TABLE, DatabaseError, open_table_at, set_environment
-from forklore.local.token import AUDIENCE, ISSUER, development_key, key_set
+from forklore_local.server.identity import clients_by_hash
+from forklore_local.server.payload import API_ID
+from forklore_local.server.store import ENDPOINT, TABLE, DatabaseError, open_table_at, set_environment
+from forklore_local.server.token import AUDIENCE, ISSUER, development_key, key_set
+from forklore_service.credentials import roles
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from forklore.local.routing import DEFAULT_ROUTE, Function, Route
+from forklore_local.server.routing import DEFAULT_ROUTE, Function, Route
 from tools.deployment.loading import load
 
 LAMBDA_DEFAULTS = {"Timeout": 3, "MemorySize": 128, "Events": {}}

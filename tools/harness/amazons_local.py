@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from shutil import which
 
-from forklore.local import places
+from forklore_local.server import places
 from tools.harness.processes import EngineMissingError, gist
 
 VERSION = "2.6.1"

@@ -11,8 +11,8 @@ from typing import Any
 import boto3
 from moto.server import ThreadedMotoServer
 
-from forklore.local.payload import API_ID, read_answer
-from forklore.storage import schema
+from forklore_local.server.payload import API_ID, read_answer
+from forklore_service.storage import schema
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer
 from tools.harness.runtime import Built, Functions

@@ -12,10 +12,10 @@ from typing import Any
 
 from botocore import xform_name
 
-from forklore.embedded.engine import Engine
-from forklore.embedded.rows import to_text
-from forklore.storage import schema
-from forklore.storage.connection import CallRefused
+from forklore_local.embedded.engine import Engine
+from forklore_local.embedded.rows import to_text
+from forklore_service.storage import schema
+from forklore_service.storage.connection import CallRefused
 from tools.harness.tapped import with_bytes
 
 TYPE = "application/x-amz-json-1.0"

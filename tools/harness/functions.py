@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from forklore.aws.wiring import Given
-from forklore.local.store import set_environment
+from forklore_local.server.store import set_environment
+from forklore_service.aws.wiring import Given
 from tools.deployment.template import Template, read_template
 from tools.harness.gateway import given
 from tools.harness.tables import Store

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from forklore.aws.wiring import Given, give, open_table
-from forklore.local.asgi import Scope
-from forklore.local.identity import read_authorizer
-from forklore.local.invocation import LambdaContext, invoke, load_handler
-from forklore.local.payload import build_event, read_answer
-from forklore.local.routing import Function, find_route
-from forklore.local.store import set_environment
+from forklore_local.server.asgi import Scope
+from forklore_local.server.identity import read_authorizer
+from forklore_local.server.invocation import LambdaContext, invoke, load_handler
+from forklore_local.server.payload import build_event, read_answer
+from forklore_local.server.routing import Function, find_route
+from forklore_local.server.store import set_environment
+from forklore_service.aws.wiring import Given, give, open_table
 from tools.deployment.template import Template, read_template
 from tools.harness.tables import Store, fresh_store
 

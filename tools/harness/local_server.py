@@ -23,7 +23,7 @@ def local_server(**variables: str) -> Iterator[str]:
     variables: of its environment. Without FORKLORE_DYNAMODB_ENDPOINT it has its embedded database.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "forklore.local", "--port", "0"],
+        [sys.executable, "-m", "forklore_local.server", "--port", "0"],
         cwd=ROOT,
         env=environment(HOST="127.0.0.1", PORT="0", PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from forklore.local.places import CHECKOUT
+from forklore_local.server.places import CHECKOUT
 from tools.harness.ports import ServerDidNotStartError, ServerEndedError
 
 START_SECONDS_MAX = 180.0

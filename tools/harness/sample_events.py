@@ -2,7 +2,7 @@
 
 python -m tools.harness.sample_events listForks
 
-prints one. The requests are those of the OpenAPI document (forklore/local/requests.json).
+prints one. The requests are those of the OpenAPI document (forklore_local/server/requests.json).
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from forklore.local.examples import requests
+from forklore_local.server.examples import requests
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway
 

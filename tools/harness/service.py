@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from forklore.api import operations
-from forklore.api.failures import response_to
-from forklore.api.operation import RawRequest, Service
-from forklore.api.requests import KEPT_AS_TEXT
-from forklore.api.responses import Response
-from forklore.domain.jsontext import read_object
-from forklore.domain.model import Caller
-from forklore.storage.clock import Clock
-from forklore.storage.queue import Queue
-from forklore.storage.table import Table
+from forklore_service.api import operations
+from forklore_service.api.failures import response_to
+from forklore_service.api.operation import RawRequest, Service
+from forklore_service.api.requests import KEPT_AS_TEXT
+from forklore_service.api.responses import Response
+from forklore_service.domain.jsontext import read_object
+from forklore_service.domain.model import Caller
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
 from tools.harness.tables import Store
 
 OPERATIONS = {operation.name: operation for operation in operations.ALL}

@@ -17,15 +17,15 @@ import boto3
 from botocore.config import Config
 from botocore.session import Session
 
-from forklore.embedded.database import Database
-from forklore.embedded.engine import Engine
-from forklore.embedded.opened import open_database
-from forklore.embedded.outbox import note
-from forklore.storage import schema
-from forklore.storage.clients import CONNECTIONS_MAX, make_client, make_session
-from forklore.storage.clock import Clock
-from forklore.storage.connection import Connection, Deadline
-from forklore.storage.table import Table
+from forklore_local.embedded.database import Database
+from forklore_local.embedded.engine import Engine
+from forklore_local.embedded.opened import open_database
+from forklore_local.embedded.outbox import note
+from forklore_service.storage import schema
+from forklore_service.storage.clients import CONNECTIONS_MAX, make_client, make_session
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import Connection, Deadline
+from forklore_service.storage.table import Table
 from tools.harness.tapped import TappedClient
 from tools.harness.wire import Threads
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from forklore.storage.connection import CallRefused
+from forklore_service.storage.connection import CallRefused
 
 OPERATIONS = {
     "batch_get_item": "BatchGetItem",

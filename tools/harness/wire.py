@@ -13,7 +13,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from forklore.storage.table import Table
+from forklore_service.storage.table import Table
 
 _chain = threading.local()
 """How many requests the task of this thread had to wait for, one after another."""

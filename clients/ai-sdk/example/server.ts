@@ -23,7 +23,7 @@ const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><title>A chat
 
 /** Start the local server, which keeps everything in memory, and ends with this one. Return its address. */
 async function startForklore(): Promise<string> {
-	const server = spawn(FORKLORE_PYTHON, ["-m", "forklore.local", "--port", "0"], {
+	const server = spawn(FORKLORE_PYTHON, ["-m", "forklore_local.server", "--port", "0"], {
 		stdio: ["ignore", "pipe", "inherit"],
 		env: { ...process.env, PYTHONUNBUFFERED: "1" },
 	});

@@ -8,7 +8,7 @@ import * as client from "../src/index.ts";
 import { differences, type Step } from "./support/contract.js";
 import { KEYS, ROOT } from "./support/server.ts";
 
-export const STORIES = JSON.parse(readFileSync(`${ROOT}/tests/client/contract.json`, "utf8")) as Record<
+export const STORIES = JSON.parse(readFileSync(`${ROOT}/tests/clients/python/contract.json`, "utf8")) as Record<
 	string,
 	Step[]
 >;

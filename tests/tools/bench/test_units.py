@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forklore.storage.connection import Item
+from forklore_service.storage.connection import Item
 from tools.bench.units import item_bytes, units_of_get, units_of_query, units_of_write
 
 KEY: Item = {"PK": {"S": "g"}, "SK": {"S": "s"}}  # 2 + 1 + 2 + 1 bytes

@@ -1,4 +1,4 @@
-// Calls each operation that a line of the standard input names, and prints the answer: tests/typescript/test_story.py.
+// Calls each operation that a line of the standard input names, and prints the answer: tests/clients/typescript/test_story.py.
 
 import { createInterface } from "node:readline";
 

@@ -1,4 +1,4 @@
-// Runs the stories that the client for Python goes through, too: tests/client/test_contract.py says what a step is.
+// Runs the stories that the client for Python goes through, too: tests/clients/python/test_contract.py says what a step is.
 // This is plain JavaScript and needs no package, so every runtime can run it.
 
 /**

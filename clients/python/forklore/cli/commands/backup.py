@@ -1,0 +1,37 @@
+"""`forklore backup`: a copy of a folder, which may be in use."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from forklore.cli.commands.fsck import OF_THE_API
+from forklore.cli.exits import CommandError
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "backup", example="forklore backup ./data ./data.monday", without=OF_THE_API)
+    def backup(
+        shell: Shell,
+        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that keeps the data.")],
+        to: Annotated[Path, typer.Argument(metavar="TO", help="The folder to make, which is a copy.")],
+    ) -> None:
+        """Copy a folder as it is at this moment. Others may go on to write to it.
+
+        To restore it, stop what has the folder open, and move the copy in its place.
+        """
+        from forklore_local.porting.failures import PortingError
+        from forklore_local.porting.opening import back_up
+
+        try:
+            back_up(folder, to)
+        except PortingError as error:
+            raise CommandError(str(error)) from error
+        if shell.out.is_json:
+            shell.out.result({"type": "folder", "folder": str(to)})
+        else:
+            shell.say(f"{to}: a copy of {folder}")

@@ -1,0 +1,129 @@
+"""`forklore export`: fork trees in JSON Lines, from the service or from its table."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forklore.cli.exits import DONE, CommandError
+from forklore.cli.exporting import exported, exported_view
+from forklore.cli.importing.checks import time_of
+from forklore.cli.importing.owner import is_agent
+from forklore.cli.jsonlines import header_line
+from forklore.cli.moving import TableAt, export_table
+from forklore.cli.one_output import written
+from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
+from forklore.cli.progress import progress
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.cli.trees import live_rows
+
+if TYPE_CHECKING:
+    from forklore_local.porting.choosing import Choice
+
+PARALLEL, PARALLEL_MAX = 8, 64
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "export", example="forklore export trip --output trip.jsonl")
+    def export(
+        shell: Shell,
+        conversations: Annotated[
+            list[str] | None,
+            typer.Argument(
+                metavar="NAME|ID...", help="Conversations: names of yours, or ids.", show_default=False
+            ),
+        ] = None,
+        output: Annotated[
+            str | None,
+            typer.Option("-o", "--output", metavar="FILE", help="The file to write, whole or not at all."),
+        ] = None,
+        branch: Annotated[
+            bool, typer.Option("--branch", help="Only what each of them shows, not its whole tree.")
+        ] = False,
+        parallel: Annotated[
+            int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
+        ] = PARALLEL,
+        everything: Annotated[
+            bool, typer.Option("--everything", help="All trees of the table.", rich_help_panel=PANEL)
+        ] = False,
+        owner: Annotated[
+            str | None,
+            typer.Option("--owner", metavar="USER", help="The user's own trees.", rich_help_panel=PANEL),
+        ] = None,
+        tree: Annotated[
+            str | None,
+            typer.Option("--tree", metavar="ID", help="The tree of a conversation.", rich_help_panel=PANEL),
+        ] = None,
+        skip_damaged: Annotated[
+            bool,
+            typer.Option(
+                "--skip-damaged", help="Leave out trees that cannot be read.", rich_help_panel=PANEL
+            ),
+        ] = False,
+        table: TableOrFolder = None,
+        endpoint: Endpoint = None,
+        region: Region = None,
+    ) -> int:
+        """Write the whole fork trees of conversations as JSON Lines.
+
+        `forklore import` reads them. Members, names and children are not exported, unless an
+        operator exports from the table itself, with --everything, --owner or --tree.
+        """
+        at = TableAt(table, endpoint, region)
+        at.check()
+        wanted = {"everything": everything, "owner": owner, "tree": tree}
+        chosen = [name for name, value in wanted.items() if value not in (None, False)]
+        if chosen or table is not None:
+            if conversations or branch or len(chosen) != 1 or output is None:
+                raise CommandError(
+                    "of a table, export one of --everything, --owner USER and --tree ID, to --output FILE"
+                )
+            return export_table(shell, at, _choice(owner, tree), output, skip_damaged=skip_damaged)
+        if skip_damaged:
+            raise CommandError("--skip-damaged goes with --everything or --owner")
+        if not conversations:
+            raise CommandError("name a conversation, or for a table --everything, --owner or --tree")
+        line_out = shell.out.json_line
+        with nullcontext(line_out) if output is None else written(output, line_out) as write:
+            ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
+            write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
+            for line in _views(shell, ids) if branch else _trees(shell, ids, parallel):
+                write(line)
+        return DONE
+
+
+def _choice(owner: str | None, tree: str | None) -> "Choice":
+    from forklore_local.porting.choosing import Choice, Scope
+
+    if owner is not None:
+        return Choice(Scope.OWNER, owner)
+    return Choice(Scope.EVERYTHING) if tree is None else Choice(Scope.TREE, tree.lower())
+
+
+def _views(shell: Shell, ids: list[str]) -> Iterator[str]:
+    for one in ids:
+        yield from exported_view(shell.client, one)
+
+
+def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:
+    """Yield the lines of the trees, each tree once."""
+    seen: set[str] = set()
+    for one in ids:
+        if one in seen:
+            continue
+        rows = live_rows(shell.client.conversation(one))
+        seen.update(row["conversationId"] for row in rows)
+        with progress("exporting") as bar:
+            bar.expect(len(rows))
+            yield from exported(
+                shell.client,
+                rows,
+                is_agent=is_agent(shell.target),
+                threads=threads,
+                on_branch=lambda: bar.advance(1),
+            )

@@ -1,0 +1,235 @@
+"""`forklore import`: conversations from elsewhere, with all their branches."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
+from forklore.cli.importing.carrying_out import Carried, carry_out
+from forklore.cli.importing.one_file import FileImport, Options, title_of
+from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.plan import Plan
+from forklore.cli.importing.sending import sender
+from forklore.cli.importing.sources import Source, sources_of
+from forklore.cli.importing.telling import Telling, counted, shown_of
+from forklore.cli.importing.values import Format
+from forklore.cli.moving import TableAt, import_table
+from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
+from forklore.cli.progress import progress
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.client.errors import ConflictError, NotFoundError
+
+PARALLEL, PARALLEL_MAX = 8, 64
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "import", makes=True, example="forklore import conversations.json")
+    def import_(
+        shell: Shell,
+        files: Annotated[
+            list[Path],
+            typer.Argument(
+                metavar="FILE...", help="JSON, JSON Lines, or a ZIP; - is standard input.", show_default=False
+            ),
+        ],
+        given: Annotated[
+            Format | None,
+            typer.Option("--format", help="The files' format; without it their content tells."),
+        ] = None,
+        parallel: Annotated[
+            int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
+        ] = PARALLEL,
+        limit_trees: Annotated[
+            int | None,
+            typer.Option("--limit-trees", min=1, metavar="N", help="Import the first N trees only."),
+        ] = None,
+        name: Annotated[
+            str | None,
+            typer.Option("--name", metavar="NAME", help="A new name for the current branch of the one tree."),
+        ] = None,
+        again: Annotated[
+            str,
+            typer.Option(
+                "--again",
+                metavar="TEXT",
+                help="Import once more, beside what was imported before; each TEXT once.",
+                show_default=False,
+            ),
+        ] = "",
+        dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and plan, but send nothing.")] = False,
+        new_ids: Annotated[
+            bool,
+            typer.Option("--new-ids", help="Give what is imported other ids.", rich_help_panel=PANEL),
+        ] = False,
+        table: TableOrFolder = None,
+        endpoint: Endpoint = None,
+        region: Region = None,
+    ) -> int:
+        """Import conversations with all their branches.
+
+        It reads forklore's own JSON Lines, a ChatGPT export, a Claude export, and message trees.
+        It can be stopped and run again: what is there already is found, and nothing is doubled.
+        An operator imports the export of a table into a table, with all that it has.
+        """
+        at = TableAt(table, endpoint, region)
+        at.check()
+        if table is not None or new_ids or any(map(_is_of_table, files)):
+            if given is not None or again or name is not None or limit_trees is not None:
+                raise CommandError("the export of a table is imported whole: only --dry-run goes with it")
+            for file in files:
+                if not file.exists():
+                    raise CommandError(f"{file}: no such file")
+                if not _is_of_table(file):
+                    raise CommandError(f"{file}: it is no export of a table")
+            codes = [
+                import_table(shell, at, file, new_ids=new_ids, threads=parallel, is_dry=dry_run)
+                for file in files
+            ]
+            return max(codes)
+        target = shell.target
+        options = Options(owner_of(target), is_agent(target), given, again, limit_trees)
+        with sources_of(files) as sources:
+            if name is not None:
+                _check_name(shell, name, sources, options)
+            importing = _Importing(shell, options, threads=parallel, name=name, is_dry=dry_run)
+            try:
+                for source in sources:
+                    importing.file(source)
+            except KeyboardInterrupt:
+                shell.say("interrupted; the same command goes on where it stopped")
+                return INTERRUPTED
+            return importing.code
+
+
+def _is_of_table(path: Path) -> bool:
+    from forklore_local.porting.input import is_export
+
+    return path.is_file() and is_export(path)  # a pipe is read once
+
+
+class _Importing:
+    """A run of the command. code: its exit code so far."""
+
+    def __init__(
+        self, shell: Shell, options: Options, *, threads: int, name: str | None, is_dry: bool
+    ) -> None:
+        self._shell = shell
+        self._options = options
+        self._threads = threads
+        self._name = name
+        self._is_dry = is_dry
+        self._left = options.trees_max
+        self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self.code = DONE
+
+    def file(self, source: Source) -> None:
+        """Import a file, and say what became of it. Raises the ApiError that ends all."""
+        if self._left == 0:
+            return
+        one = FileImport(source.path, self._options, shown=source.shown)
+        telling = Telling(self._shell, source.shown)
+        try:
+            if self._is_dry:
+                self._planned(one)
+            else:
+                with (
+                    progress(f"importing {source.shown}") as bar,
+                    closing(
+                        carry_out(
+                            one.plans(trees_max=self._left, on_end=lambda: bar.expect(one.entries)),
+                            sender(self._shell.client),
+                            threads=self._threads,
+                            since=self._since,
+                            on_begin=telling.begin,
+                            on_entries=bar.advance,
+                        )
+                    ) as carried,
+                ):
+                    for tree in carried:
+                        telling.add(tree)
+                        self._ended(tree)
+        finally:
+            self._summary(one, telling)
+        if self._left is not None:
+            self._left -= one.trees
+
+    def _planned(self, one: FileImport) -> None:
+        """Show what each tree would become."""
+        out = self._shell.out
+        plans = ((plan, len(plan.conversations)) for plan in one.plans(trees_max=self._left))
+        if out.is_json:
+            out.results(
+                {"type": "tree", "treeId": plan.tree_id, "conversations": size, "entries": plan.entries}
+                for plan, size in plans
+            )
+        else:
+            header = ("conversations", "entries", "title")
+            out.table(header, [(str(size), str(plan.entries), title_of(plan)) for plan, size in plans])
+
+    def _ended(self, tree: Carried) -> None:
+        if tree.problems:
+            self.code = self.code or NO
+        elif self._name is not None:
+            self._point(shown_of(tree))
+
+    def _point(self, conversation_id: str) -> None:
+        """Let the name point to what was imported, unless it does already."""
+        assert self._name is not None
+        try:
+            self._shell.client.conversation(conversation_id).point(self._name, expect_revision=0)
+        except ConflictError:
+            if self._shell.client.api.look_up_name(name=self._name).conversation_id != conversation_id:
+                self._shell.say(f"the name {self._name} points elsewhere meanwhile, and stays there")
+                self.code = self.code or REFUSED
+
+    def _summary(self, one: FileImport, telling: Telling) -> None:
+        if one.problem is not None:
+            self.code = USAGE
+        out, report = self._shell.out, one.report
+        unfinished = telling.end()
+        if out.is_json:
+            left_out = [
+                {"reason": str(reason), "count": count, "examples": report.examples[reason]}
+                for reason, count in report.counts.most_common()
+            ]
+            out.result({"type": "file", "file": one.shown, "problem": one.problem, "leftOut": left_out})
+            return
+        if one.problem is not None:
+            self._shell.say(f"forklore: {one.problem}")
+        if self._is_dry:
+            said = f"{counted(one.trees, 'tree')}, {counted(one.entries, 'entry')} to import"
+        else:
+            before = f", {telling.found:,} of them from an earlier import" if telling.found else ""
+            open_trees = f"; {counted(unfinished, 'tree')} unfinished" if unfinished else ""
+            said = (
+                f"{counted(telling.trees, 'tree')}, {counted(telling.entries, 'entry')}{before}{open_trees}"
+            )
+        self._shell.say(f"{one.shown}: {said}")
+        for line in report.lines():
+            self._shell.say(f"  left out: {line}")
+
+
+def _check_name(shell: Shell, name: str, sources: list[Source], options: Options) -> None:
+    """Refuse a name that is in use, or that could mean several trees, before anything is sent."""
+    read = chain.from_iterable(FileImport(source.path, options).plans() for source in sources)
+    plans = list(islice(read, 1 if options.trees_max == 1 else 2))
+    if len(plans) > 1:
+        raise CommandError("--name is for one tree: give --limit-trees 1, or leave it out")
+    try:
+        held = shell.client.api.look_up_name(name=name)
+    except NotFoundError:
+        return
+    if not any(held.conversation_id in _ids(plan) for plan in plans):
+        raise CommandError(f"the name {name} is in use", REFUSED)
+
+
+def _ids(plan: Plan) -> Iterator[str]:
+    return (conversation.conversation_id for conversation in plan.conversations)

@@ -1,0 +1,181 @@
+"""What the service takes of messages and titles, and how an import makes its keys and times."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from forklore.cli.importing.values import Reason
+from forklore.client import jsontext
+from forklore.client.errors import InputError
+from forklore.client.limits import (
+    ELEMENTS_MAX,
+    ENTRY_BYTES_MAX,
+    KEY_CHARACTERS_MAX,
+    TITLE_CHARACTERS_MAX,
+    escaped_size,
+)
+
+CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an entry of a list
+_LISTS = ("attachments", "events")
+_PARTS = (*_LISTS, "source")
+"""Members of an element that are no words of its author's: the first two are lists."""
+_OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PART_TOO_DEEP}
+_YEAR_10000_S = 253_402_300_800
+
+
+def problem_of(content: Any) -> Reason | None:
+    """Return why the service would refuse an entry's content; None if it would not."""
+    if _depth(content) > CONTENT_DEPTH_MAX:
+        return Reason.TOO_DEEP
+    if isinstance(content, list) and len(content) > ELEMENTS_MAX:
+        return Reason.TOO_LARGE
+    try:
+        text = jsontext.write(content)
+    except InputError:  # all other content of a JSON file can be written
+        return Reason.SURROGATE
+    return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
+
+
+def storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reason]]:
+    """Return an element of a history entry as the service takes it, and what was changed for that.
+
+    The words stay. A half of a surrogate pair becomes U+FFFD. Of the other parts the largest, or
+    the deepest, are left out, as many as it takes. None if nothing is left to say.
+    """
+    changes: list[Reason] = []
+    while (problem := problem_of([element])) is not None:
+        if problem is Reason.SURROGATE:
+            changes.append(problem)
+            element = without_halves(element)
+            continue
+        parts = [(name, part) for name in _LISTS for part in element.get(name, ())]
+        parts += [("source", element["source"])] if "source" in element else []
+        if not parts:
+            return None, [problem]
+        left = _less_deep(parts) if problem is Reason.TOO_DEEP else _smaller(element, parts)
+        changes += [_OF_PART[problem]] * (len(parts) - len(left))
+        lists = {name: [part for of, part in left if of == name] for name in _LISTS}
+        words = {name: value for name, value in element.items() if name not in _PARTS}
+        element = {**words, **kept(lists), **{of: part for of, part in left if of == "source"}}
+        if not any(element.get(name) for name in ("text", *_LISTS)):
+            return None, [problem]
+    return element, changes
+
+
+def _less_deep(parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the parts without the deepest one."""
+    deepest = max(range(len(parts)), key=lambda at: _depth(parts[at][1]) - (parts[at][0] == "source"))
+    return parts[:deepest] + parts[deepest + 1 :]
+
+
+def _smaller(element: dict[str, Any], parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the parts without the largest ones, so that the element fits."""
+    sizes = [escaped_size(jsontext.write(part)) for _, part in parts]
+    excess = escaped_size(jsontext.write([element])) - ENTRY_BYTES_MAX
+    dropped: set[int] = set()
+    for at in sorted(range(len(parts)), key=lambda at: -sizes[at]):
+        if excess <= 0:
+            break
+        excess -= sizes[at]
+        dropped.add(at)
+    return [part for at, part in enumerate(parts) if at not in dropped]
+
+
+def without_halves(value: Any) -> Any:
+    """Return a JSON value with U+FFFD for each half of a surrogate pair."""
+    if isinstance(value, str):
+        return jsontext.HALVES.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {without_halves(name): without_halves(held) for name, held in value.items()}
+    return [without_halves(held) for held in value] if isinstance(value, list) else value
+
+
+def _depth(value: Any) -> int:
+    """Return how many arrays and objects nest in each other in a value of a JSON file.
+
+    >>> _depth("a"), _depth([]), _depth({"a": [{}]})
+    (0, 1, 3)
+    """
+    levels, level = 0, [value]
+    while level := [one for one in level if isinstance(one, Mapping | list)]:
+        levels += 1
+        level = [held for one in level for held in (one.values() if isinstance(one, Mapping) else one)]
+    return levels
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether the text can be written as UTF-8 (a JSON escape can name a lone surrogate)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_title(raw: Any) -> bool:
+    """Return whether the service takes a title as it is."""
+    return isinstance(raw, str) and len(raw) <= TITLE_CHARACTERS_MAX and is_unicode(raw)
+
+
+def title_of(raw: Any) -> str | None:
+    """Return a title that the service takes: on one line, not blank, not too long; else None."""
+    if not isinstance(raw, str):
+        return None
+    title = " ".join(raw.encode(errors="replace").decode().split())
+    return title[:TITLE_CHARACTERS_MAX] or None
+
+
+def time_of(raw: Any) -> str | None:
+    """Return a time as RFC 3339 in UTC with milliseconds; None for what is no time.
+
+    raw: seconds since 1970, or RFC 3339.
+
+    >>> time_of(1700000000.5)
+    '2023-11-14T22:13:20.500Z'
+    >>> time_of("2024-02-29T12:00:00.123456+02:00")
+    '2024-02-29T10:00:00.123Z'
+    """
+    try:
+        if isinstance(raw, str):
+            time = datetime.fromisoformat(raw)
+            at = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+        else:
+            seconds = float(raw)
+            if isinstance(raw, bool) or not math.isfinite(seconds) or not 0 <= seconds < _YEAR_10000_S:
+                return None
+            at = datetime.fromtimestamp(seconds, UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
+
+
+def keys_for(message_ids: Iterable[str]) -> list[str]:
+    """Return a key for each message, all different: its id, where the service takes that as a key.
+
+    A longer id, or one with other characters, becomes a hash. An id that comes again gets a number.
+
+    >>> keys_for(["a", "b", "a", "é"])[:3]
+    ['a', 'b', 'a~2']
+    """
+    keys: dict[str, None] = {}
+    times: dict[str, int] = {}
+    for message_id in message_ids:
+        first = key = _key_of(message_id)
+        while key in keys:
+            times[first] = times.get(first, 1) + 1
+            key = _key_of(f"{first}~{times[first]}")
+        keys[key] = None
+    return list(keys)
+
+
+def _key_of(message_id: str) -> str:
+    if 1 <= len(message_id) <= KEY_CHARACTERS_MAX and message_id.isascii() and message_id.isprintable():
+        return message_id
+    return f"sha256:{hashlib.sha256(message_id.encode(errors='surrogatepass')).hexdigest()}"
+
+
+def kept(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that say something: no null, no empty text, no empty list or object."""
+    return {name: value for name, value in members.items() if value not in (None, "", [], {})}

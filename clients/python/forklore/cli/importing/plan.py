@@ -1,0 +1,355 @@
+"""Which conversations and forks a tree becomes, in batches of entries. Nothing is sent here.
+
+The first reply continues the conversation; every further reply is a fork of it, after the message
+that is replied to. So a conversation is one line of messages, and what it shows is one path from
+the beginning to a leaf. A second root is a blank fork of the conversation of the first one. The
+branch that the source showed last becomes the current one.
+
+Ids and keys follow from the source alone, so an import that runs again finds what an earlier run
+has made, also after the service has forgotten the Idempotency-Keys:
+
+* The id of a conversation is made of the owner, the format, the tree's id and the key of the line's
+  first message. It does not depend on how long the line is, nor on the order of its siblings: a
+  newer export of the same source adds to the conversations of the older one.
+* The key of an entry is the id of its message.
+"""
+
+import heapq
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Any
+
+from forklore.cli.importing.checks import (
+    keys_for,
+    without_halves,
+)
+from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tree
+from forklore.client import jsontext
+from forklore.client.errors import InputError
+from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
+
+BATCH_ENTRIES_MAX = 44  # of one append, each with a key
+TITLE_CHARACTERS = 40
+"""So much of the first text is a title, where the source has none."""
+SOURCE_TAG = "source"
+"""The tag that every imported conversation has, with the format as its value."""
+_NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry of a plan: the number of its conversation, and its index there."""
+
+    conversation: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFork:
+    """Where a conversation forks.
+
+    source: the number of the conversation that is forked. at: an entry that it shows, and position
+    (`before` or `after`); at None: it inherits nothing (`blank`). up_to: the last entry that it
+    inherits, where an agent's context stands there: one append must end with it, because no fork
+    comes between a message and the context that is appended with it.
+    """
+
+    source: int
+    at: Place | None
+    position: str = "after"
+    up_to: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEntry:
+    """An entry to append. body: its fields without the key. size: of its content, as escaped.
+
+    merged_from: the number of the conversation that it sums up. merged_up_to: an entry of that.
+    """
+
+    key: str
+    body: Mapping[str, Any]
+    size: int
+    merged_from: int | None = None
+    merged_up_to: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedConversation:
+    """A conversation to make. fork: None for the root. settings: title, tags, metadata, agentId."""
+
+    conversation_id: str
+    fork: PlannedFork | None
+    entries: tuple[PlannedEntry, ...]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The entries from `start` to before `end` of a conversation, for one append.
+
+    needs: the numbers of the batches that must be done before.
+    """
+
+    conversation: int
+    start: int
+    end: int
+    needs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A fork tree to make.
+
+    conversations: the root first, each after the one that it forks. batches: each after those that
+    it needs, so they can be sent one after the other. current: the number of the branch that
+    becomes the current one. namespace: of the ids that are made of keys.
+    """
+
+    tree_id: str
+    namespace: uuid.UUID
+    conversations: tuple[PlannedConversation, ...]
+    batches: tuple[Batch, ...]
+    current: int
+
+    @property
+    def entries(self) -> int:
+        """How many entries the plan has."""
+        return sum(len(conversation.entries) for conversation in self.conversations)
+
+    def line_id(self, key: str) -> str:
+        """Return the id of a conversation whose first own message has this key."""
+        return str(uuid.uuid5(self.namespace, f"line {key}"))
+
+
+def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uuid.UUID:
+    """Return the namespace of a tree's ids.
+
+    owner: who imports; the same user of the same service must always be named alike. again: any
+    text, to import the same once more, beside what was imported before.
+    """
+    return uuid.uuid5(
+        _NAMESPACE, jsontext.write([owner, kind, tree_id.encode(errors="replace").decode(), again])
+    )
+
+
+def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Plan:
+    """Return the plan of a tree of messages: as many conversations as it has leaves.
+
+    owner, again: as for `namespace_of`. What the service would not take of the tree's metadata is
+    left out and reported.
+    """
+    namespace = namespace_of(owner=owner, kind=tree.source, tree_id=tree.tree_id, again=again)
+    keys = keys_for(message.message_id for message in tree.messages)
+    lines, forks, place_of = lines_of(tree)
+    settings = _settings(tree, report)
+    known_by = {**settings, **_title(tree)}
+    conversations = [
+        PlannedConversation(
+            str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
+            fork,
+            tuple(_entry(keys[index], tree.messages[index].content) for index in line),
+            settings if fork is None else known_by,
+        )
+        for line, fork in zip(lines, forks, strict=True)
+    ]
+    current = 0 if tree.current is None else place_of[tree.current].conversation
+    return planned(tree.tree_id, namespace, conversations, current=current)
+
+
+def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], list[Place]]:
+    """Return the messages of each conversation, where each forks, and the place of each message."""
+    lines: list[list[int]] = []
+    forks: list[PlannedFork | None] = []
+    place_of: list[Place] = []
+    for index, message in enumerate(tree.messages):
+        above = None if message.parent is None else place_of[message.parent]
+        if message.parent is not None and above and tree.messages[message.parent].replies[0] == index:
+            conversation = above.conversation
+        else:
+            conversation = len(lines)
+            lines.append([])
+            forks.append(_fork(above) if above else PlannedFork(0, None, "blank") if conversation else None)
+        place_of.append(Place(conversation, len(lines[conversation])))
+        lines[conversation].append(index)
+    return lines, forks, place_of
+
+
+def planned(
+    tree_id: str, namespace: uuid.UUID, conversations: Sequence[PlannedConversation], *, current: int
+) -> Plan:
+    """Return the plan of these conversations, cut into batches.
+
+    Raises MalformedFileError if they need each other in a circle.
+    """
+    ends = {conversation.fork.up_to for conversation in conversations if conversation.fork}
+    batches: list[Batch] = []
+    first_of: list[int] = []
+    for number, conversation in enumerate(conversations):
+        first_of.append(len(batches))
+        kept = {place.index for place in ends if place is not None and place.conversation == number}
+        if conversation.entries and conversation.entries[0].merged_from == number:
+            batches.append(Batch(number, 0, 0, ()))  # its first entry mentions it, so it is made before
+        batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
+    holding = _holding(batches)
+    conversations = [_anchored(conversation, holding) for conversation in conversations]
+    needs = _needs(conversations, batches, first_of, holding)
+    order = _order(needs)
+    if order is None:
+        raise MalformedFileError(f"tree {tree_id}: its merges mention each other in a circle")
+    number_of = {old: new for new, old in enumerate(order)}
+    for number, need in _siblings_first(conversations, first_of, holding):
+        if number_of[need] < number_of[number]:  # a merge may need them the other way round
+            needs[number].add(need)
+    return Plan(
+        tree_id,
+        namespace,
+        tuple(conversations),
+        tuple(
+            replace(batches[old], needs=tuple(sorted(number_of[need] for need in needs[old])))
+            for old in order
+        ),
+        current,
+    )
+
+
+def _order(needs: Sequence[set[int]]) -> list[int] | None:
+    """Return the batches, each after those that it needs, else as they stand; None in a circle."""
+    sorter = TopologicalSorter(dict(enumerate(needs)))
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for number in sorter.get_ready():
+            heapq.heappush(ready, number)
+        order.append(heapq.heappop(ready))
+        sorter.done(order[-1])
+    return order
+
+
+def entry_of(
+    key: str,
+    body: Mapping[str, Any],
+    *,
+    merged_from: int | None = None,
+    merged_up_to: Place | None = None,
+) -> PlannedEntry:
+    """Return an entry with the size of its content."""
+    return PlannedEntry(key, body, escaped_size(jsontext.write(body["content"])), merged_from, merged_up_to)
+
+
+def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
+    return entry_of(key, {"contentType": "history", "content": [content]})
+
+
+def _title(tree: Tree) -> dict[str, str]:
+    """Return the title of the root, as the service gives it to one without: the first text's."""
+    texts = (message.content.get("text") for message in tree.messages)
+    first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
+    title = tree.title or first
+    return {} if title is None else {"title": title}
+
+
+def _fork(above: Place) -> PlannedFork:
+    return PlannedFork(above.conversation, above)
+
+
+def _settings(tree: Tree, report: Report) -> dict[str, Any]:
+    settings: dict[str, Any] = {"tags": {SOURCE_TAG: str(tree.source)}}
+    if tree.title:
+        settings["title"] = tree.title
+    metadata = {"source": {"format": str(tree.source), "id": tree.tree_id, **tree.metadata}}
+    try:
+        metadata = without_halves(metadata)
+        fits = len(jsontext.write(metadata).encode()) <= METADATA_BYTES_MAX
+    except (InputError, RecursionError):  # it nests too deep
+        fits = False
+    if fits:
+        settings["metadata"] = metadata
+    else:
+        report.add(Reason.SETTING, tree.tree_id)
+    return settings
+
+
+def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple[int, int]]:
+    """Return the first and the end of each batch. The entries in `ends` end one.
+
+    An entry that mentions another branch begins one. So a batch never has to wait for another one
+    that waits for its beginning.
+    """
+    if not entries:
+        return [(0, 0)]
+    begins = [at for at, one in enumerate(entries) if at and (one.merged_from is not None or at - 1 in ends)]
+    most = BATCH_ENTRIES_MAX, ENTRY_BYTES_MAX
+    return [
+        (batch[0], batch[-1] + 1)
+        for some in pairwise([0, *begins, len(entries)])
+        for batch in packs(range(*some), most, lambda at: (1, entries[at].size))
+    ]
+
+
+def _holding(batches: Sequence[Batch]) -> dict[Place, int]:
+    """Return the number of the batch that holds each entry."""
+    return {
+        Place(batch.conversation, index): number
+        for number, batch in enumerate(batches)
+        for index in range(batch.start, batch.end)
+    }
+
+
+def _anchored(conversation: PlannedConversation, holding: Mapping[Place, int]) -> PlannedConversation:
+    """Return the same, forked after its `up_to` if that is not in one append with the anchor."""
+    fork = conversation.fork
+    if fork is None or fork.at is None or fork.up_to is None or fork.position == "before":
+        return conversation
+    if holding[fork.at] == holding[fork.up_to]:
+        return conversation
+    return replace(conversation, fork=replace(fork, at=fork.up_to))
+
+
+def _siblings_first(
+    conversations: Sequence[PlannedConversation], first_of: Sequence[int], holding: Mapping[Place, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the first batch of each fork, with the batch of the entry that follows its anchor.
+
+    An earlier run may have put what the fork holds there. That is known after this batch.
+    """
+    for conversation, number in zip(conversations, first_of, strict=True):
+        at = conversation.fork.at if conversation.fork else None
+        follower = holding.get(Place(at.conversation, at.index + 1)) if at else None
+        if follower is not None and follower != number:
+            yield number, follower
+
+
+def _needs(
+    conversations: Sequence[PlannedConversation],
+    batches: Sequence[Batch],
+    first_of: Sequence[int],
+    holding: Mapping[Place, int],
+) -> list[set[int]]:
+    """Return the batches that each batch needs."""
+    needs: list[set[int]] = []
+    for number, batch in enumerate(batches):
+        conversation = conversations[batch.conversation]
+        needed: set[int] = set()
+        if number != first_of[batch.conversation]:
+            needed.add(number - 1)
+        elif conversation.fork is not None:
+            needed.add(first_of[conversation.fork.source])
+            if conversation.fork.at is not None:
+                needed.add(holding[conversation.fork.at])
+        if batch.end > batch.start:
+            entry = conversation.entries[batch.start]
+            if entry.merged_from is not None:
+                needed.add(first_of[entry.merged_from])
+            if entry.merged_up_to is not None:
+                needed.add(holding[entry.merged_up_to])
+        needs.append(needed - {number})
+    return needs

@@ -1,0 +1,595 @@
+"""A conversation to talk in, for asyncio and trio."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack, overload
+
+from forklore.client import jsontext, results
+from forklore.client.arguments import (
+    AppendAllArguments,
+    AppendArguments,
+    CopyArguments,
+    EntriesArguments,
+    ForkArguments,
+    MergeArguments,
+    SayArguments,
+    TurnArguments,
+    UpdateArguments,
+)
+from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
+from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
+from forklore.client.calls import id_of_child, new_key
+from forklore.client.errors import (
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
+from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.memory import Base
+from forklore.client.messages import HISTORY, Role, elements, id_of, message
+from forklore.client.omitted import OMITTED, Omitted
+from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.client.retrying import NOT_FOUND
+
+PAGE_ENTRIES, PAGE_ROWS = 100, 200
+INVALID_CURSOR = "invalid_cursor"
+"""The service's code for an entry that a list does not show."""
+IS_MEMBER = "already_member"
+"""The service's reason not to let somebody in twice."""
+Level = Literal["manager", "writer", "reader"]
+Children = Literal["include", "keep"]
+
+
+class AsyncConversation:
+    """One conversation. Nothing is sent before the first call.
+
+    A conversation that is named by a name is looked up at the first call. From then on the object
+    stands for that conversation, wherever the name moves later.
+
+    conversation_id: None for the one that `name` points to. born: the fields that its first append
+    has, which makes it.
+    """
+
+    def __init__(
+        self,
+        api: AsyncOperations,
+        conversation_id: str | None,
+        *,
+        name: str | None = None,
+        born: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._api = api
+        if conversation_id is None and not (isinstance(name, str) and name):
+            raise InputError(f"a name is text, not {name!r}", details={"field": "name"})
+        self._id = conversation_id
+        self._name = name
+        self._born = dict(born or {})
+        self._is_made = born is None
+        self._unanswered: set[str] = set()
+        self.context = AsyncContext(api, self._resolve_shown, self._resolve_made)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._id or self._name!r})"
+
+    @property
+    def id(self) -> str:
+        """The conversation's id.
+
+        Raises InputError for a name that nothing has been asked about yet: call `resolve` first.
+        """
+        if self._id is None:
+            raise InputError(f"what {self._name!r} points to is known after the first call")
+        return self._id
+
+    @property
+    def name(self) -> str | None:
+        """The name that the conversation was asked for by."""
+        return self._name
+
+    async def resolve(self) -> str:
+        """Return the conversation's id; look the name up if it is not known yet.
+
+        Raises NotFoundError for a name that does not exist: its first entry makes it.
+        """
+        if self._id is None:
+            assert self._name is not None
+            self._id = (await self._api.look_up_name(name=self._name)).conversation_id
+        return self._id
+
+    async def exists(self) -> bool:
+        """Tell whether there is such a conversation that the caller may see."""
+        try:
+            await self.details()
+        except ForbiddenError:
+            return False
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return True
+
+    async def _resolve_shown(self) -> str | None:
+        """Return the id; None for a name that does not exist. It shows nothing."""
+        try:
+            return await self.resolve()
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:  # others on the way have a 404 of their own
+                raise
+            return None
+
+    async def _resolve_made(self) -> str:
+        self._is_made = self._is_made or await self.exists()
+        if not self._is_made:
+            raise InputError("the child has no entry yet, and its first entry makes it")
+        return await self.resolve()
+
+    # Writing
+
+    async def say(
+        self,
+        role: Role,
+        text: str,
+        *,
+        key: str | None = None,
+        usage: Mapping[str, Any] | None = None,
+        if_last: results.Entry | str | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[SayArguments],
+    ) -> results.AppendedEntry:
+        """Append a message and return it. The conversation is made if it does not exist.
+
+        role: `user`, `ai` or `system`. key: a name of the entry's own, unique in the conversation.
+        if_last: append only behind this entry. more: other arguments of `append_entry`.
+        Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
+        """
+        return await self._append_one(
+            {
+                "content_type": HISTORY,
+                "content": message(role, text),
+                "key": key,
+                "usage": usage,
+                "if_match": None if if_last is None else id_of(if_last),
+                "idempotency_key": idempotency_key,
+                **more,
+            }
+        )
+
+    async def turn(
+        self,
+        role: Role,
+        text: str,
+        *,
+        context: Sequence[Any] | None = None,
+        content_type: str = CONTENT_TYPE,
+        based_on: Base = OMITTED,
+        key: str | None = None,
+        usage: Mapping[str, Any] | None = None,
+        if_last: results.Entry | str | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[TurnArguments],
+    ) -> results.AppendedEntry:
+        """Append a message together with the agent's whole present memory, in one transaction.
+
+        No fork ever shows one without the other. What became of the memory is in `context` of what
+        is returned. based_on: as of `context.sync`. The other arguments are those of `say`.
+        Raises ConflictError with the reason `context_moved` if the memory would replace another one
+        than that which it is based on. Then the message is not appended either.
+        """
+        memory = None if context is None else self.context.present(context, content_type, based_on)
+        with jsontext.called("context", context):
+            appended = await self.say(
+                role,
+                text,
+                key=key,
+                usage=usage,
+                if_last=if_last,
+                idempotency_key=idempotency_key,
+                context=memory,
+                **more,
+            )
+        if context is not None:
+            self.context.written(context, appended.context)
+        return appended
+
+    async def append(
+        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
+    ) -> results.AppendedEntry:
+        """Append one entry with any content. more: other arguments of `append_entry`."""
+        return await self._append_one({"content_type": content_type, "content": elements(content), **more})
+
+    async def append_all(
+        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendAllArguments]
+    ) -> tuple[results.Entry, ...]:
+        """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
+
+        entries: their fields under the names of the API: `contentType`, `content`, `channel`, …
+        """
+        appended = await self._append({"entries": elements(entries, "entries"), **more})
+        if not isinstance(appended, results.Entries):
+            raise UnexpectedAnswerError("the answer to several entries holds one")
+        return appended.data
+
+    async def _append_one(self, fields: dict[str, Any]) -> results.AppendedEntry:
+        appended = await self._append(fields)
+        if not isinstance(appended, results.AppendedEntry):
+            raise UnexpectedAnswerError("the answer to one entry holds several")
+        return appended
+
+    async def _append(self, fields: dict[str, Any]) -> results.Appended:
+        """Append by the id, or by the name while the id is not known. Both make what is missing.
+
+        What was sent by the name and has no answer may be where the name pointed then. So it is
+        sent by the name again.
+        """
+        key = fields.get("idempotency_key")
+        if self._id is None or key in self._unanswered:
+            assert self._name is not None
+            key = new_key() if key is None else key
+            await self._require_name()
+            self._unanswered.add(key)
+            fields = {**fields, "idempotency_key": key}
+            appended = await self._api.append_entry_by_name(name=self._name, **fields)
+            self._unanswered.discard(key)
+            first = appended.data[0] if isinstance(appended, results.Entries) else appended
+            self._id = self._id or first.conversation_id
+            return appended
+        appended = await self._api.append_entry(self._id, **_with_birth(fields, self._born))
+        self._is_made = True
+        return appended
+
+    async def _require_name(self) -> None:
+        """Raise InputError if the name has moved since it was asked about first.
+
+        An entry that was sent by the name then is here, or would be appended elsewhere now.
+        """
+        if self._id is None or self._name is None:
+            return
+        named = await self._api.look_up_name(name=self._name)
+        if named.conversation_id != self._id:
+            raise InputError(
+                f"{self._name!r} points elsewhere since the entry was sent by it: look whether it is here",
+                details={"field": "idempotency_key"},
+            )
+
+    # Forks and children
+
+    @overload
+    async def fork(
+        self,
+        *,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
+        count: None = None,
+        name: str | None = None,
+        move_name: bool = False,
+        promote: bool | None = None,
+        **more: Unpack[ForkArguments],
+    ) -> "AsyncConversation": ...
+
+    @overload
+    async def fork(
+        self,
+        *,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
+        count: int,
+        **more: Unpack[ForkArguments],
+    ) -> "list[AsyncConversation]": ...
+
+    async def fork(
+        self,
+        *,
+        before: results.Entry | str | Omitted = OMITTED,
+        after: results.Entry | str | Omitted = OMITTED,
+        count: int | None = None,
+        name: str | None = None,
+        move_name: bool = False,
+        promote: bool | None = None,
+        **more: Unpack[ForkArguments],
+    ) -> "AsyncConversation | list[AsyncConversation]":
+        """Fork before or after an entry, without both at the head; nothing is copied.
+
+        count: makes so many equal forks at once, and returns a list of them. name: points to the
+        fork from then on. move_name: so does the name of this object. promote: the fork becomes
+        the current branch. more: other arguments of `fork_conversation`.
+        Raises InputError for both `before` and `after`, for one of them and `position`, for None as
+        one of them, for both `name` and `move_name`, and for `move_name` of an object without a
+        name.
+        """
+        if before is not OMITTED and after is not OMITTED:
+            raise InputError("a fork is before an entry or after one, not both")
+        if move_name and name is not None:
+            raise InputError("a fork gets the name of this object or another one, not both")
+        if move_name and self._name is None:
+            raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
+        taken = self._name if move_name else name
+        anchor = after if before is OMITTED else before
+        if anchor is None:
+            raise InputError("a fork at the head has neither before nor after, and None is no entry")
+        if not isinstance(anchor, Omitted):
+            if "position" in more:
+                raise InputError("before and after say the position", details={"field": "position"})
+            more["position"] = "after" if before is OMITTED else "before"
+        forked = await self._api.fork_conversation(
+            await self.resolve(),
+            at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
+            count=None if count == 1 else count,  # the service takes 2 and more
+            name=None if taken is None else {"name": taken},
+            promote=promote,
+            **more,
+        )
+        if isinstance(forked, results.Conversations):
+            return [AsyncConversation(self._api, one.id) for one in forked.data]
+        made = AsyncConversation(self._api, forked.id, name=taken)
+        return made if count is None else [made]
+
+    async def start_child(
+        self,
+        agent_id: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 (the field's own name)
+        key: str | None = None,
+        by: results.Entry | str | None = None,
+        title: str | None = None,
+        tags: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> "AsyncConversation":
+        """Return a child conversation, which its first entry makes. agent_id: who works in it.
+
+        id: of one's own, a UUID. key: names the child among those of this conversation; its id is
+        made of both. With either, a run that is repeated finds the child of the first one.
+        by: the entry that starts it.
+        Raises InputError for both `id` and `key`, and for what they cannot be.
+        """
+        parent_id = await self.resolve()
+        child_id = id_of_child(parent_id, id, key)
+        born = {
+            "started_by_conversation_id": parent_id,
+            "started_by_entry_id": None if by is None else id_of(by),
+            "agent_id": agent_id,
+            "title": title,
+            "tags": tags,
+            "metadata": metadata,
+        }
+        return AsyncConversation(self._api, child_id, born=born)
+
+    def children(self, *, by: results.Entry | str | None = None) -> AsyncPages[results.ConversationDetails]:
+        """Return the child conversations, the oldest first. by: only those of this entry."""
+        started_by = None if by is None else id_of(by)
+
+        async def fetch(cursor: str | None) -> Page[results.ConversationDetails]:
+            page = await self._api.list_children(
+                await self.resolve(), started_by_entry_id=started_by, limit=PAGE_ROWS, after_cursor=cursor
+            )
+            return Page(page.data, page.after_cursor)
+
+        return AsyncPages(fetch)
+
+    def forks(self) -> AsyncPages[results.Fork]:
+        """Return the conversations of the fork tree, the oldest first."""
+
+        async def fetch(cursor: str | None) -> Page[results.Fork]:
+            page = await self._api.list_forks(await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return AsyncPages(fetch)
+
+    async def ancestors(self) -> tuple[results.Ancestor, ...]:
+        """Return the conversations whose entries this one shows, the oldest first, and itself."""
+        return (await self._api.list_ancestors(await self.resolve())).data
+
+    # Reading
+
+    def entries(
+        self,
+        *,
+        backward: bool = False,
+        channel: Literal["history", "context"] | None = None,
+        after: results.Entry | str | None = None,
+        page_entries: int = PAGE_ENTRIES,
+        **more: Unpack[EntriesArguments],
+    ) -> AsyncPages[results.ListedEntry]:
+        """Return what the conversation shows, the oldest first; with `backward` the newest first.
+
+        A name that does not exist yet shows nothing.
+        channel: None shows users the history, and agents their own context as well. after: only
+        what follows this entry; not with `backward`. more: other arguments of `list_entries`.
+        """
+        refuse_paging(more, "page_entries, backward and after say this")
+        if backward and after is not None:
+            raise InputError("backward begins at the end, so it goes without after")
+        begin = None if after is None else id_of(after)
+
+        async def forward(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve_shown()
+            if shown is None:
+                return Page((), None)
+            page = await self._api.list_entries(
+                shown,
+                channel=channel,
+                limit=page_entries,
+                after_cursor=begin if cursor is None else cursor,
+                **more,
+            )
+            return Page(page.data, page.after_cursor)
+
+        async def back(cursor: str | None) -> Page[results.ListedEntry]:
+            shown = await self._resolve_shown()
+            if shown is None:
+                return Page((), None)
+            page = await self._api.list_entries(
+                shown,
+                channel=channel,
+                limit=page_entries,
+                tail=True if cursor is None else None,
+                before_cursor=cursor,
+                **more,
+            )
+            return Page(page.data[::-1], page.before_cursor)
+
+        return AsyncPages(back if backward else forward)
+
+    async def last(self) -> results.ListedEntry | None:
+        """Return the last entry of the history; None without any."""
+        return await self.entries(channel="history", backward=True, page_entries=1).first()
+
+    async def entry(self, entry_id: str) -> results.Entry:
+        """Return one entry that the conversation shows."""
+        return await self._api.get_entry(await self.resolve(), entry_id)
+
+    async def entry_of(self, key: str) -> results.Entry:
+        """Return the entry that the conversation shows under a key of its author's."""
+        return await self._api.look_up_entry(await self.resolve(), key=key)
+
+    async def alternatives_of(self, entry: results.Entry | str) -> "list[AsyncConversation]":
+        """Return the conversations that go on differently just before a history entry.
+
+        Raises NotFoundError if the conversation does not show the entry in its history.
+        """
+        entry_id = id_of(entry)
+        try:
+            page = await self._api.list_entries(
+                await self.resolve(),
+                channel=HISTORY,
+                up_to_entry_id=entry_id,
+                tail=True,
+                limit=APPEND_ENTRIES_MAX,
+                alternatives=True,
+            )
+        except BadRequestError as error:
+            if error.code != INVALID_CURSOR:
+                raise
+            raise NotFoundError(f"the history shows no entry {entry_id!r}") from error
+        shown = next((one for one in page.data if one.id == entry_id), None)
+        if shown is None:
+            raise NotFoundError(f"the history shows no entry {entry_id!r}")
+        return [AsyncConversation(self._api, one) for one in shown.alternatives or ()]
+
+    async def compare(
+        self, other: "AsyncConversation | str", *, limit: int | None = None
+    ) -> results.Comparison:
+        """Return where two conversations part, and how each goes on: first this one.
+
+        other: of the same fork tree. limit: entries of each, up to 1,000.
+        """
+        return await self._api.compare_conversations(
+            await self.resolve(), with_=await _resolved(other), limit=limit
+        )
+
+    # The conversation as a whole
+
+    async def details(self) -> results.ConversationDetails:
+        """Return the conversation: its title, owner, tags, metrics, and so on."""
+        return await self._api.get_conversation(await self.resolve())
+
+    async def update(self, **fields: Unpack[UpdateArguments]) -> results.ConversationDetails:
+        """Replace title, tags or metadata. fields: arguments of `update_conversation`.
+
+        A title of None is taken away.
+        """
+        return await self._api.update_conversation(await self.resolve(), **fields)
+
+    async def merge(
+        self, other: "AsyncConversation | str", **more: Unpack[MergeArguments]
+    ) -> tuple[results.Entry, ...]:
+        """Append copies of what another branch shows; return them.
+
+        more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
+        Raises TooLargeError for more than 50 entries; nothing is merged in parts by itself.
+        """
+        merged = await self._api.merge_conversation(
+            await self.resolve(), from_conversation_id=await _resolved(other), **more
+        )
+        return merged.data
+
+    async def copy(self, **more: Unpack[CopyArguments]) -> "AsyncConversation":
+        """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
+        made = await self._api.copy_conversation(await self.resolve(), **more)
+        return AsyncConversation(self._api, made.id)
+
+    async def promote(self) -> None:
+        """Make this branch the current one of its fork tree."""
+        await self._api.promote_conversation(await self.resolve())
+
+    async def point(self, name: str, *, expect_revision: int | None = None) -> results.Name:
+        """Make a name point to this conversation. expect_revision: 0 for a name that must be new.
+
+        Raises ConflictError if the name has another revision.
+        """
+        return await self._api.set_name(
+            name=name, conversation_id=await self.resolve(), expect_revision=expect_revision
+        )
+
+    async def delete(self) -> None:
+        """Delete this branch. Other branches keep what they show; with the last one the tree goes.
+
+        A name that points here stays: the next append by it makes a new conversation.
+        """
+        await self._api.delete_conversation(await self.resolve(), scope="branch")
+
+    async def delete_tree(self) -> None:
+        """Delete the whole fork tree, and every tree that was started from it."""
+        await self._api.delete_conversation(await self.resolve(), scope="tree")
+
+    async def archive(self) -> None:
+        """Leave the fork tree out of one's own lists of conversations. It holds for nobody else."""
+        await self._api.archive_conversation(await self.resolve())
+
+    async def unarchive(self) -> None:
+        """Take the fork tree out of one's archive."""
+        await self._api.unarchive_conversation(await self.resolve())
+
+    async def share(
+        self, user_id: str, access_level: Level, *, children: Children | None = None
+    ) -> results.Membership:
+        """Let a user into the fork tree, or change the level of who is in it.
+
+        A lower level is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        try:
+            return await self._api.share_conversation(
+                await self.resolve(), user_id=user_id, access_level=access_level
+            )
+        except ConflictError as error:
+            if error.reason != IS_MEMBER:
+                raise
+            return await self._api.update_membership(
+                await self.resolve(), user_id=user_id, access_level=access_level, children=children
+            )
+
+    async def unshare(self, user_id: str, *, children: Children | None = None) -> results.RemovedMembership:
+        """End a membership: that of another user, or one's own.
+
+        It is also for the trees that were started from this one; `children="keep"`: not.
+        """
+        return await self._api.remove_membership(await self.resolve(), user_id=user_id, children=children)
+
+    def members(self) -> AsyncPages[results.Membership]:
+        """Return who may see the fork tree, the oldest member first."""
+
+        async def fetch(cursor: str | None) -> Page[results.Membership]:
+            page = await self._api.list_memberships(
+                await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor
+            )
+            return Page(page.data, page.after_cursor)
+
+        return AsyncPages(fetch)
+
+
+def _with_birth(fields: Mapping[str, Any], born: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an append with those that make its conversation.
+
+    They stand in every append, so that one that is repeated is the same. In a batch, the agent is a
+    field of each entry.
+    """
+    if "entries" not in fields or "agent_id" not in born:
+        return {**born, **fields}
+    others = {name: value for name, value in born.items() if name != "agent_id"}
+    agent = {} if born["agent_id"] is None else {"agentId": born["agent_id"]}
+    return {**others, **fields, "entries": [{**agent, **entry} for entry in fields["entries"]]}
+
+
+async def _resolved(conversation: AsyncConversation | str) -> str:
+    return conversation if isinstance(conversation, str) else await conversation.resolve()

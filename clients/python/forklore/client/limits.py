@@ -1,0 +1,65 @@
+"""What the service takes and answers at most, and the packing of values within bounds.
+
+A copy of the service's own module by `python -m tools.client`. Do not change it by hand.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+ENTRY_BYTES_MAX = 2_500_000
+"""Of one entry's content, as `escaped_size` counts."""
+ELEMENTS_MAX = 1_000
+"""Of one entry's content."""
+APPEND_ENTRIES_MAX = 50
+"""Of one append, and of one merge."""
+PAGE_ENTRIES_MAX = 1_000
+PAGE_BYTES_MAX = 5_000_000
+"""Of the content of a page and of an append, which is answered as a whole."""
+BODY_CHARACTERS_MAX = 5_500_000
+"""A longer body is refused before it is read. An answer holds at most 5 MB of content."""
+DEPTH_MAX = 64
+"""Levels of arrays and objects in a body."""
+KEY_CHARACTERS_MAX = 128
+"""Of the key of an entry."""
+IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
+NAME_BYTES_MAX = 255
+TITLE_CHARACTERS_MAX = 500
+METADATA_BYTES_MAX = 16 * 1024
+RETENTION_DAYS_MAX = 36_500
+"""A hundred years. The parameter of the template has the same bound."""
+
+T = TypeVar("T")
+
+
+def escaped_size(text: str) -> int:
+    """Return the bytes of `text` inside a JSON string in ASCII, as Lambda's answer carries it.
+
+    >>> escaped_size('["é"]')
+    12
+    """
+    return len(json.dumps(text)) - 2
+
+
+def packs(
+    values: Iterable[T], most: Sequence[int], figures: Callable[[T], Sequence[int]]
+) -> Iterator[list[T]]:
+    """Yield the values in order in packs, each as large as possible.
+
+    figures: what a value counts. most: the most that each of these may sum up to in a pack. A value
+    that is larger alone is a pack alone.
+
+    >>> list(packs([4, 3, 3, 9, 1, 1, 1], (2, 7), lambda n: (1, n)))
+    [[4, 3], [3], [9], [1, 1], [1]]
+    """
+    pack: list[T] = []
+    sums: Sequence[int] = ()
+    for value in values:
+        own = figures(value)
+        sums = [a + b for a, b in zip(sums, own, strict=True)] if pack else own
+        if pack and any(a > b for a, b in zip(sums, most, strict=True)):
+            yield pack
+            pack, sums = [], own
+        pack.append(value)
+    if pack:
+        yield pack

@@ -1,0 +1,176 @@
+"""Calls to the service in this process. It needs the extra `local`."""
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forklore.client.calls import Call, RawAnswer
+from forklore.client.errors import InputError, UnavailableError
+from forklore.client.transports.direct import Identity
+
+if TYPE_CHECKING:
+    from forklore_local.embedded.callers import Caller
+    from forklore_local.embedded.service import EmbeddedService
+
+
+class InProcessTransport:
+    """Sends calls to a service. Threads may share it.
+
+    service: closed with the transport that was made by `open`, and by no other one.
+    """
+
+    def __init__(self, service: "EmbeddedService", identity: Identity, *, owns: bool = False) -> None:
+        self._service = service
+        self._caller = _caller(identity)
+        self._owns = owns
+
+    @classmethod
+    def open(cls, data: str | Path | None, identity: Identity) -> "InProcessTransport":
+        """Return the transport to a service that keeps its data in a folder.
+
+        data: the folder, which is made if it is missing; None: everything is forgotten at the end.
+        Raises InputError if the folder cannot be used.
+        """
+        from forklore.extras import needing
+
+        _caller(identity)  # a wrong one is refused before anything is opened
+        if data == "":
+            raise InputError("data names a folder; None keeps nothing", details={"field": "data"})
+        with needing("local"):
+            from forklore_local.embedded.folder import DataError
+            from forklore_local.embedded.service import EmbeddedService
+        try:
+            service = EmbeddedService.open(None if data is None else Path(data))
+        except DataError as error:
+            raise InputError(str(error), details={"field": "data"}) from error
+        return cls(service, identity, owns=True)
+
+    def acting_as(self, identity: Identity) -> "InProcessTransport":
+        """Return a transport to the same service for another caller."""
+        return InProcessTransport(self._service, identity)
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Run the call. timeout_s: not used; the service has a time of its own for each request.
+
+        Raises UnavailableError if the service answers no call any more, such as when its disk is
+        full: it would be in vain to try again. Raises InputError as HTTP does for what is too long
+        or cannot be written as JSON.
+        """
+        if self._service.refusal is not None:
+            raise UnavailableError(self._service.refusal, code="unavailable")
+        query, body = call.query(), call.body_text() if call.shape.has_body else None
+        try:
+            response = self._service.call(
+                call.shape.name,
+                self._caller,
+                path=call.path,
+                query=query,
+                body=body,
+                idempotency_key=call.idempotency_key,
+                if_match=call.if_match_header,
+            )
+        except RuntimeError as error:
+            if self._service.refusal is None:
+                raise
+            raise UnavailableError(self._service.refusal, code="unavailable") from error
+        return RawAnswer(response.status, response.text)
+
+    def close(self) -> None:
+        """Stop the service, if it was opened here. What runs in the background is left complete."""
+        if self._owns:
+            self._service.close()
+
+
+class AsyncInProcessTransport:
+    """The same for asyncio and trio: each call runs in a thread.
+
+    The service is opened by the first call of any copy, in the thread of that call.
+    """
+
+    def __init__(self, opening: "_Opening", identity: Identity, *, owns: bool = False) -> None:
+        _caller(identity)
+        self._opening = opening
+        self._identity = identity
+        self._owns = owns
+
+    @classmethod
+    def open(cls, data: str | Path | None, identity: Identity) -> "AsyncInProcessTransport":
+        """Return the transport to a service that keeps its data in a folder.
+
+        data: as for InProcessTransport. Raises InputError for what is no caller. A folder that
+        cannot be used is told by the first call.
+        """
+        return cls(_Opening(data, identity), identity, owns=True)
+
+    def acting_as(self, identity: Identity) -> "AsyncInProcessTransport":
+        """Return a transport to the same service for another caller."""
+        return AsyncInProcessTransport(self._opening, identity)
+
+    async def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Run the call. Raises InputError also if the folder cannot be used."""
+        import anyio.to_thread
+
+        return await anyio.to_thread.run_sync(self.blocking().send, call, timeout_s)
+
+    def blocking(self) -> "_Late":
+        """Return the same transport for threads."""
+        return _Late(self._opening, self._identity)
+
+    async def aclose(self) -> None:
+        """Stop the service, if it was opened here. A cancelled task stops it as well."""
+        import anyio
+        import anyio.to_thread
+
+        if self._owns:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._opening.close)
+
+
+class _Opening:
+    """A service that is opened when it is first needed. Threads may share it."""
+
+    def __init__(self, data: str | Path | None, identity: Identity) -> None:
+        self._data, self._identity = data, identity
+        self._lock = threading.Lock()
+        self._opened: InProcessTransport | None = None
+        self._is_closed = False
+
+    def transport(self) -> InProcessTransport:
+        """Return the transport that owns the service. Raises InputError, UnavailableError."""
+        with self._lock:
+            if self._opened is None:
+                if self._is_closed:
+                    raise UnavailableError("the service is closed", code="unavailable")
+                self._opened = InProcessTransport.open(self._data, self._identity)
+            return self._opened
+
+    def close(self) -> None:
+        """Stop the service. One that was not opened is opened no more."""
+        with self._lock:
+            self._is_closed = True
+            if self._opened is not None:
+                self._opened.close()
+
+
+class _Late:
+    """Sends calls to a service that the first one opens."""
+
+    def __init__(self, opening: _Opening, identity: Identity) -> None:
+        self._opening, self._identity = opening, identity
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        """Run the call. Raises InputError also if the folder cannot be used."""
+        return self._opening.transport().acting_as(self._identity).send(call, timeout_s)
+
+    def close(self) -> None:
+        """Leave the service open."""
+
+
+def _caller(identity: Identity) -> "Caller":
+    """Return the caller. Raises InputError for what is no name of a user, a client or a role."""
+    from forklore_local.embedded.callers import CallerError, make_caller
+
+    try:
+        return make_caller(identity.user, identity.client, identity.roles)
+    except CallerError as error:
+        raise InputError(str(error), details={"field": error.field}) from error

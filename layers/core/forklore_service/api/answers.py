@@ -1,0 +1,655 @@
+"""Answers: what each one holds, and how domain values become one.
+
+An answer is described once, by a TypedDict. mypy checks against it what is answered here, and
+`results.py` makes a model of it, for the API document, the clients and tests. Docstrings of answers
+are descriptions in the document. Content keeps the spelling that was sent.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar
+
+from pydantic import Field
+
+from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
+from forklore_service.domain import ids
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.alternatives import ALTERNATIVES_MAX
+from forklore_service.domain.jsontext import JsonText
+from forklore_service.domain.model import Channel, ForkPosition
+from forklore_service.limits import KEY_CHARACTERS_MAX
+
+if TYPE_CHECKING:  # a function loads only the use cases of its own operations
+    from forklore_service.domain import model
+    from forklore_service.domain.erasures import Erasure as ErasureRecord
+    from forklore_service.usecases.people import sharing
+    from forklore_service.usecases.reading import ancestors, comparing, search
+    from forklore_service.usecases.reading import entries as listing
+    from forklore_service.usecases.steps import append_answer as appending
+    from forklore_service.usecases.steps import loading, syncing
+    from forklore_service.usecases.writing import names
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+_Answer = TypeVar("_Answer", bound=Mapping[str, object])
+
+LEFT_OUT = "left out"
+Maybe = Annotated[_T | None, LEFT_OUT]
+"""A member that an answer leaves out where there is nothing to show. It is never null."""
+Time = Annotated[str, Field(pattern=TIME_PATTERN)]
+Id = Annotated[str, Field(pattern=UUID_PATTERN)]
+Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]
+Array = Annotated[JsonText, list[Any]]
+Object = Annotated[JsonText, dict[str, Any]]
+Number = Annotated[JsonText, float]
+"""JSON text, and the type of its value."""
+Others = Annotated[list[str], Field(max_length=ALTERNATIVES_MAX)]
+"""Ids of conversations that go on differently."""
+
+
+class EitherOf(NamedTuple):
+    """The name and the description of an answer that is one of two."""
+
+    name: str
+    description: str
+
+
+class Health(TypedDict):
+    """The service answers."""
+
+    status: Literal["ok"]
+
+
+class Metrics(TypedDict):
+    """Sums over the appends, on top of what a fork started with."""
+
+    entries: int
+    inputTokens: int
+    outputTokens: int
+    cachedInputTokens: int
+    costUsd: Number
+
+
+class Conversation(TypedDict):
+    """A conversation as its member sees it."""
+
+    id: Id
+    title: str | None
+    ownerUserId: str
+    accessLevel: AccessLevel
+    archived: Maybe[
+        Annotated[bool, Field(default=False, description="Whether you have archived the fork tree.")]
+    ]
+    isCurrent: bool
+    agentId: Maybe[str]
+    tags: dict[str, str]
+    metadata: Object
+    createdAt: Time
+    updatedAt: Time
+    lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
+    forkedAtConversationId: Maybe[Id]
+    forkedAtEntryId: Maybe[Id]
+    forkedAtPosition: Maybe[ForkPosition]
+    startedByConversationId: Maybe[Id]
+    startedByEntryId: Maybe[Id]
+    metrics: Metrics
+
+
+class ConversationPage(TypedDict):
+    """Conversations in the list's order."""
+
+    data: list[Conversation]
+    afterCursor: Cursor
+
+
+class Conversations(TypedDict):
+    """Equal forks that were made together."""
+
+    data: list[Conversation]
+
+
+Forked = Annotated[
+    Conversation | Conversations,
+    EitherOf("Forked", "The fork, or with `count` in the request `data` with all of them."),
+]
+
+
+class AdminConversation(Conversation):
+    """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
+
+    clientId: Maybe[str]
+
+
+class AdminConversationPage(TypedDict):
+    """Conversations in the list's order."""
+
+    data: list[AdminConversation]
+    afterCursor: Cursor
+
+
+class Fork(TypedDict):
+    """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
+
+    conversationId: Id
+    title: str | None
+    forkedAtConversationId: Maybe[Id]
+    forkedAtEntryId: Maybe[Id]
+    forkedAtPosition: Maybe[ForkPosition]
+    lastEntryId: str | None
+    isCurrent: bool
+    createdAt: Time
+
+
+class ForkPage(TypedDict):
+    """The conversations of a fork tree, oldest first."""
+
+    data: list[Fork]
+    afterCursor: Cursor
+
+
+class Entry(TypedDict):
+    """What was appended. `parentId`: the history entry that is shown just before it."""
+
+    id: Id
+    conversationId: Id
+    parentId: str | None
+    userId: str
+    clientId: Maybe[str]
+    agentId: Maybe[str]
+    channel: Channel
+    epoch: Maybe[Annotated[int, Field(default=1, ge=1)]]
+    key: Maybe[Annotated[str, Field(max_length=KEY_CHARACTERS_MAX)]]
+    contentType: str
+    content: Array
+    erased: Maybe[
+        Annotated[
+            bool, Field(default=False, description="Whether the author was erased. Then `content` is empty.")
+        ]
+    ]
+    usage: Maybe[Object]
+    mergedFromConversationId: Maybe[Id]
+    mergedUpToEntryId: Maybe[Id]
+    copiedFromConversationId: Maybe[Id]
+    copiedFromEntryId: Maybe[Id]
+    createdAt: Time
+
+
+class Synced(TypedDict):
+    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
+
+    epoch: int | None
+    noOp: bool
+    epochIncremented: bool
+    entry: Entry | None
+
+
+PresentContext = Maybe[
+    Annotated[Synced, Field(description="What became of the request's `context`; left out without one.")]
+]
+
+
+class AppendedEntry(Entry):
+    """The entry that was appended."""
+
+    context: PresentContext
+
+
+class Entries(TypedDict):
+    """Entries appended together, in order."""
+
+    data: list[Entry]
+    context: PresentContext
+
+
+Appended = Annotated[
+    AppendedEntry | Entries,
+    EitherOf("Appended", "The entry, or with `entries` in the request `data` with all of them."),
+]
+
+
+class ListedEntry(Entry):
+    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
+
+    alternatives: Maybe[Others]
+
+
+class EntryPage(TypedDict):
+    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+
+    data: list[ListedEntry]
+    afterCursor: Cursor
+    beforeCursor: Cursor
+    alternativesAtEnd: Maybe[Others]
+
+
+class Base(TypedDict):
+    """The last history entry that both conversations show; null: there is none."""
+
+    entryId: str | None
+
+
+class ComparedBranch(TypedDict):
+    """What a conversation shows of the history after the base, oldest first."""
+
+    conversationId: Id
+    data: list[Entry]
+    afterCursor: Cursor
+
+
+class Comparison(TypedDict):
+    """Where two conversations part, and how each goes on: first the one in the path."""
+
+    base: Base
+    branches: list[ComparedBranch]
+
+
+class Ancestor(TypedDict):
+    """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
+
+    conversationId: Id
+    title: Maybe[str]
+    removed: Maybe[Annotated[bool, Field(default=True)]]
+    inheritedUpToEntryId: Maybe[Id]
+
+
+class Ancestors(TypedDict):
+    """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
+
+    data: list[Ancestor]
+
+
+class Hit(TypedDict):
+    """An entry that has all words of the query. `highlights`: its text around the words."""
+
+    conversationId: Id
+    conversationTitle: str | None
+    entryId: Id
+    createdAt: Time
+    highlights: list[str]
+    entry: Maybe[Entry]
+
+
+class SearchPage(TypedDict):
+    """Hits: the newest tree first, and in each tree the newest entry first."""
+
+    data: list[Hit]
+    afterCursor: Cursor
+
+
+class Membership(TypedDict):
+    """What a user may do in a fork tree."""
+
+    conversationId: Id
+    userId: str
+    accessLevel: AccessLevel
+    createdAt: Time
+
+
+Changed = Annotated[
+    int, Field(ge=0, description="How many conversations that were started from here were changed, too.")
+]
+
+
+class ChangedMembership(Membership):
+    """What a member may do from now on."""
+
+    children: Changed
+
+
+class RemovedMembership(TypedDict):
+    """How far a removal went."""
+
+    children: Changed
+
+
+class MembershipPage(TypedDict):
+    """The members of a fork tree, oldest first."""
+
+    data: list[Membership]
+    afterCursor: Cursor
+
+
+class Transfer(TypedDict):
+    """An ownership that is offered."""
+
+    id: Id
+    conversationId: Id
+    fromUserId: str
+    toUserId: str
+    createdAt: Time
+
+
+class TransferPage(TypedDict):
+    """Pending transfers, oldest first."""
+
+    data: list[Transfer]
+    afterCursor: Cursor
+
+
+class Name(TypedDict):
+    """A name and where it points.
+
+    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    """
+
+    name: str
+    conversationId: Id
+    revision: Annotated[int, Field(ge=1)]
+    data: Object
+    createdAt: Time
+    updatedAt: Time
+    deleted: Maybe[Annotated[bool, Field(default=False)]]
+
+
+class NamePage(TypedDict):
+    """Names in the order of their UTF-8 bytes."""
+
+    data: list[Name]
+    afterCursor: Cursor
+
+
+class AdminName(Name):
+    """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    userId: str
+    clientId: Maybe[str]
+
+
+class AdminNamePage(TypedDict):
+    """Names of a user: those without a client, then client by client."""
+
+    data: list[AdminName]
+    afterCursor: Cursor
+
+
+class Erasure(TypedDict):
+    """The erasure of a user: what stands for the user now, and how many things were changed."""
+
+    id: Id
+    state: Literal["running", "done"]
+    pseudonym: str
+    trees: Annotated[int, Field(ge=0, description="Trees that were deleted because the user owned them.")]
+    memberships: Annotated[int, Field(ge=0, description="Memberships that were ended.")]
+    entries: Annotated[int, Field(ge=0, description="Entries of other users' trees that were erased.")]
+    passes: Annotated[
+        int,
+        Field(
+            ge=1, description="How often the table was read, or is being read. The last time finds nothing."
+        ),
+    ]
+    createdAt: Time
+    finishedAt: Maybe[Time]
+
+
+def _shown(describe: Callable[_P, _Answer]) -> Callable[_P, _Answer]:
+    """Return the function without the members of its answer that are None and may be left out."""
+    members: Mapping[str, Any] = describe.__annotations__["return"].__annotations__
+    optional = {name for name, held in members.items() if LEFT_OUT in getattr(held, "__metadata__", ())}
+
+    @wraps(describe)
+    def shown(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+        answer = describe(*args, **kwargs)
+        return {name: held for name, held in answer.items() if held is not None or name not in optional}
+
+    return shown
+
+
+def _text(json_text: str) -> JsonText:
+    return JsonText(json_text, None)
+
+
+@_shown
+def entry(entry: "model.Entry") -> Entry:
+    """Return the entry."""
+    merged, copied = entry.merged_from, entry.copied_from
+    return {
+        "id": entry.entry_id,
+        "conversationId": entry.conversation_id,
+        "parentId": entry.after.history,
+        "userId": entry.user_id,
+        "clientId": entry.client_id,
+        "agentId": entry.agent_id,
+        "channel": entry.channel,
+        "epoch": entry.epoch,
+        "key": entry.key,
+        "contentType": entry.content_type,
+        "content": _text(entry.content),
+        "erased": entry.is_erased or None,
+        "usage": _text(entry.usage) if entry.usage else None,
+        "mergedFromConversationId": merged and merged.conversation_id,
+        "mergedUpToEntryId": merged and merged.entry_id,
+        "copiedFromConversationId": copied and copied.conversation_id,
+        "copiedFromEntryId": copied and copied.entry_id,
+        "createdAt": ids.created_at(entry.entry_id),
+    }
+
+
+@_shown
+def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
+    """Return what a search has found. with_entry: whether it holds the entry."""
+    return {
+        "conversationId": hit.conversation.conversation_id,
+        "conversationTitle": hit.conversation.described.title,
+        "entryId": hit.entry.entry_id,
+        "createdAt": ids.created_at(hit.entry.entry_id),
+        "highlights": hit.highlights,
+        "entry": entry(hit.entry) if with_entry else None,
+    }
+
+
+@_shown
+def entry_page(page: "listing.EntryPage") -> EntryPage:
+    """Return a page of entries."""
+    return {
+        "data": [_listed(one, page.alternatives.get(one.entry_id)) for one in page.entries],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+        "alternativesAtEnd": page.alternatives_at_end,
+    }
+
+
+@_shown
+def _listed(one: "model.Entry", alternatives: list[str] | None) -> ListedEntry:
+    return {**entry(one), "alternatives": alternatives}
+
+
+def comparison(comparison: "comparing.Comparison") -> Comparison:
+    """Return a comparison of two conversations."""
+    return {
+        "base": {"entryId": comparison.base},
+        "branches": [
+            {
+                "conversationId": branch.conversation_id,
+                "data": [entry(one) for one in branch.entries],
+                "afterCursor": branch.after,
+            }
+            for branch in comparison.branches
+        ],
+    }
+
+
+@_shown
+def ancestor(ancestor: "ancestors.Ancestor") -> Ancestor:
+    """Return an ancestor."""
+    return {
+        "conversationId": ancestor.conversation_id,
+        "title": ancestor.title,
+        "removed": ancestor.is_removed or None,
+        "inheritedUpToEntryId": ancestor.up_to,
+    }
+
+
+def appended(appended: "appending.Appended", *, is_batch: bool) -> Appended:
+    """Return an append's result. is_batch: whether the request had `entries`."""
+    context = None if appended.synced is None else synced(appended.synced)
+    return entries(appended.entries, context) if is_batch else _appended_entry(appended.entries[0], context)
+
+
+@_shown
+def _appended_entry(alone: "model.Entry", context: Synced | None) -> AppendedEntry:
+    return {**entry(alone), "context": context}
+
+
+@_shown
+def entries(together: "Sequence[model.Entry]", context: Synced | None = None) -> Entries:
+    """Return entries that were appended together. context: what became of the one beside them."""
+    return {"data": [entry(one) for one in together], "context": context}
+
+
+def synced(synced: "syncing.Synced") -> Synced:
+    """Return a sync's result."""
+    return {
+        "epoch": synced.epoch,
+        "noOp": synced.no_op,
+        "epochIncremented": synced.epoch_incremented,
+        "entry": None if synced.entry is None else entry(synced.entry),
+    }
+
+
+def _metrics(metrics: "model.Metrics") -> Metrics:
+    return {
+        "entries": metrics.entries,
+        "inputTokens": metrics.usage.input_tokens,
+        "outputTokens": metrics.usage.output_tokens,
+        "cachedInputTokens": metrics.usage.cached_input_tokens,
+        "costUsd": _text(_dollars(metrics.usage.cost_nano_usd)),
+    }
+
+
+def _dollars(nano: int) -> str:
+    """Return dollars as exact decimal text. nano: billionths of a dollar.
+
+    >>> _dollars(1_500_000_000), _dollars(3), _dollars(2_000_000_000)
+    ('1.5', '0.000000003', '2')
+    """
+    whole, rest = divmod(nano, 10**9)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
+
+
+def conversation_for(caller: "model.Caller", details: "loading.ConversationDetails") -> Conversation:
+    """Return a conversation for a member or an administrator."""
+    return admin_conversation(details) if caller.bypasses_membership else conversation(details)
+
+
+@_shown
+def admin_conversation(details: "loading.ConversationDetails") -> AdminConversation:
+    """Return a conversation for an administrator."""
+    return {**conversation(details), "clientId": details.conversation.client_id}
+
+
+@_shown
+def conversation(details: "loading.ConversationDetails") -> Conversation:
+    """Return a conversation for a member. It holds no group id and no client id."""
+    c, head = details.conversation, details.head
+    point, started = c.fork_point, c.started_by
+    return {
+        "id": c.conversation_id,
+        "title": c.described.title,
+        "ownerUserId": details.owner,
+        "accessLevel": details.level,
+        "archived": details.is_archived or None,
+        "isCurrent": details.is_current,
+        "agentId": c.agent_id,
+        "tags": dict(c.described.tags),
+        "metadata": _text(c.described.metadata),
+        "createdAt": c.created_at,
+        "updatedAt": head.updated_at,
+        "lastMessagePreview": head.preview.text if head.preview else None,
+        "forkedAtConversationId": point and point.conversation_id,
+        "forkedAtEntryId": point and point.entry_id,
+        "forkedAtPosition": point and point.position,
+        "startedByConversationId": started and started.conversation_id,
+        "startedByEntryId": started and started.entry_id,
+        "metrics": _metrics(head.metrics),
+    }
+
+
+def conversation_alone(made: "Sequence[loading.ConversationDetails]") -> Conversation:
+    """Return the one conversation that was made."""
+    [details] = made
+    return conversation(details)
+
+
+def conversations(made: "Sequence[loading.ConversationDetails]") -> Conversations:
+    """Return several conversations that were made together."""
+    return {"data": [conversation(details) for details in made]}
+
+
+def membership(membership: "sharing.Membership") -> Membership:
+    """Return a membership."""
+    return {
+        "conversationId": membership.conversation_id,
+        "userId": membership.member.user_id,
+        "accessLevel": membership.member.level,
+        "createdAt": membership.member.created_at,
+    }
+
+
+def transfer(transfer: "model.Transfer") -> Transfer:
+    """Return a pending transfer."""
+    return {
+        "id": transfer.transfer_id,
+        "conversationId": transfer.conversation_id,
+        "fromUserId": transfer.from_user_id,
+        "toUserId": transfer.to_user_id,
+        "createdAt": transfer.created_at,
+    }
+
+
+def name_for(caller: "model.Caller", shown: "names.ShownName") -> Name:
+    """Return a name for its user or an administrator."""
+    return admin_name(shown) if caller.bypasses_membership else name(shown)
+
+
+@_shown
+def admin_name(shown: "names.ShownName") -> AdminName:
+    """Return a name for an administrator."""
+    owner = shown.name.ref.owner
+    return {**name(shown), "userId": owner.user_id, "clientId": owner.client_id}
+
+
+@_shown
+def name(shown: "names.ShownName") -> Name:
+    """Return a name."""
+    name = shown.name
+    return {
+        "name": name.ref.name,
+        "conversationId": name.conversation_id,
+        "revision": name.revision,
+        "data": _text(name.data or "{}"),
+        "createdAt": name.created_at,
+        "updatedAt": name.updated_at,
+        "deleted": shown.is_deleted or None,
+    }
+
+
+@_shown
+def erasure(erasure: "ErasureRecord") -> Erasure:
+    """Return an erasure. It never names the user."""
+    return {
+        "id": erasure.erasure_id,
+        "state": "done" if erasure.is_done else "running",
+        "pseudonym": erasure.pseudonym,
+        "trees": erasure.trees,
+        "memberships": erasure.memberships,
+        "entries": erasure.entries,
+        "passes": erasure.passes,
+        "createdAt": erasure.created_at,
+        "finishedAt": erasure.finished_at,
+    }
+
+
+@_shown
+def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: bool) -> Fork:
+    """Return a conversation in a list of forks."""
+    point = conversation.fork_point
+    return {
+        "conversationId": conversation.conversation_id,
+        "title": conversation.described.title,
+        "forkedAtConversationId": point and point.conversation_id,
+        "forkedAtEntryId": point and point.entry_id,
+        "forkedAtPosition": point and point.position,
+        "lastEntryId": head.last_history,
+        "isCurrent": is_current,
+        "createdAt": conversation.created_at,
+    }

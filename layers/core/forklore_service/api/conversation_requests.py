@@ -1,0 +1,89 @@
+"""The models of query parameters and bodies about conversations."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from forklore_service.api import fields
+from forklore_service.api.descriptions import Described
+from forklore_service.api.requests import ListPage, MoveName, Request
+from forklore_service.domain.listing import Ancestry, Archived, Mode
+from forklore_service.usecases.deletion.branch_removal import Scope
+
+
+class CreateConversation(Described):
+    """A conversation without entries; without an `id`, one is made."""
+
+    id: fields.NewId | None = None
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+
+
+class UpdateConversation(Described):
+    """What to replace; `title: null` clears it."""
+
+    user_id: str | None = None
+
+
+class ListConversations(Request):
+    """Which of the caller's conversations to list."""
+
+    mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
+    archived: Annotated[Archived, fields.one_of(Archived)] = Archived.EXCLUDE
+    query: Annotated[str, Field(max_length=500)] | None = None
+    agent_id: fields.AgentId | None = None
+    tag: fields.TagFilter | None = None
+    limit: fields.Limit200 = 20
+    after_cursor: fields.Cursor | None = None
+
+
+class SearchConversations(Request):
+    """What to search for: all words of the `query` must occur in an entry."""
+
+    query: fields.SearchQuery
+    limit: Annotated[int, Field(ge=1, le=200), fields.WHOLE] | None = None
+    after_cursor: fields.Cursor | None = None
+    search_type: fields.SearchTypes | None = None
+    include_entry: bool | None = None
+
+
+class DeleteConversation(Request):
+    """What to delete: the conversation's whole fork tree, or this branch of it alone."""
+
+    scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
+
+
+class ForkConversation(Described):
+    """A fork before or after an entry, named by `atEntryId` or `atKey`; without one at the head."""
+
+    id: fields.NewId | None = None
+    user_id: str | None = None
+    agent_id: fields.AgentId | None = None
+    at_entry_id: fields.NamedId | None = None
+    at_key: fields.EntryKey | None = None
+    position: Literal["before", "after"] | None = None
+    reset_metrics: bool | None = None
+    name: MoveName | None = None
+    promote: bool | None = None
+    count: fields.ForkCount | None = None
+
+    @model_validator(mode="after")
+    def _position_needs_entry(self) -> "ForkConversation":
+        if self.at_entry_id is not None and self.at_key is not None:
+            raise ValueError("atEntryId and atKey exclude each other")
+        if self.position is not None and self.at_entry_id is None and self.at_key is None:
+            raise ValueError("position needs atEntryId or atKey; without one the fork is at the head")
+        return self
+
+    @model_validator(mode="after")
+    def _count_makes_equal_forks(self) -> "ForkConversation":
+        if self.count is not None and (self.id is not None or self.promote or self.name is not None):
+            raise ValueError("count makes equal forks, so it goes without id, promote and name")
+        return self
+
+
+class ListChildren(ListPage):
+    """Which of the started conversations to list, oldest first."""
+
+    started_by_entry_id: fields.NamedId | None = None

@@ -1,0 +1,147 @@
+"""Cursors of lists: a place in a list, bound to that list by a digest. A cursor grants no access.
+
+Reading never raises: what is not a cursor of the list becomes an InvalidCursor, which the use case
+rejects after its access checks. Cursors of entries are entry ids and are not made here.
+"""
+
+import base64
+import hashlib
+import json
+import re
+
+from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
+from forklore_service.domain.jsontext import check_value
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.listing import Place
+from forklore_service.domain.names import NameOwner, NameRef, is_name
+from forklore_service.domain.users import is_user_id
+from forklore_service.errors import ValidationError
+from forklore_service.usecases.reading import search
+from forklore_service.usecases.steps.cursors import InvalidCursor
+
+_DIGEST_BYTES = 6
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_CREATED_AT = re.compile(_TIME, re.ASCII)
+_LIST_KEY = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
+
+
+def of_list_key(resource: str, key: ListKey | None) -> str | None:
+    """Return the cursor of a place in the list `resource`; None for the end."""
+    return None if key is None else _encode(resource, key.sort)
+
+
+def to_list_key(resource: str, cursor: str | None) -> ListKey | InvalidCursor | None:
+    """Return the place that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    keys = _list_keys(resource, cursor)
+    return keys[0] if keys is not None and len(keys) == 1 else InvalidCursor()
+
+
+def to_list_key_or_id(resource: str, cursor: str | None) -> ListKey | str | InvalidCursor | None:
+    """Return the place that a cursor names, or the id of a conversation that was sent instead.
+
+    The use case checks that the conversation is in the list.
+    """
+    return cursor if _is_id(cursor) else to_list_key(resource, cursor)
+
+
+def of_member(resource: str, place: tuple[str, str] | None) -> str | None:
+    """Return the cursor of a member, (createdAt, user id); None for the end."""
+    return None if place is None else _encode(resource, "#".join(place))
+
+
+def to_member(resource: str, cursor: str | None) -> tuple[str, str] | InvalidCursor | None:
+    """Return the member that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    created_at, _, user_id = (_decode(resource, cursor) or "").partition("#")
+    return (created_at, user_id) if _CREATED_AT.fullmatch(created_at) else InvalidCursor()
+
+
+def of_name(resource: str, ref: NameRef | None) -> str | None:
+    """Return the cursor of a name; None for the end."""
+    return None if ref is None else _encode(resource, json.dumps([ref.owner.client_id, ref.name]))
+
+
+def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | InvalidCursor | None:
+    """Return the name of a user that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    try:
+        client_id, name = check_value(_decode(resource, cursor) or "").value
+    except (TypeError, ValueError, ValidationError):  # not two of them, or no JSON
+        return InvalidCursor()
+    is_client = client_id is None or is_user_id(client_id)
+    if not is_client or not isinstance(name, str) or not is_name(name):
+        return InvalidCursor()
+    return NameRef(NameOwner(user_id, client_id), name)
+
+
+def of_place(resource: str, place: Place | None) -> str | None:
+    """Return the cursor of a place in a user's list of conversations; None for the end."""
+    if place is None:
+        return None
+    keys = [place.tree, *([place.conversation] if place.conversation else [])]
+    return _encode(resource, "/".join(key.sort for key in keys))
+
+
+def to_place(resource: str, cursor: str | None) -> Place | str | InvalidCursor | None:
+    """Return the place that a cursor names, or the id of a conversation, as `to_list_key_or_id`."""
+    if cursor is None or _is_id(cursor):
+        return cursor
+    keys = _list_keys(resource, cursor)
+    if keys is None or len(keys) > 2:
+        return InvalidCursor()
+    return Place(keys[0], keys[1] if len(keys) == 2 else None)
+
+
+def of_search(resource: str, place: search.Place | None) -> str | None:
+    """Return the cursor of a place in a search; None for the end."""
+    if place is None:
+        return None
+    return _encode(resource, "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])]))
+
+
+def to_search(resource: str, cursor: str | None) -> search.Place | InvalidCursor | None:
+    """Return the place that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    tree, _, entry_id = (_decode(resource, cursor) or "").partition("/")
+    match = _LIST_KEY.fullmatch(tree)
+    if match is None or (entry_id and not _is_position(entry_id)):
+        return InvalidCursor()
+    return search.Place(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
+
+
+def _is_position(text: str) -> bool:
+    return is_entry_id(text) and text > FIRST
+
+
+def _is_id(cursor: str | None) -> bool:
+    return cursor is not None and is_uuid(cursor)
+
+
+def _encode(resource: str, text: str) -> str:
+    return base64.urlsafe_b64encode(_digest(resource) + text.encode()).decode().rstrip("=")
+
+
+def _decode(resource: str, cursor: str) -> str | None:
+    """Return the text in a cursor of `resource`; None for anything else."""
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
+    except ValueError:  # base64's own error is one
+        return None
+    return text if digest == _digest(resource) else None
+
+
+def _list_keys(resource: str, cursor: str) -> list[ListKey] | None:
+    """Return the keys in a cursor of `resource`, at least one; None for anything else."""
+    matches = [_LIST_KEY.fullmatch(part) for part in (_decode(resource, cursor) or "").split("/")]
+    return [ListKey(match[1], match[2]) for match in matches if match] if all(matches) else None
+
+
+def _digest(resource: str) -> bytes:
+    return hashlib.sha256(resource.encode()).digest()[:_DIGEST_BYTES]

@@ -1,0 +1,80 @@
+"""Copy entries: to another branch of their tree, or to a tree of the caller's."""
+
+from forklore_service.api import answers, entry_requests
+from forklore_service.api.operation import Answer, CheckedRequest, Operation
+from forklore_service.domain.ids import EntryId
+from forklore_service.errors import GroupFullError
+from forklore_service.usecases.branches import copying
+from forklore_service.usecases.writing import merging
+
+
+def merge_conversation(request: CheckedRequest) -> Answer[answers.Entries]:
+    """Append copies of what another branch of the fork tree shows, all or none, in order.
+
+    For writers. At most 50 history entries of the other branch: those after the last one that both
+    branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
+    original and has no `usage`. 200 says that there was nothing to copy.
+    """
+    body: entry_requests.MergeConversation = request.body
+    entries = merging.merge_branch(
+        request.table,
+        caller=request.caller,
+        request=merging.Merge(
+            conversation_id=request.conversation_id,
+            from_id=body.from_conversation_id,
+            after=body.after_entry_id,
+            up_to=body.up_to_entry_id,
+            if_match=None if request.if_match is None else EntryId(request.if_match),
+        ),
+        idempotency_key=request.idempotency_key(),
+    )
+    return Answer(201 if entries else 200, answers.entries(entries))
+
+
+def copy_conversation(request: CheckedRequest) -> answers.Conversation:
+    """Copy a conversation to a new fork tree that belongs to you alone.
+
+    For every member. At most 1,000 history entries, all that the conversation shows or those up to
+    `upToEntryId`. A copy names its original and has no `usage`. Without an `id` the service chooses
+    one; with an `id`, the same request sent again goes on with a copy that did not end.
+    """
+    body: entry_requests.CopyConversation = request.body
+    details = copying.copy_conversation(
+        request.table,
+        caller=request.caller,
+        request=copying.Copy(
+            source_id=request.conversation_id,
+            copy_id=body.id,
+            title=body.title,
+            up_to=body.up_to_entry_id,
+        ),
+        idempotency_key=request.idempotency_key(answers.conversation),
+    )
+    return answers.conversation(details)
+
+
+_ONE = "/v1/conversations/{conversationId}"
+
+OPERATIONS = (
+    Operation(
+        "mergeConversation",
+        "POST",
+        f"{_ONE}/merge",
+        merge_conversation,
+        status=201,
+        also=(200,),
+        body=entry_requests.MergeConversation,
+        errors=(403, 404, 409, 413),
+        own_errors=(GroupFullError,),
+        takes_if_match=True,
+    ),
+    Operation(
+        "copyConversation",
+        "POST",
+        f"{_ONE}/copy",
+        copy_conversation,
+        status=201,
+        body=entry_requests.CopyConversation,
+        errors=(403, 404, 409, 413),
+    ),
+)

@@ -1,0 +1,73 @@
+"""Search the history of all conversations that the caller may see."""
+
+import json
+from typing import TYPE_CHECKING
+
+from forklore_service.api import answers, conversation_requests, cursors, fields
+from forklore_service.api.operation import CheckedRequest, Operation
+from forklore_service.domain.matching import words_of
+from forklore_service.errors import SearchTypeUnavailableError
+from forklore_service.usecases.reading import search
+
+if TYPE_CHECKING:
+    from forklore_service.api import admin_requests  # only the functions with administration load it
+
+LIMIT = 20
+AVAILABLE_TYPES = (fields.FULLTEXT,)
+
+
+def search_conversations(request: CheckedRequest) -> answers.SearchPage:
+    """Find the entries that have all words of a query, the newest conversations first.
+
+    A grep over the history of every conversation that you may see, not a search engine: a word is
+    found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
+    short, even empty: only an `afterCursor` of null ends the search.
+    """
+    body: conversation_requests.SearchConversations = request.body
+    resource = json.dumps(["search", request.caller.user_id, words_of(body.query)])
+    return _search(request, resource, of_user=None)
+
+
+def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
+    """Find the entries that have all words of a query, in everybody's history or in one user's."""
+    body: admin_requests.AdminSearchConversations = request.body
+    resource = json.dumps(["admin/search", body.user_id, words_of(body.query)])
+    return _search(request, resource, of_user=body.user_id)
+
+
+def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> answers.SearchPage:
+    body: conversation_requests.SearchConversations = request.body
+    if set(body.search_type or ()) == {fields.SEMANTIC}:
+        raise SearchTypeUnavailableError(
+            "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
+        )
+    with_entries = body.include_entry is not False
+    page = search.search(
+        request.table,
+        caller=request.caller,
+        request=search.SearchRequest(
+            words=words_of(body.query),
+            limit=body.limit or LIMIT,
+            after=cursors.to_search(resource, body.after_cursor),
+            with_entries=with_entries,
+            of_user=of_user,
+        ),
+    )
+    return {
+        "data": [answers.hit(hit, with_entry=with_entries) for hit in page.hits],
+        "afterCursor": cursors.of_search(resource, page.resume),
+    }
+
+
+OPERATIONS = (
+    Operation(
+        "searchConversations",
+        "POST",
+        "/v1/conversations/search",
+        search_conversations,
+        body=conversation_requests.SearchConversations,
+        errors=(501,),
+        own_errors=(SearchTypeUnavailableError,),
+        only_reads=True,
+    ),
+)

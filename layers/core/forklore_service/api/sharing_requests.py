@@ -1,0 +1,70 @@
+"""The models of query parameters and bodies about members and transfers."""
+
+from typing import Annotated, ClassVar, Literal
+
+import pydantic
+
+from forklore_service.api import fields
+from forklore_service.api.requests import Request
+from forklore_service.usecases.people.transfers import Role
+
+Children = Annotated[
+    Literal["include", "keep"],
+    pydantic.Field(
+        description="Whether a removal or a lower level is also for the conversations that were started here."
+    ),
+]
+
+
+class MemberInPath(Request):
+    """For a path that names the member."""
+
+    hints: ClassVar = {"userId": "the path names the member already"}
+
+    children: Children = "include"
+
+
+class ListMembers(Request):
+    """A page of the members, oldest first."""
+
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+
+
+class OneMember(Request):
+    """Which member."""
+
+    user_id: Annotated[str, fields.USER_ID_SCHEMA]
+    children: Children = "include"
+
+
+Grantable = Literal["manager", "writer", "reader"]
+
+
+class ShareConversation(Request):
+    """A user, and what they may do."""
+
+    user_id: fields.UserId
+    access_level: Grantable
+
+
+class UpdateMembership(Request):
+    """What the member may do from now on."""
+
+    access_level: Grantable
+
+
+class RequestTransfer(Request):
+    """Whose fork tree to offer, named by any of its conversations, and to whom."""
+
+    conversation_id: fields.NamedId
+    new_owner_user_id: fields.UserId
+    user_id: str | None = None
+
+
+class ListTransfers(Request):
+    """Which of the caller's pending transfers to list."""
+
+    role: Annotated[Role, fields.one_of(Role)] = Role.ALL
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None

@@ -1,0 +1,142 @@
+"""HTTP through API Gateway: the routes of a function, and the way from an event to a response."""
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from forklore_service.api.failures import response_to
+from forklore_service.api.operation import NOBODY, Operation, RawRequest
+from forklore_service.api.responses import Response, error_response
+from forklore_service.aws import answering, unrouted
+from forklore_service.aws.audit import RequestRecord
+from forklore_service.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
+from forklore_service.aws.http_responses import http_response, refused_event
+from forklore_service.aws.identity import caller_of
+from forklore_service.aws.telemetry import Stopwatch, log_request, of_dynamodb
+from forklore_service.aws.wiring import Consumption, ServiceSettings, served_api
+from forklore_service.errors import ValidationError
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
+COST = "forklore-cost"
+"""The header by which a request asks what it costs, and the one of the answer that says it."""
+
+
+class HttpApi:
+    """The operations that one function serves, by route key: `GET /v1/health`.
+
+    API Gateway has matched the request and says which route it takes. Its other requests go to the
+    `$default` route. The object is never changed, so threads can share it.
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._routes = {f"{one.method} {one.path}": one for one in operations}
+        paths = {one.path for one in self._routes.values()}
+        self._closer = {path: [other for other in paths if unrouted.is_closer(other, path)] for path in paths}
+
+    def handle(self, event: object, context: Any) -> dict[str, Any]:
+        """Return the response to an event. context: Lambda's.
+
+        Raises RuntimeError for a wrong setting. Lambda logs its message, which says what to set.
+        """
+        settings, api_id = ServiceSettings.from_environment(), served_api()
+        watch = Stopwatch()
+        try:
+            request = read_event(event, api_id)
+        except ValidationError as error:
+            return _refuse_event(error, context, watch)
+        operation = self._routes.get(request.route_key)
+        if operation is None or self._is_of_another(operation, request.path):
+            return _refuse_route(request, context, watch)
+        record = RequestRecord(operation)
+        request_id = _request_id(request.headers, context)
+        try:
+            response = Response(*_run(request, context, record, settings))
+        except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
+            response = response_to(error, request_id)
+        record.log(response.status, request_id, settings)
+        _log(request, response, request_id, context, watch, record)
+        return http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
+
+    def _is_of_another(self, operation: Operation, path: str) -> bool:
+        """Return whether a path without that parameter fits, which has no operation of this method.
+
+        `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route.
+        """
+        return any(unrouted.fits(other, path) for other in self._closer[operation.path])
+
+
+def _run(
+    request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings
+) -> tuple[int, str]:
+    """Return the status and the text of the operation's answer. Raises a ForkloreError."""
+    operation = record.operation
+    record.path = path = request.path_parameters
+    record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)
+    if not path.keys() >= set(operation.path_names):
+        raise not_an_http_event()
+    record.query = query = read_query(request.query_string)
+    record.body = body = read_body(request) if operation.body or request.has_body else {}
+    raw = RawRequest(
+        caller=caller,
+        path=path,
+        query=query,
+        body=body,
+        idempotency_key=request.headers.get("idempotency-key"),
+        if_match=request.headers.get("if-match"),
+    )
+    return answering.run(operation, raw, context, record.usage, settings)
+
+
+def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:
+    request_id = _request_id({}, context)
+    response = error_response(error, request_id)
+    _log(None, response, request_id, context, watch)
+    return refused_event(response, request_id)
+
+
+def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[str, Any]:
+    """Return the response to a request that no operation of this function serves."""
+    request_id = _request_id(request.headers, context)
+    headers = {}
+    methods = unrouted.methods_of(request.path)
+    if methods and request.method == unrouted.OPTIONS:
+        response, headers = Response(204, ""), {"Allow": ", ".join(methods)}
+    else:
+        response = error_response(unrouted.error_of(request, methods), request_id)
+    _log(request, response, request_id, context, watch)
+    return http_response(response, request_id, headers)
+
+
+def _log(
+    request: HttpEvent | None,
+    response: Response,
+    request_id: str,
+    context: Any,
+    watch: Stopwatch,
+    record: RequestRecord | None = None,
+) -> None:
+    log_request(
+        record.operation if record else None,
+        via="http",
+        status=response.status,
+        error=response.error,
+        request_id=request_id,
+        lambda_id=str(context.aws_request_id),
+        watch=watch,
+        usage=record.usage if record else Consumption(),
+        method=request.method if request else None,
+    )
+
+
+def _cost(usage: Consumption) -> dict[str, str]:
+    """Return the header that says what the request has used of DynamoDB."""
+    return {"Forklore-Cost": ", ".join(f"{name}={used:g}" for name, used in of_dynamodb(usage).items())}
+
+
+def _request_id(headers: Mapping[str, str], context: Any) -> str:
+    """Return the id that the caller sent, else Lambda's own request id."""
+    for candidate in (headers.get("x-request-id") or "", str(context.aws_request_id)):
+        if _REQUEST_ID.fullmatch(candidate):
+            return candidate
+    return str(uuid.uuid4())

@@ -1,0 +1,168 @@
+"""The settings in the environment, and the table and the queue, opened once for each process."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from forklore_service.domain.tree import WAIT_SECONDS
+from forklore_service.limits import RETENTION_DAYS_MAX
+from forklore_service.storage.clients import make_client
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import Connection
+from forklore_service.storage.consumption import Consumption
+from forklore_service.storage.queue import DELAY_SECONDS_MAX, Queue
+from forklore_service.storage.table import Table
+
+__all__ = [
+    "Consumption",
+    "Given",
+    "Queue",
+    "ServiceSettings",
+    "Table",
+    "give",
+    "open_queue",
+    "open_table",
+    "served_api",
+    "stack_name",
+]
+
+WHOLE_DIGITS_MAX = 9
+
+
+class ServiceSettings(NamedTuple):
+    """The settings of a deployment.
+
+    dynamodb_endpoint: None for AWS's own. queue_url: None for no worker. delete_wait_s: how long
+    the items of a deleted tree are kept. direct_roles: whether a direct invocation may name roles.
+    direct_users: in direct invocation, clients with patterns of the users that they may speak for;
+    empty: all may for all.
+    justification_required: whether each request for administration needs one.
+    user_requests_per_minute: how many requests of a user are answered in a minute; 0: any number.
+    retention_days: for how long a tree is kept after its last use; 0: for ever.
+    ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
+    a change names its user, in place of a hash.
+    """
+
+    table_name: str
+    dynamodb_endpoint: str | None = None
+    queue_url: str | None = None
+    delete_wait_s: int = WAIT_SECONDS
+    direct_roles: bool = False
+    justification_required: bool = False
+    user_requests_per_minute: int = 0
+    retention_days: int = 0
+    ignore_retention_tag: bool = False
+    direct_users: tuple[tuple[str, str], ...] = ()
+    logs_users: bool = False
+
+    @classmethod
+    def from_environment(cls) -> "ServiceSettings":
+        """Return the settings.
+
+        Raises RuntimeError for a missing or wrong one, with a message that says what to set.
+        """
+        table_name = os.environ.get("FORKLORE_TABLE")
+        if not table_name:
+            raise RuntimeError("set FORKLORE_TABLE to the name of the DynamoDB table")
+        wait = os.environ.get("FORKLORE_DELETE_WAIT_SECONDS") or str(WAIT_SECONDS)
+        if not (wait.isascii() and wait.isdigit() and int(wait) < DELAY_SECONDS_MAX):
+            raise RuntimeError(f"set FORKLORE_DELETE_WAIT_SECONDS to seconds below {DELAY_SECONDS_MAX}")
+        days = _whole("FORKLORE_RETENTION_DAYS")
+        if days > RETENTION_DAYS_MAX:
+            raise RuntimeError(f"set FORKLORE_RETENTION_DAYS to days from 0 to {RETENTION_DAYS_MAX}")
+        return cls(
+            table_name,
+            os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
+            os.environ.get("FORKLORE_QUEUE") or None,
+            int(wait),
+            direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
+            retention_days=days,
+            direct_users=_clients_with_users("FORKLORE_DIRECT_USERS"),
+            logs_users=_chosen("FORKLORE_LOG_USERS", no="hashed", yes="plain"),
+            ignore_retention_tag=_chosen("FORKLORE_RETENTION_TAG", no="counts", yes="ignored"),
+            justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
+            user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
+        )
+
+
+def served_api() -> str:
+    """Return the id of the HTTP API whose events this function serves.
+
+    Raises RuntimeError if it is not set.
+    """
+    api_id = os.environ.get("FORKLORE_API")
+    if not api_id:
+        raise RuntimeError("set FORKLORE_API to the id of the HTTP API that this function serves")
+    return api_id
+
+
+def _chosen(name: str, *, no: str, yes: str) -> bool:
+    """Tell whether a setting is `yes`. An unset one is `no`.
+
+    Raises RuntimeError for another value.
+    """
+    value = os.environ.get(name) or no
+    if value not in (no, yes):
+        raise RuntimeError(f"set {name} to {yes} or {no}")
+    return value == yes
+
+
+def _clients_with_users(name: str) -> tuple[tuple[str, str], ...]:
+    """Return a setting that lists `client=pattern`. Raises RuntimeError."""
+    parts = [part.strip().partition("=") for part in (os.environ.get(name) or "").split(",") if part.strip()]
+    if not all(client and pattern for client, _, pattern in parts):
+        raise RuntimeError(f"set {name} to a list of client=pattern, with commas between")
+    return tuple((client, pattern) for client, _, pattern in parts)
+
+
+def _whole(name: str) -> int:
+    """Return a setting that is a whole number; 0 if it is not set. Raises RuntimeError."""
+    value = os.environ.get(name) or "0"
+    if not (value.isascii() and value.isdigit() and len(value) <= WHOLE_DIGITS_MAX):
+        raise RuntimeError(f"set {name} to a whole number, or leave it empty for 0")
+    return int(value)
+
+
+def stack_name() -> str:
+    """Return the name that this deployment's metrics are counted under. Never raises."""
+    return os.environ.get("FORKLORE_STACK") or "forklore"
+
+
+class Given(NamedTuple):
+    """What a process uses in place of AWS. None: AWS's.
+
+    new_client: returns a client of DynamoDB. queue: takes the announced work.
+    """
+
+    new_client: Callable[[], Any] | None = None
+    queue: Queue | None = None
+
+
+_given = Given()
+
+
+def give(given: Given) -> Given:
+    """Let the handlers of this process use these, and return what they used before.
+
+    What they have opened is opened again.
+    """
+    global _given  # Lambda calls the handlers without anything that is ours
+    before, _given = _given, given
+    open_table.cache_clear()
+    open_queue.cache_clear()
+    return before
+
+
+@cache
+def open_table() -> Table:
+    """Return this process's table."""
+    settings = ServiceSettings.from_environment()
+    client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
+    return Table(Connection(client, settings.table_name, Clock()))
+
+
+@cache
+def open_queue() -> Queue:
+    """Return this process's queue of deletions."""
+    return _given.queue or Queue(None, ServiceSettings.from_environment().queue_url)

@@ -1,0 +1,114 @@
+"""The rules of an entry's content, and what a conversation's title and preview are made of."""
+
+from typing import Any
+
+from forklore_service.errors import ValidationError, brief
+from forklore_service.limits import ELEMENTS_MAX
+
+ROLES = ("USER", "AI", "SYSTEM")
+TITLE_CHARACTERS = 40
+PREVIEW_CHARACTERS = 100
+
+
+def check_elements(content: Any) -> None:
+    """Raise ValidationError unless `content` is an array of at most ELEMENTS_MAX elements."""
+    if not isinstance(content, list):
+        raise ValidationError("content must be an array", field="content")
+    if len(content) > ELEMENTS_MAX:
+        raise ValidationError(f"content holds at most {ELEMENTS_MAX} elements", field="content")
+
+
+def is_history_type(content_type: str) -> bool:
+    """Tell whether a content type is `history` or `history/<subtype>`, in any case.
+
+    >>> is_history_type("history/markdown"), is_history_type("history/")
+    (True, False)
+    >>> is_history_type("historic")
+    False
+    """
+    kind, slash, subtype = content_type.lower().partition("/")
+    return kind == "history" and (not slash or subtype.strip("/") != "")
+
+
+def check_history(content_type: str, content: Any) -> None:
+    """Raise ValidationError unless the content is one message, as history entries need."""
+    if not is_history_type(content_type):
+        raise ValidationError(
+            f"contentType must be 'history' or 'history/<subtype>': {brief(content_type)}",
+            field="contentType",
+        )
+    check_elements(content)
+    if len(content) != 1 or not isinstance(content[0], dict):
+        raise ValidationError("history content is an array of exactly one object", field="content")
+    message = content[0]
+    if message.get("role") is not None and not _is_role(message["role"]):
+        told = f"role may be left out, or is one of {', '.join(ROLES)}, in any case"
+        raise ValidationError(told, field="content[0].role")
+    if all(message.get(part) is None for part in ("text", "events", "attachments")):
+        told = "history content needs text, events or attachments"
+        if "content" in message:
+            told += '; the text of a message is its member text: [{"role": "USER", "text": "hi"}]'
+        raise ValidationError(told, field="content[0]")
+    if not isinstance(message.get("text", ""), str | None):
+        raise ValidationError("text must be a string", field="content[0].text")
+    if not isinstance(message.get("events", []), list | None):
+        raise ValidationError("events must be an array", field="content[0].events")
+    _check_attachments(message.get("attachments"))
+
+
+def _is_role(role: Any) -> bool:
+    return isinstance(role, str) and role.isascii() and role.upper() in ROLES
+
+
+def _check_attachments(attachments: Any) -> None:
+    if attachments is None:
+        return
+    where = "content[0].attachments"
+    if not isinstance(attachments, list):
+        raise ValidationError("attachments must be an array", field=where)
+    for at, attachment in enumerate(attachments):
+        field = f"{where}[{at}]"
+        if not isinstance(attachment, dict):
+            raise ValidationError("an attachment must be an object", field=field)
+        named = [name for name in ("href", "attachmentId") if attachment.get(name) is not None]
+        if not named:
+            raise ValidationError("an attachment needs href or attachmentId", field=field)
+        needed = [*named, *(["contentType"] if "href" in named else [])]
+        for name in needed:
+            if not isinstance(attachment.get(name), str) or not attachment[name]:
+                raise ValidationError(f"{name} must be a non-empty string", field=f"{field}.{name}")
+
+
+def history_text(content: Any) -> str | None:
+    """Return the text of a history entry: that of its first element; None when it has none.
+
+    >>> history_text([{"role": "USER", "text": "hello"}])
+    'hello'
+    """
+    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+        return None
+    text = content[0].get("text")
+    return text if isinstance(text, str) and text else None
+
+
+def history_role(content: Any) -> str | None:
+    """Return the role of a history entry in capitals: that of its first element; None without one.
+
+    >>> history_role([{"role": "user", "text": "hello"}])
+    'USER'
+    """
+    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+        return None
+    role = content[0].get("role")
+    return role.upper() if isinstance(role, str) else None
+
+
+def texts_of(content: Any) -> list[str]:
+    """Return all texts of an entry: the `text` of each of its elements that has one.
+
+    >>> texts_of([{"text": "hello"}, "world", {"text": 5}, {"type": "text", "text": "again"}])
+    ['hello', 'again']
+    """
+    elements = content if isinstance(content, list) else []
+    texts = (element.get("text") for element in elements if isinstance(element, dict))
+    return [text for text in texts if isinstance(text, str)]

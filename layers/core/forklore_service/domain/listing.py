@@ -1,0 +1,99 @@
+"""Which conversations a list shows of each tree, and where it goes on."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import Conversation
+
+
+class Mode(StrEnum):
+    """Which conversations of a tree are listed."""
+
+    LATEST_FORK = "latest-fork"
+    CURRENT = "current"
+    ROOTS = "roots"
+    ALL = "all"
+
+
+class Ancestry(StrEnum):
+    """Which trees are listed: those that no conversation started, those that one did, or both."""
+
+    ROOTS = "roots"
+    CHILDREN = "children"
+    ALL = "all"
+
+    def includes(self, is_child: bool) -> bool:
+        return self is Ancestry.ALL or (self is Ancestry.CHILDREN) == is_child
+
+
+class Archived(StrEnum):
+    """Which trees are listed: those that the user has not archived, all, or only archived ones."""
+
+    EXCLUDE = "exclude"
+    INCLUDE = "include"
+    ONLY = "only"
+
+    def includes(self, is_archived: bool) -> bool:
+        return self is Archived.INCLUDE or (self is Archived.ONLY) == is_archived
+
+
+class Tag(NamedTuple):
+    """A tag that a conversation must have. value: of the tag; None: any."""
+
+    name: str
+    value: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> "Tag":
+        """Return the tag that a caller has spelled as `name` or as `name:value`.
+
+        >>> Tag.of("kind"), Tag.of("kind:a:b")
+        (Tag(name='kind', value=None), Tag(name='kind', value='a:b'))
+        """
+        name, colon, value = text.partition(":")
+        return cls(name, value if colon else None)
+
+    def is_of(self, conversation: Conversation) -> bool:
+        held = conversation.described.tags.get(self.name)
+        return held is not None and self.value in (None, held)
+
+
+class Filter(NamedTuple):
+    """What a conversation must be like to be listed. None: anything.
+
+    query: a part of a title; upper and lower case are equal. agent_id: its logical agent.
+    tag: `name` or `name:value`. Each field has the name of a parameter of the list.
+    """
+
+    query: str | None = None
+    agent_id: str | None = None
+    tag: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether every conversation passes."""
+        return all(wanted in (None, "") for wanted in self)
+
+    def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
+        """Return whether a conversation passes. root: of its tree, if its title counts as well."""
+        query = (self.query or "").casefold()
+        titled = [one.described for one in (conversation, root) if one is not None]
+        return (
+            any(query in (one.title or "").casefold() for one in titled)
+            and self.agent_id in (None, conversation.agent_id)
+            and (self.tag is None or Tag.of(self.tag).is_of(conversation))
+        )
+
+
+EVERYTHING = Filter()
+
+
+class Place(NamedTuple):
+    """A place in the list: a tree, and with Mode.ALL a conversation in it.
+
+    conversation: None for the place after the whole tree.
+    """
+
+    tree: ListKey
+    conversation: ListKey | None = None

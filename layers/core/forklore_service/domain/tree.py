@@ -1,0 +1,215 @@
+"""A fork tree as a whole, with its members, pointers, idempotency records and jobs."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ancestry import Path
+from forklore_service.domain.epochs import Epoch
+from forklore_service.domain.ids import FIRST, EntryId
+from forklore_service.domain.keys import JobName, Key, ListKey
+from forklore_service.domain.model import Conversation
+
+WAIT_SECONDS = 60
+"""For how many seconds after the time in a tombstone no item is removed.
+
+No request that read the tree before the tombstone may still run. A request runs for at most 30
+seconds. The time is taken before the tombstone is written, which may take nearly as long.
+"""
+
+
+class State(StrEnum):
+    """The state of a tree: being made, in use, or being deleted."""
+
+    CREATING = "creating"
+    LIVE = "live"
+    DELETING = "tombstone"
+
+
+class MemberChange(NamedTuple):
+    """A change of one membership: a user's level before and after it; None: no member.
+
+    nonce: a new one for each change, so that two equal changes can be told apart.
+    """
+
+    user_id: str
+    was: AccessLevel | None
+    level: AccessLevel | None
+    nonce: str
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether the user may do less after it."""
+        if self.was is None or self.was is self.level:
+            return False
+        return self.level is None or self.was.implies(self.level)
+
+
+class Group(NamedTuple):
+    """A fork tree.
+
+    conversations: how many live conversations it has. children: how many trees that conversations
+    of this tree started are not deleted yet.
+    version: grows with whatever new forks and children must see: a change of members or of the
+    owner, and each removed branch. promoted: the branch that was promoted last, if any was.
+    promoted_by: the last entry of the append that promoted it, if one did.
+    promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
+    one was. member_change: the last change of a membership.
+    spreading: the nonce of that change, while children of the tree may still lack it.
+    rewriting: the previous owner, while HEADs may still name that user.
+    child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
+    this tree.
+    nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
+    never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
+    cascaded: whether it got its tombstone only because what had started it was deleted.
+    is_import: whether an import makes the tree, in many transactions.
+    """
+
+    group_id: str
+    owner: str
+    created_at: str
+    state: State = State.LIVE
+    conversations: int = 1
+    children: int = 0
+    members: int = 1
+    version: int = 1
+    promoted: str | None = None
+    promoted_by: EntryId | None = None
+    promotions: int = 0
+    used_at: str | None = None
+    member_change: MemberChange | None = None
+    spreading: str | None = None
+    rewriting: str | None = None
+    child_key: Key | None = None
+    nonce: str | None = None
+    deleted_at: str | None = None
+    never_live: bool = False
+    cascaded: bool = False
+    is_import: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        return self.state is State.LIVE
+
+    @property
+    def current(self) -> str:
+        """The tree's current branch: the one that was promoted last, or else the root."""
+        return self.promoted or self.group_id
+
+    def may_lack(self, conversation_id: str, promoted_at: str | None) -> bool:
+        """Tell whether the tree may have been read before a promotion that a HEAD tells of.
+
+        If not, another branch was promoted since, by a slower clock.
+        """
+        is_later = promoted_at is not None and promoted_at >= (self.used_at or "")
+        return is_later and self.is_live and self.current != conversation_id
+
+    @property
+    def is_child(self) -> bool:
+        """Return whether a conversation started this tree."""
+        return self.child_key is not None
+
+
+class Member(NamedTuple):
+    """A user's membership of a tree. is_archived: whether the user has archived the tree."""
+
+    user_id: str
+    level: AccessLevel
+    created_at: str
+    is_archived: bool = False
+
+    def is_copy_in(self, child: Group) -> bool:
+        """Tell whether a child has the member from what started it, and nobody made them one there.
+
+        Their level may have been changed since then.
+        """
+        return child.is_child and self.created_at == child.created_at
+
+
+class TreeRow(NamedTuple):
+    """A row in a user's list of trees.
+
+    level: the user's; None: the row does not tell it. is_archived: by the user.
+    """
+
+    place: ListKey
+    level: AccessLevel | None = None
+    is_archived: bool = False
+
+
+class ChildRow(NamedTuple):
+    """A row in the list of the trees that a conversation has started. started_by: the entry."""
+
+    place: ListKey
+    started_by: str | None = None
+
+
+class ForkRecord(NamedTuple):
+    """Where a fork leaves its tree: the end of its path, as the fork's TREE or GONE item holds it.
+
+    owner, stop: the last segment of the path. For an empty path: the root and FIRST.
+    is_removed: whether the fork was removed, and its GONE item stays for what others show of it.
+    """
+
+    owner: str
+    stop: EntryId
+    created_at: str
+    conversation_id: str
+    is_removed: bool = False
+
+    @classmethod
+    def of(cls, fork: Conversation, path: Path, *, is_removed: bool = False) -> "ForkRecord":
+        """Return the record of a fork with this path."""
+        owner, stop = (path[-1].conversation_id, path[-1].stop) if path else (fork.group_id, FIRST)
+        return cls(owner, stop, fork.created_at, fork.conversation_id, is_removed)
+
+
+class Pointer(NamedTuple):
+    """The tree that holds a conversation. group_id: None while the id may not be used again.
+
+    is_resting: whether that has no end yet: the conversation was removed from a tree that lives.
+    """
+
+    group_id: str | None
+    is_resting: bool = False
+
+
+class IdempotencyRecord(NamedTuple):
+    """The recorded answer to a request with an Idempotency-Key.
+
+    entry_ids: the entries that were appended, in order. body: the answer's text, or the part of it
+    that is not in these entries.
+    """
+
+    request_hash: str
+    group_id: str
+    conversation_id: str
+    entry_ids: tuple[EntryId, ...]
+    body: str
+
+
+class ClientContext(NamedTuple):
+    """One client's context in a conversation's own entries.
+
+    epoch: the latest epoch. last: the last entry of that epoch.
+    entries: how many of the conversation's own entries that epoch has.
+    """
+
+    epoch: Epoch
+    last: EntryId
+    entries: int
+
+
+class Job(NamedTuple):
+    """Work in progress on a tree, or on one conversation of a tree.
+
+    created_at: when the work was requested. leased_until: when its lease ends. holder: a nonce of
+    the worker that took the lease; None before the first one.
+    nonce: changes whenever the pruning of a branch is requested again.
+    """
+
+    name: JobName
+    created_at: str | None
+    leased_until: str | None
+    holder: str | None = None
+    nonce: str | None = None

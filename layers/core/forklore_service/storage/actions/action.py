@@ -1,0 +1,145 @@
+"""What an action of a transaction is, and how its request is put together."""
+
+import re
+from collections.abc import Mapping
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from forklore_service.domain.keys import Key
+from forklore_service.storage.connection import Item
+from forklore_service.storage.items import key_of, number
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Typed values by the placeholders that stand for them in expressions, such as `:owner`."""
+NO_VALUES: Values = MappingProxyType({})
+IS_NEW = "attribute_not_exists(PK)"
+IS_THERE = "attribute_exists(PK)"
+_NAME = re.compile(r"#(\w+)")
+
+
+class ActionKind(Enum):
+    """What an action is about.
+
+    GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
+    CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
+    level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
+    kind that is removed with its tree or with a user. NAMED_HEAD: a check that a conversation that
+    the write names exists.
+    """
+
+    CHANGED_MEMBER = auto()
+    CHILD = auto()
+    CHUNK = auto()
+    CONTEXT = auto()
+    CONVERSATION = auto()
+    CREATING_GROUP = auto()
+    ENTRY = auto()
+    ENTRY_KEY = auto()
+    ERASED = auto()
+    ERASED_TREE = auto()
+    ERASURE = auto()
+    GROUP = auto()
+    HEAD = auto()
+    IDEMPOTENCY = auto()
+    JOB = auto()
+    MEMBER = auto()
+    NAME = auto()
+    NAMED_HEAD = auto()
+    PARENT_GROUP = auto()
+    PATH = auto()
+    POINTER = auto()
+    REMNANT = auto()
+    RETENTION = auto()
+    TRANSFER = auto()
+    TREE = auto()
+    USER_TREE = auto()
+
+
+class ActionId(NamedTuple):
+    """The name of an action, unique inside its transaction. of: tells actions of one kind apart."""
+
+    kind: ActionKind
+    of: str = ""
+
+
+class Action(NamedTuple):
+    """One action of a transaction: a value, which `Table.commit` writes.
+
+    verb: Put, Update, Delete or ConditionCheck. target: the item that is put, or the key of any
+    other. of: tells actions of one kind apart. change, condition: expressions; None: there is none.
+    An attribute is written `#name` in them, because DynamoDB reserves many words.
+    """
+
+    kind: ActionKind
+    verb: str
+    target: Item
+    of: str = ""
+    change: str | None = None
+    condition: str | None = None
+    values: Values = NO_VALUES
+
+    @property
+    def id(self) -> ActionId:
+        return ActionId(self.kind, self.of)
+
+    def request_to(self, table_name: str) -> dict[str, Any]:
+        """Return what DynamoDB gets, addressed to a table.
+
+        The refusal of a condition brings the item as it stands.
+        """
+        request: dict[str, Any] = {"TableName": table_name}
+        request["Item" if self.verb == "Put" else "Key"] = self.target
+        if self.change is not None:
+            request["UpdateExpression"] = self.change
+        if self.condition is not None:
+            request["ConditionExpression"] = self.condition
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        names = _NAME.findall(f"{self.change} {self.condition}")
+        if names:
+            request["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
+        if self.values:
+            request["ExpressionAttributeValues"] = self.values
+        return {self.verb: request}
+
+
+def put(
+    kind: ActionKind, item: Item, *, of: str = "", condition: str | None = None, values: Values = NO_VALUES
+) -> Action:
+    """Return the action that puts an item, whether one is there or not without a condition."""
+    return Action(kind, "Put", item, of, None, condition, values)
+
+
+def put_new(kind: ActionKind, item: Item, *, of: str = "") -> Action:
+    """Return the action that puts an item where none is."""
+    return Action(kind, "Put", item, of, None, IS_NEW)
+
+
+def put_unless_current(kind: ActionKind, item: Item, *, now_s: int, of: str = "") -> Action:
+    """Return the action that puts an item where none is, or one whose time is over."""
+    return Action(kind, "Put", item, of, None, f"{IS_NEW} OR #ttl < :now", {":now": number(now_s)})
+
+
+def update(
+    kind: ActionKind,
+    key: Key,
+    change: str,
+    *,
+    of: str = "",
+    condition: str | None = None,
+    values: Values = NO_VALUES,
+) -> Action:
+    """Return the action that updates an item."""
+    return Action(kind, "Update", key_of(key), of, change, condition, values)
+
+
+def delete(
+    kind: ActionKind, key: Key, *, of: str = "", condition: str | None = None, values: Values = NO_VALUES
+) -> Action:
+    """Return the action that deletes an item, whether it is there or not without a condition."""
+    return Action(kind, "Delete", key_of(key), of, None, condition, values)
+
+
+def check(kind: ActionKind, key: Key, condition: str, *, of: str = "", values: Values = NO_VALUES) -> Action:
+    """Return the action that only checks an item."""
+    return Action(kind, "ConditionCheck", key_of(key), of, None, condition, values)

@@ -1,0 +1,295 @@
+"""The actions about one conversation (items CONV, HEAD, PATH, TREE and the pointer PTR)."""
+
+from collections.abc import Iterable, Sequence
+
+from forklore_service.domain import ancestry, keys
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Conversation, Head, Metrics, Tip, Words
+from forklore_service.storage import items
+from forklore_service.storage.actions import action
+from forklore_service.storage.actions.action import IS_THERE, Action, ActionKind
+from forklore_service.storage.items import number, text
+
+RETIRED_SECONDS = 30 * 24 * 3600
+"""How long the ids of a deleted tree may not be used again."""
+
+
+# The id
+
+
+def claim_id(conversation: Conversation, *, nonce: str, now_s: int) -> Action:
+    """Put the pointer of a new conversation, unless its id is in use or was deleted recently."""
+    item = items.pointer_item(conversation, nonce)
+    return action.put_unless_current(ActionKind.POINTER, item, now_s=now_s, of=conversation.conversation_id)
+
+
+def free_id(conversation_id: str) -> Action:
+    """Delete a pointer, so that its id may be used again at once."""
+    return action.delete(ActionKind.POINTER, keys.pointer(conversation_id))
+
+
+def retire_id(conversation_id: str, *, now_s: int) -> Action:
+    """Replace the pointer of a deleted conversation: its id may not be used for 30 days."""
+    item = items.retired_item(conversation_id, ttl_s=now_s + RETIRED_SECONDS)
+    return action.put(ActionKind.POINTER, item, of=conversation_id)
+
+
+def rest_id(conversation_id: str, group_id: str) -> Action:
+    """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
+    return action.put(ActionKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
+
+
+# The conversation
+
+
+def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> list[Action]:
+    """Put CONV, HEAD, TREE and PATH of an id that is claimed in the same transaction or before it.
+
+    An empty path has no item.
+    """
+    of = conversation.conversation_id
+    return [
+        action.put(ActionKind.CONVERSATION, items.conversation_item(conversation), of=of),
+        action.put(ActionKind.HEAD, items.head_item(conversation, head), of=of),
+        action.put(ActionKind.TREE, items.tree_item(conversation, path), of=of),
+        *([action.put(ActionKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
+    ]
+
+
+def set_title(group_id: str, conversation_id: str, title: Words) -> Action:
+    """Give an untitled conversation its title.
+
+    The same transaction moves HEAD, counts the change there, too, and checks there that the
+    conversation is untitled.
+    """
+    return action.update(
+        ActionKind.CONVERSATION,
+        keys.conversation(group_id, conversation_id),
+        f"SET #title = :title, #titledBy = :by ADD {_ONE_CHANGE}",
+        values={":title": text(title.text), ":by": text(title.by), **_ONE},
+    )
+
+
+def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
+    """Replace these fields of the description in CONV by the conversation's.
+
+    A title is then what somebody chose.
+    The same transaction checks HEAD and counts the change there, too. CONV is there as long as HEAD
+    is.
+    """
+    said = items.described(conversation, fields)
+    values = {f":{name}": held for name, held in said.items() if held is not None}
+    sets = [f"#{name} = :{name}" for name, held in said.items() if held is not None]
+    removes = [f"#{name}" for name, held in said.items() if held is None]
+    removes += ["#titledBy"] if "title" in said else []
+    clauses = [
+        *([f"SET {', '.join(sets)}"] if sets else []),
+        *([f"REMOVE {', '.join(removes)}"] if removes else []),
+        f"ADD {_ONE_CHANGE}",
+    ]
+    return action.update(
+        ActionKind.CONVERSATION,
+        keys.conversation(conversation.group_id, conversation.conversation_id),
+        " ".join(clauses),
+        values={**values, **_ONE},
+    )
+
+
+_ONE_CHANGE, _ONE = "#changes :oneChange", {":oneChange": number(1)}
+"""What is added to both CONV and HEAD where one transaction changes CONV.
+
+So a reader of both sees whether they belong together (`Found.torn`).
+"""
+
+
+def forget_words(of: Key, user_id: str) -> Action:
+    """Remove the title from a CONV, or the preview from a HEAD, if it is the user's words.
+
+    The conversation gets no new title by itself.
+    """
+    is_head = keys.is_head(of.sort)
+    kind = ActionKind.HEAD if is_head else ActionKind.CONVERSATION
+    told, by = ("#preview", "#previewBy") if is_head else ("#title", "#titledBy")
+    condition, values = f"{by} = :user", {":user": text(user_id)}
+    return action.update(kind, of, f"REMOVE {told}, {by}", of=of.sort, condition=condition, values=values)
+
+
+# HEAD
+
+
+def move_head(
+    group_id: str,
+    conversation_id: str,
+    *,
+    after: EntryId,
+    first: EntryId,
+    tip: Tip,
+    history: int,
+    context: int,
+    added: Metrics,
+    preview: Words | None,
+    owner: str | None,
+    titles: bool,
+    promoted_at: str | None,
+) -> Action:
+    """Move HEAD over new entries, if its last entry is still the one that they follow.
+
+    This one condition orders all appends to a conversation.
+    after: the last entry before the new ones. first: the first new one. tip: where the next one
+    goes. history, context: how many of each are new. owner: the caller, if the append is allowed
+    because they are the owner. titles: whether the append sets the title. promoted_at: the time
+    now, if the append makes the conversation the current branch.
+    """
+    shown = tip.lasts
+    sets = {"last": text(tip.last)}
+    if history and shown.history:
+        sets["lastHistory"] = text(shown.history)
+    if context and shown.context:
+        sets["lastContext"] = text(shown.context)
+    if preview is not None:
+        sets |= {"preview": text(preview.text), "previewBy": text(preview.by)}
+    if promoted_at is not None:
+        sets["promotedAt"] = text(promoted_at)
+    counts = {"history": history, "context": context, **items.counters(added)}
+    adds = {name: number(count) for name, count in counts.items() if count}
+    change = "SET #first = if_not_exists(#first, :first)"
+    change += "".join(f", #{name} = :{name}" for name in sets)
+    change += f" ADD {', '.join(f'#{name} :add{name}' for name in adds)}"
+    condition = "#last = :after"
+    values = {
+        ":first": text(first),
+        ":after": text(after),
+        **{f":{name}": value for name, value in sets.items()},
+        **{f":add{name}": value for name, value in adds.items()},
+    }
+    if owner is not None:
+        condition += " AND #owner = :owner"
+        values[":owner"] = text(owner)
+    if titles:
+        change += f", {_ONE_CHANGE} REMOVE #untitled"
+        condition += " AND attribute_exists(#untitled)"
+        values |= _ONE
+    key = keys.head(group_id, conversation_id)
+    return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition, values=values)
+
+
+def touch_head(
+    group_id: str,
+    conversation_id: str,
+    *,
+    changed_at: str,
+    was: str,
+    last: EntryId | None,
+    owner: str | None,
+    titled: bool,
+    changed: bool,
+) -> Action:
+    """Move `changedAt` of HEAD on from what was read.
+
+    titled: the title is changed, too. changed: CONV is changed in the same transaction.
+    last: if not None, what must still be the last own entry, or the floor.
+    owner: if not None, the user who must still be the owner.
+    """
+    change, condition = "SET #changedAt = :now", "#changedAt = :was"
+    values = {":now": text(changed_at), ":was": text(was)}
+    if last is not None:
+        condition += " AND #last = :last"
+        values[":last"] = text(last)
+    if owner is not None:
+        condition += " AND #owner = :owner"
+        values[":owner"] = text(owner)
+    if titled:
+        change += " REMOVE #untitled"
+    if changed:
+        change += f" ADD {_ONE_CHANGE}"
+        values |= _ONE
+    key = keys.head(group_id, conversation_id)
+    return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition, values=values)
+
+
+def change_owner(group_id: str, conversation_ids: Sequence[str], *, was: str, owner: str) -> list[Action]:
+    """Give HEADs another owner, where each still names the one before."""
+    return [
+        action.update(
+            ActionKind.HEAD,
+            keys.head(group_id, conversation_id),
+            "SET #owner = :owner",
+            of=conversation_id,
+            condition="#owner = :was",
+            values={":owner": text(owner), ":was": text(was)},
+        )
+        for conversation_id in conversation_ids
+    ]
+
+
+def check_head(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Action:
+    """Check that the conversation that the write is about is open.
+
+    last: if not None, what must still be its last own entry, or its floor.
+    """
+    return _check_head(ActionKind.HEAD, group_id, conversation_id, last)
+
+
+def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = None) -> Action:
+    """Check that another conversation, which the write names, is open. last: as of `check_head`."""
+    return _check_head(ActionKind.NAMED_HEAD, group_id, conversation_id, last)
+
+
+def check_not_removed(conversation: Conversation) -> Action:
+    """Check that a conversation of a live tree was not removed.
+
+    TREE is there as long as HEAD is, and no append writes to it.
+    """
+    return action.check(
+        ActionKind.TREE,
+        keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
+        IS_THERE,
+        of=conversation.conversation_id,
+    )
+
+
+def check_unused(group_id: str, conversation_id: str, head: Head) -> Action:
+    """Check that nobody has appended to a conversation or changed it since its HEAD was read."""
+    return action.check(
+        ActionKind.NAMED_HEAD,
+        keys.head(group_id, conversation_id),
+        "#last = :last AND #changedAt = :changedAt",
+        of=conversation_id,
+        values={":last": text(head.last), ":changedAt": text(head.changed_at)},
+    )
+
+
+def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: EntryId | None) -> Action:
+    return action.check(
+        kind,
+        keys.head(group_id, conversation_id),
+        "#last = :last" if last else IS_THERE,
+        of=conversation_id,
+        values={":last": text(last)} if last else {},
+    )
+
+
+def remove(conversation: Conversation) -> list[Action]:
+    """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
+
+    The rest is for the worker.
+    """
+    group_id, conversation_id = conversation.group_id, conversation.conversation_id
+    tree = keys.tree(group_id, conversation.created_at, conversation_id)
+    return [
+        rest_id(conversation_id, group_id),
+        action.delete(
+            ActionKind.HEAD,
+            keys.head(group_id, conversation_id),
+            of=conversation_id,
+            condition=IS_THERE,
+        ),
+        action.delete(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
+        action.delete(ActionKind.TREE, tree),
+    ]
+
+
+def delete_head(group_id: str, conversation_id: str) -> Action:
+    """Delete HEAD: nothing can be appended to the conversation any more."""
+    return action.delete(ActionKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)

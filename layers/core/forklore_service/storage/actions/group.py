@@ -1,0 +1,511 @@
+"""The actions about a fork tree as a whole (item GROUP), and the actions that make a tree."""
+
+from collections.abc import Sequence
+
+from forklore_service.domain import ancestry, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Conversation, Head, JobKind, StartedBy
+from forklore_service.domain.tree import Group, Member, MemberChange, State
+from forklore_service.storage import items, schema
+from forklore_service.storage.actions import action, job
+from forklore_service.storage.actions import conversation as conversation_actions
+from forklore_service.storage.actions import member as member_parts
+from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind, Values
+from forklore_service.storage.items import number, text
+
+MEMBERS_MAX = 500
+CONVERSATIONS_MAX = 10_000
+"""A tree has at most so many conversations, so that reading all of them ends in time."""
+
+
+# Making a tree
+
+
+def put_root(root: Conversation, head: Head, *, nonce: str, now_s: int) -> list[Action]:
+    """Put a tree of one conversation with its owner."""
+    owner = Member(head.owner, AccessLevel.OWNER, root.created_at)
+    return put_tree(root, head, [owner], nonce=nonce, now_s=now_s)
+
+
+def put_tree(
+    root: Conversation,
+    head: Head,
+    members: Sequence[Member],
+    *,
+    nonce: str,
+    now_s: int,
+    child_key: Key | None = None,
+) -> list[Action]:
+    """Put a tree of one conversation with its members.
+
+    child_key: the place of a started child in its parent's list.
+    """
+    group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
+    return [
+        conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
+        action.put_new(ActionKind.GROUP, group),
+        *conversation_actions.put(root, head),
+        *(copied for member in members for copied in member_parts.copy(root, member)),
+    ]
+
+
+def put_child(child_key: Key, started_by: StartedBy) -> Action:
+    """Put a started child's row into the list of its parent's."""
+    return action.put(ActionKind.CHILD, items.child_item(child_key, started_by))
+
+
+def put_forks(
+    tree: Group,
+    forks: Sequence[Conversation],
+    head: Head,
+    path: ancestry.Path,
+    *,
+    promoted: str | None,
+    nonce: str,
+    now_s: int,
+) -> list[Action]:
+    """Put equal forks into a live tree, with their path but without the entries that they show.
+
+    promoted: the fork that becomes the tree's current branch.
+    """
+    return [
+        *(conversation_actions.claim_id(fork, nonce=nonce, now_s=now_s) for fork in forks),
+        count_forks(tree, len(forks), promoted=promoted, at=forks[0].created_at),
+        *(one for fork in forks for one in conversation_actions.put(fork, head, path)),
+    ]
+
+
+def begin_tree(
+    root: Conversation,
+    *,
+    owner: str,
+    members: int,
+    child_key: Key | None,
+    nonce: str,
+    taken_from: Group | None,
+    now_s: int,
+) -> list[Action]:
+    """Claim the id for a tree that nobody can see yet, and note the job of its creation.
+
+    taken_from: the tree as another request has begun it; None: nobody has begun it.
+    """
+    group = items.group_item(
+        root,
+        owner=owner,
+        members=members,
+        child_key=child_key,
+        state=State.CREATING,
+        nonce=nonce,
+    )
+    if taken_from is None:
+        claim = [
+            conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
+            action.put_new(ActionKind.CREATING_GROUP, group),
+        ]
+    else:
+        values = _creating(taken_from.nonce)
+        claim = [action.put(ActionKind.CREATING_GROUP, group, condition=_IS_CREATING, values=values)]
+    return [*claim, job.put(JobKind.CREATION, root.group_id, at=root.created_at)]
+
+
+def check_creating(group_id: str, *, nonce: str) -> Action:
+    """Check that a tree is still being made, and by this request."""
+    return action.check(
+        ActionKind.CREATING_GROUP, keys.group(group_id), _IS_CREATING, values=_creating(nonce)
+    )
+
+
+def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> list[Action]:
+    """Make a tree live that this request is making, with its first conversation."""
+    group = action.update(
+        ActionKind.CREATING_GROUP,
+        keys.group(root.group_id),
+        "SET #state = :live, #owner = :owner, #members = :members",
+        condition=_IS_CREATING,
+        values={
+            **_creating(nonce),
+            ":live": text(State.LIVE),
+            ":owner": text(head.owner),
+            ":members": number(members),
+        },
+    )
+    return [
+        group,
+        *conversation_actions.put(root, head),
+        job.delete(JobKind.CREATION, root.group_id),
+    ]
+
+
+_IS_CREATING = "#state = :creating AND #nonce = :nonce"
+
+
+def _creating(nonce: str | None) -> Values:
+    return {":creating": text(State.CREATING), ":nonce": text(nonce or "")}
+
+
+# Checks
+
+
+def check_owner(group_id: str, owner: str) -> Action:
+    """Check that a tree is live and belongs to the user."""
+    return action.check(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "#state = :live AND #owner = :owner",
+        values={":live": text(State.LIVE), ":owner": text(owner)},
+    )
+
+
+def check_absent(group_id: str) -> Action:
+    """Check that there is no such tree."""
+    return action.check(ActionKind.GROUP, keys.group(group_id), IS_NEW)
+
+
+def check_not_creating(group_id: str) -> Action:
+    """Check that there is no such tree, or that it is not being made."""
+    return action.check(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        f"{IS_NEW} OR #state <> :but",
+        values={":but": text(State.CREATING)},
+    )
+
+
+def check_deleting(group: Group) -> Action:
+    """Check that a tree is still the one that was read, and still being deleted."""
+    condition, values = _still_deleting(group)
+    return action.check(ActionKind.GROUP, keys.group(group.group_id), condition, values=values)
+
+
+# Counts
+
+
+def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -> Action:
+    """Note the last change of members with another user id, if it is still the last one."""
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "SET #memberChange = :now",
+        condition="#memberChange = :was",
+        values={":now": items.member_change_map(now), ":was": items.member_change_map(was)},
+    )
+
+
+def change_members(
+    tree: Group, change: MemberChange, *, owner: str | None = None, spreads: bool = False
+) -> Action:
+    """Count members of a live tree, note the change, and move the tree's version.
+
+    The creation of a fork or a child checks that version. owner: if not None, the user who must
+    still be the owner. The member is not changed while HEADs may still name them as their owner,
+    and nobody is while an earlier change spreads.
+    spreads: whether the change is for the children, too. A tree that had none when it was read must
+    have none still.
+    """
+    by = (change.level is not None) - (change.was is not None)
+    changes = "SET #memberChange = :change"
+    condition = f"{_NOT_SPREADING} AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
+    values: Values = {
+        ":change": items.member_change_map(change),
+        ":one": number(1),
+        ":by": number(by),
+        ":live": text(State.LIVE),
+        ":target": text(change.user_id),
+    }
+    if owner is not None:
+        condition += " AND #owner = :owner"
+        values = {**values, ":owner": text(owner)}
+    if by > 0:
+        condition += " AND #members < :most"
+        values = {**values, ":most": number(MEMBERS_MAX)}
+    if spreads and tree.children:
+        changes += ", #spreading = :nonce"
+        values = {**values, ":nonce": text(change.nonce)}
+    elif spreads:
+        condition += " AND #children = :none"
+        values = {**values, ":none": number(0)}
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        f"{changes} ADD #version :one, #members :by",
+        condition=condition,
+        values=values,
+    )
+
+
+def check_spreading(tree: Group) -> Action:
+    """Check that the change of members which was read still spreads to the children."""
+    condition, values = _same_spreading(tree)
+    return action.check(ActionKind.GROUP, keys.group(tree.group_id), condition, values=values)
+
+
+def end_spreading(tree: Group) -> Action:
+    """Note that no child lacks the change of members which was read any more, if it spreads."""
+    condition, values = _same_spreading(tree)
+    key = keys.group(tree.group_id)
+    return action.update(ActionKind.GROUP, key, "REMOVE #spreading", condition=condition, values=values)
+
+
+def check_not_spreading(group_id: str) -> Action:
+    """Check that no change of members spreads to a tree's children, or that it is not live."""
+    return action.check(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "attribute_not_exists(#spreading) OR #state <> :live",
+        values={":live": text(State.LIVE)},
+    )
+
+
+def _same_spreading(tree: Group) -> tuple[str, Values]:
+    return "#spreading = :nonce", {":nonce": text(tree.spreading or "")}
+
+
+_NOT_SPREADING = "#state = :live AND attribute_not_exists(#spreading)"
+"""The tree is live, and no change of its members spreads to its children."""
+
+
+def count_forks(tree: Group, forks: int, *, promoted: str | None, at: str) -> Action:
+    """Count forks in a tree that is live, has the version that was read, and has room.
+
+    promoted: the fork that becomes the current branch. at: the time now.
+    """
+    change = "ADD #conversations :by"
+    values = {
+        **_live_as_read(tree),
+        ":by": number(forks),
+        ":most": number(CONVERSATIONS_MAX - forks),
+    }
+    if promoted:
+        change += ", #promotions :one SET #current = :current, #usedAt = :at REMOVE #promotedBy"
+        values |= {":one": number(1), ":current": text(promoted), ":at": text(at)}
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        change,
+        condition=f"{_IS_LIVE_AS_READ} AND #conversations <= :most",
+        values=values,
+    )
+
+
+def count_child(parent: Group) -> Action:
+    """Count a child in the tree that starts it, if that is live and its version is unchanged."""
+    return action.update(
+        ActionKind.PARENT_GROUP,
+        keys.group(parent.group_id),
+        "ADD #children :one",
+        condition=_IS_LIVE_AS_READ,
+        values={":one": number(1), **_live_as_read(parent)},
+    )
+
+
+_IS_LIVE_AS_READ = "#state = :live AND #version = :version"
+"""The tree is live and has the version that was read."""
+
+
+def _live_as_read(tree: Group) -> Values:
+    return {":live": text(State.LIVE), ":version": number(tree.version)}
+
+
+def _current_as_read(tree: Group) -> tuple[str, Values]:
+    """Return the condition that a tree has the current branch that was read, and its values."""
+    if tree.promoted is None:
+        return "attribute_not_exists(#current)", {}
+    return "#current = :current", {":current": text(tree.promoted)}
+
+
+def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
+    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
+
+    The version must be unchanged, because the caller may no longer be the owner, or even a member.
+    The tree must count as many children as when it was read: the branch may have started one since
+    then. current: the new current branch, if the removed one was it. at: the time now.
+    """
+    is_current_as_read, values_as_read = _current_as_read(tree)
+    change = "ADD #conversations :less, #version :one SET #usedAt = :at"
+    values = {
+        ":less": number(-1),
+        ":one": number(1),
+        ":at": text(at),
+        ":children": number(tree.children),
+        **_live_as_read(tree),
+        **values_as_read,
+    }
+    if current is not None:
+        change += ", #current = :next REMOVE #promotedBy"
+        values[":next"] = text(current)
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        change,
+        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
+        values=values,
+    )
+
+
+def uncount_child(parent_group_id: str) -> Action:
+    """Take a deleted child from its parent's count, if the parent is there."""
+    return action.update(
+        ActionKind.PARENT_GROUP,
+        keys.group(parent_group_id),
+        "ADD #children :less",
+        condition=IS_THERE,
+        values={":less": number(-1)},
+    )
+
+
+# The current branch
+
+
+def promote(
+    group_id: str, conversation_id: str, *, owner: str | None, at: str, by: EntryId | None = None
+) -> Action:
+    """Make a conversation the tree's current branch, and count the promotion.
+
+    Another action of the transaction checks that it is live, and so that the tree is there.
+    owner: if not None, the user who must still be the owner. An append checks that by HEAD.
+    at: the time now. by: the last entry of the append that promotes it.
+    """
+    appended, rest, named = "", " REMOVE #promotedBy", {}
+    if by is not None:
+        appended, rest, named = ", #promotedBy = :by", "", {":by": text(by)}
+    is_owner, owned = (None, {}) if owner is None else ("#owner = :owner", {":owner": text(owner)})
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        f"SET #current = :current, #usedAt = :at{appended} ADD #promotions :one{rest}",
+        condition=is_owner,
+        values={":current": text(conversation_id), ":at": text(at), ":one": number(1), **owned, **named},
+    )
+
+
+# Ownership
+
+
+def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
+    """Give a live tree another owner, and note that HEADs still name the one before.
+
+    What GROUP notes of the last change of a membership need not be true any more. It is refused
+    while that change spreads to the children.
+    """
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "SET #owner = :to, #rewriting = :from, #nonce = :nonce REMOVE #memberChange ADD #version :one",
+        condition=_NOT_SPREADING,
+        values={
+            ":to": text(to_user_id),
+            ":from": text(from_user_id),
+            ":nonce": text(nonce),
+            ":one": number(1),
+            ":live": text(State.LIVE),
+        },
+    )
+
+
+def check_rewriting(group: Group) -> Action:
+    """Check that the rewriting that was read still goes on: no transfer was accepted since."""
+    condition, values = _same_nonce(group)
+    return action.check(ActionKind.GROUP, keys.group(group.group_id), condition, values=values)
+
+
+def end_rewriting(group: Group) -> Action:
+    """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
+    condition, values = _same_nonce(group)
+    key = keys.group(group.group_id)
+    return action.update(ActionKind.GROUP, key, "REMOVE #rewriting", condition=condition, values=values)
+
+
+def check_not_rewriting(group_id: str) -> Action:
+    """Check that all HEADs of a tree name its owner, or that it is not live."""
+    return action.check(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        "attribute_not_exists(#rewriting) OR #state <> :live",
+        values={":live": text(State.LIVE)},
+    )
+
+
+# Deleting
+
+
+def mark_deleted(
+    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
+) -> Action:
+    """Set the tombstone of a live tree and take it off the list of all trees.
+
+    owner: if not None, the user who must still be the owner. last_of: if not None, the tree as it
+    was read: its current branch must be the same, and its only live conversation. cascaded: whether
+    it is deleted only because what started it is.
+    """
+    condition = "#state = :live"
+    values: Values = {":live": text(State.LIVE)}
+    if owner is not None:
+        condition += " AND #owner = :owner"
+        values = {**values, ":owner": text(owner)}
+    if last_of is not None:
+        is_current_as_read, values_as_read = _current_as_read(last_of)
+        condition += f" AND #conversations = :one AND {is_current_as_read}"
+        values = {**values, **values_as_read, ":one": number(1)}
+    return _tombstone(group_id, condition, values, at=at, mark="cascaded" if cascaded else None)
+
+
+def mark_unused(tree: Group, *, at: str) -> Action:
+    """Set the tombstone of a live tree that is as it was read.
+
+    No branch or child has come, and none was promoted or removed.
+    """
+    condition = "#state = :live AND #conversations = :seen AND #children = :none"
+    values = {":live": text(State.LIVE), ":seen": number(tree.conversations), ":none": number(0)}
+    if tree.used_at:
+        condition += " AND #usedAt = :used"
+        values[":used"] = text(tree.used_at)
+    else:
+        condition += " AND attribute_not_exists(#usedAt)"
+    return _tombstone(tree.group_id, condition, values, at=at)
+
+
+def mark_never_live(group: Group, *, at: str) -> Action:
+    """Set the tombstone of a tree that never became live, if no request has gone on with it."""
+    has_nonce, nonce = _same_nonce(group)
+    condition, values = f"#state = :creating AND {has_nonce}", {**nonce, ":creating": text(State.CREATING)}
+    return _tombstone(group.group_id, condition, values, at=at, mark="neverLive")
+
+
+def delete(group: Group) -> Action:
+    """Delete GROUP itself, if it is still the tree that was read, and still being deleted."""
+    condition, values = _still_deleting(group)
+    return action.delete(ActionKind.GROUP, keys.group(group.group_id), condition=condition, values=values)
+
+
+def erase(unwanted: Sequence[Key]) -> list[Action]:
+    """Delete items of a tree, of any kind, whether they are there or not."""
+    return [action.delete(ActionKind.ERASED, key, of=str(at)) for at, key in enumerate(unwanted)]
+
+
+def _tombstone(group_id: str, condition: str, values: Values, *, at: str, mark: str | None = None) -> Action:
+    """Set the tombstone if the condition holds. mark: an attribute that becomes true."""
+    sets = "#state = :deleting, #deletedAt = :at"
+    values = {**values, ":deleting": text(State.DELETING), ":at": text(at)}
+    if mark is not None:
+        sets += f", #{mark} = :{mark}"
+        values[f":{mark}"] = {"BOOL": True}
+    change = f"SET {sets} REMOVE #{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}"
+    return action.update(ActionKind.GROUP, keys.group(group_id), change, condition=condition, values=values)
+
+
+def _still_deleting(group: Group) -> tuple[str, Values]:
+    """Return the condition that a tree is the one that was read, and deleted, and its values."""
+    has_nonce, values = _same_nonce(group)
+    return f"#state = :deleting AND {has_nonce}", {":deleting": text(State.DELETING), **values}
+
+
+def _same_nonce(group: Group) -> tuple[str, Values]:
+    """Return the condition that a tree has the nonce that was read, and its values.
+
+    It is that of the last acceptance of its ownership, or else of the request that makes the tree.
+    """
+    if group.nonce is None:
+        return "attribute_not_exists(#nonce)", {}
+    return "#nonce = :made", {":made": text(group.nonce)}

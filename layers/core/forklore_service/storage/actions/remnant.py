@@ -1,0 +1,27 @@
+"""The actions about what stays of a removed branch (item GONE)."""
+
+from forklore_service.domain import keys
+from forklore_service.domain.remnants import Remnant
+from forklore_service.storage import items
+from forklore_service.storage.actions import action
+from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind
+
+
+def put(remnant: Remnant) -> Action:
+    """Note that a branch was removed. The same transaction deletes its HEAD, CONV and TREE."""
+    return action.put(ActionKind.REMNANT, items.remnant_item(remnant))
+
+
+def delete(remnant: Remnant) -> Action:
+    """Note that nobody shows an entry of a removed branch any more."""
+    return action.delete(ActionKind.REMNANT, keys.remnant(remnant.group_id, remnant.conversation_id))
+
+
+def check(group_id: str, conversation_id: str, *, is_there: bool) -> Action:
+    """Check that a conversation is a remnant, or that it is none."""
+    return action.check(
+        ActionKind.REMNANT,
+        keys.remnant(group_id, conversation_id),
+        IS_THERE if is_there else IS_NEW,
+        of=conversation_id,
+    )

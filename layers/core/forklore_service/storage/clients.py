@@ -1,0 +1,45 @@
+"""Clients of botocore for DynamoDB and SQS."""
+
+import logging
+from typing import Any
+
+from botocore.config import Config
+from botocore.session import Session, get_session
+
+from forklore_service.storage.descriptions import descriptions
+
+CONNECTIONS_MAX = 64
+
+
+def make_client(
+    endpoint: str | None = None, *, region: str | None = None, session: Session | None = None
+) -> Any:
+    """Return a DynamoDB client that never retries. None: AWS's own endpoint, the usual region.
+
+    session: where a process that makes many clients keeps what they have in common.
+    """
+    config = Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=2,
+        read_timeout=5,
+        max_pool_connections=CONNECTIONS_MAX,
+        user_agent="forklore",  # botocore's own is put together anew for each call
+        parameter_validation=False,  # DynamoDB checks them itself
+    )
+    return (session or make_session()).create_client(
+        "dynamodb", endpoint_url=endpoint, region_name=region, config=config
+    )
+
+
+def make_queue_client() -> Any:
+    """Return an SQS client that gives up soon and never retries."""
+    config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
+    return make_session().create_client("sqs", config=config)
+
+
+def make_session() -> Session:
+    # At its lower levels botocore logs where it found credentials.
+    logging.getLogger("botocore").setLevel(logging.WARNING)
+    session = get_session()  # boto3 would make the same clients, after half as many imports again
+    session.register_component("data_loader", descriptions())
+    return session

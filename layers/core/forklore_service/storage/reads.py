@@ -1,0 +1,243 @@
+"""Reads by range: one method for each range that use cases read, with values of the domain.
+
+Every method yields in the order of the keys. It sends the next request only when the caller needs
+more.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from forklore_service.domain import keys
+from forklore_service.domain.ids import FIRST, LAST, EntryId
+from forklore_service.domain.keys import Key, ListKey, SortRange
+from forklore_service.domain.model import Channel, Conversation, Transfer
+from forklore_service.domain.names import Name, NameOwner, NameRef
+from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member, TreeRow
+from forklore_service.storage import items
+from forklore_service.storage.connection import Item
+from forklore_service.storage.found import Found
+
+
+class Source(Protocol):
+    """A table: its `query` yields the items of a range."""
+
+    def query(
+        self,
+        of: SortRange,
+        *,
+        backward: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+        only: tuple[str, ...] | None = None,
+    ) -> Iterator[Item]: ...
+
+
+class Malformed(NamedTuple):
+    """What is yielded for an item that cannot be decoded."""
+
+    error: Exception
+
+
+class Reads:
+    """The ranges of a table.
+
+    limit: how many to yield at most. page: how many the first request reads, as `Table.query` says.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def conversations(
+        self,
+        group_id: str,
+        *,
+        after: ListKey | None = None,
+        before: ListKey | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+    ) -> Iterator[ListKey]:
+        """Yield the places of a tree's conversations between two places, without these two."""
+        of = keys.tree_range(group_id, after=after, before=before)
+        return self._places(of, backward=newest_first, limit=limit, page=page)
+
+    def fork_records(
+        self,
+        group_id: str,
+        owner: str,
+        *,
+        first: EntryId = FIRST,
+        last: EntryId = LAST,
+        newest_first: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
+    ) -> Iterator[ForkRecord]:
+        """Yield the forks that leave a conversation at a stop between two, both included.
+
+        They come by their stops, and those of one stop by their age. Removed forks are among them
+        as long as others show their entries.
+        """
+        of = keys.fork_records_range(group_id, owner, first=first, last=last)
+        rows = self._source.query(of, backward=newest_first, limit=limit, page=page)
+        return map(items.fork_record, rows)
+
+    def remnant_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the removed branches of a tree of which something stays."""
+        rows = self._source.query(keys.remnants_range(group_id), only=())
+        return (keys.in_remnant(_sort(row)) or "" for row in rows)
+
+    def children(
+        self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
+    ) -> Iterator[ChildRow]:
+        """Yield the rows of the trees that a conversation has started, oldest first."""
+        of = keys.children_range(group_id, conversation_id, after=after)
+        return map(items.child_row, self._source.query(of, page=page))
+
+    def user_trees(
+        self,
+        user_id: str,
+        *,
+        is_child: bool,
+        before: ListKey | None,
+        through: ListKey | None,
+        page: int,
+    ) -> Iterator[TreeRow]:
+        """Yield the rows of a user's list of trees, newest first.
+
+        before: only the trees before this place. through: this place too, and those before it.
+        """
+        of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
+        return map(items.tree_row, self._source.query(of, backward=True, page=page))
+
+    def _places(
+        self, of: SortRange, *, backward: bool = False, limit: int | None = None, page: int | None = None
+    ) -> Iterator[ListKey]:
+        rows = self._source.query(of, backward=backward, limit=limit, page=page)
+        return (keys.list_key(_sort(row)) for row in rows)
+
+    def small_tree(self, group_id: str, *, limit: int) -> Found | None:
+        """Return every CONV and HEAD of a tree, from one Query.
+
+        limit: how many items may be read. None: there are more.
+        """
+        rows = list(self._source.query(keys.conversations_and_heads_range(group_id), limit=limit + 1))
+        return _found(rows) if len(rows) <= limit else None
+
+    def heads(self, group_id: str) -> Found:
+        """Return every HEAD of a tree."""
+        return _found(self._source.query(keys.heads_range(group_id)))
+
+    def whole_conversations(self, group_id: str) -> Iterator[Conversation]:
+        """Yield the conversations of a tree, with what is written seldom."""
+        return map(items.conversation, self._source.query(keys.conversations_range(group_id)))
+
+    def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
+        """Yield each conversation of a tree with the owner that its HEAD names."""
+        rows = self._source.query(keys.heads_range(group_id), only=("owner",))
+        return ((keys.in_head(_sort(row)), items.owner(row)) for row in rows)
+
+    def head_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the conversations of a tree that have a HEAD."""
+        rows = self._source.query(keys.heads_range(group_id), only=())
+        return (keys.in_head(_sort(row)) for row in rows)
+
+    def members(self, group_id: str) -> Iterator[Member]:
+        return map(items.member, self._source.query(keys.members_range(group_id)))
+
+    def member_ids(self, group_id: str) -> Iterator[str]:
+        """Yield the users who are members of a tree."""
+        rows = self._source.query(keys.members_range(group_id), only=("userId",))
+        return map(items.user_id, rows)
+
+    def contexts(self, group_id: str, client_id: str) -> Iterator[tuple[str, ClientContext]]:
+        """Yield the conversations of a tree that have context of a client, with what they say."""
+        for row in self._source.query(keys.contexts_range(group_id)):
+            conversation_id, of = keys.in_context(_sort(row))
+            if of == client_id:
+                yield conversation_id, items.context(row)
+
+    def known_contexts(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of a tree's CTX items that have a digest."""
+        rows = self._source.query(keys.contexts_range(group_id), only=("digest",))
+        return (items.key(row) for row in rows if "digest" in row)
+
+    def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CTX items of a conversation."""
+        return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))
+
+    def transfers(self, user_id: str, *, after: ListKey | None, page: int) -> Iterator[Transfer]:
+        """Yield the pending transfers that a user sent or may accept, oldest first."""
+        return map(items.transfer, self._source.query(keys.transfers_range(user_id, after=after), page=page))
+
+    def names(
+        self, owner: NameOwner, *, prefix: str = "", after: str | None = None, limit: int | None = None
+    ) -> Iterator[Name]:
+        """Yield the names of an owner that begin with `prefix`, in their order, after a name."""
+        of = keys.names_range(owner, prefix=prefix, after=after)
+        return map(items.name, self._source.query(of, limit=limit))
+
+    def all_names(
+        self, user_id: str, *, after: NameRef | None = None, limit: int | None = None
+    ) -> Iterator[Name]:
+        """Yield the names of a user, client by client, after a name."""
+        return map(items.name, self._source.query(keys.all_names_range(user_id, after=after), limit=limit))
+
+    def keys_of_user(self, user_id: str) -> Iterator[Key]:
+        """Yield the keys of all items in a user's own partition."""
+        return map(items.key, self._source.query(keys.user_range(user_id), only=()))
+
+    def erased_trees(self, erasure_id: str) -> Iterator[Key]:
+        """Yield the keys of the items that name the trees which an erasure has changed."""
+        return map(items.key, self._source.query(keys.erased_trees_range(erasure_id), only=()))
+
+    def jobs(self, kind: str, *, limit: int) -> Iterator[Job | Malformed]:
+        """Yield the jobs of a kind. One that cannot be decoded does not hide those after it."""
+        rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
+        for row in rows:
+            try:
+                yield items.job(row)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                yield Malformed(error)
+
+    def entry_chunks(self, group_id: str) -> Iterator[tuple[EntryId, int]]:
+        """Yield each entry of a tree with the number of BLOB items that its body takes."""
+        rows = self._source.query(keys.entries_range(group_id), only=("chunks",))
+        return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
+
+    def own_entries(
+        self, group_id: str, conversation_id: str, *, first: EntryId
+    ) -> Iterator[tuple[EntryId, int]]:
+        """Yield the own entries of a conversation from a position on, as `entry_chunks` does.
+
+        Each channel is in order.
+        """
+        for channel in Channel:
+            of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
+            for row in self._source.query(of, only=("chunks",)):
+                yield keys.entry_id_of(_sort(row)), items.chunks(row)
+
+    def entry_keys(self, group_id: str, conversation_id: str) -> Iterator[tuple[Key, EntryId]]:
+        """Yield the key of each KEY item of a conversation, with the entry that it names."""
+        rows = self._source.query(keys.entry_keys_range(group_id, conversation_id))
+        return ((items.key(row), items.keyed_entry(row)) for row in rows)
+
+    def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
+        """Yield the keys of the CHILD items of one conversation."""
+        return map(items.key, self._source.query(keys.children_range(group_id, conversation_id), only=()))
+
+    def all_child_keys(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of the CHILD items of all conversations of a tree."""
+        return map(items.key, self._source.query(keys.all_children_range(group_id), only=()))
+
+    def other_keys(self, group_id: str) -> Iterator[Key]:
+        """Yield the keys of all items in a tree's partition that are not entries."""
+        return map(items.key, self._source.query(keys.others_range(group_id), only=()))
+
+
+def _found(rows: Iterable[Item]) -> Found:
+    return Found({items.key(row): row for row in rows})
+
+
+def _sort(row: Item) -> str:
+    sort_key: str = row["SK"]["S"]
+    return sort_key

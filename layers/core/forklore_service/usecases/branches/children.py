@@ -1,0 +1,278 @@
+"""Start a conversation for a delegated task, and list those that a conversation has started.
+
+A child is a tree of its own with a copy of its parent's members. It is created with all of them or
+not at all. A few members fit into one transaction. More are staged in a tree that nobody can see
+yet. The transaction that makes it live checks that the parent's members are those that were copied.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+from forklore_service.domain import access, ancestry, ids, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import Caller, Conversation, Entry, StartedBy
+from forklore_service.domain.tree import ChildRow, Group, Member, MemberChange
+from forklore_service.errors import InvalidCursorError, ValidationError
+from forklore_service.limits import PAGE_BYTES_MAX
+from forklore_service.storage import actions
+from forklore_service.storage.actions import Action
+from forklore_service.storage.table import Table
+from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
+from forklore_service.usecases.branches.roots import plan_root
+from forklore_service.usecases.branches.staging import (
+    STEP_WRITES_MAX,
+    StagedTree,
+    find_begun,
+    keys_of_begun,
+    stage,
+)
+from forklore_service.usecases.steps import cursors
+from forklore_service.usecases.steps.append_answer import Appended, record_appended
+from forklore_service.usecases.steps.cursors import InvalidCursor
+from forklore_service.usecases.steps.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
+from forklore_service.usecases.steps.idempotency import keys_of, raise_if_answered
+from forklore_service.usecases.steps.loading import (
+    ConversationDetails,
+    LoadedConversation,
+    TreeExtras,
+    keys_of_current,
+    keys_of_root,
+    load_conversation,
+    look_up,
+    root_of,
+)
+from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.steps.syncing import decide_on_nothing
+
+ROWS_MAX = 250
+"""Children looked at for one page. At the bound the page is short, and has a cursor."""
+CHILDREN_AT_ONCE = 25
+"""Children read in one request: four items each."""
+MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
+"""Members copied in one transaction, each with its row in the member's list."""
+
+
+def start_child(table: Table, *, caller: Caller, request: Append, start: Start) -> Appended | None:
+    """Create a child by its first entries; None if a conversation of that id exists already.
+
+    Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it and for
+    context from a plain user, ValidationError if the parent does not show the entry, and as
+    `plan_root`.
+    """
+    creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
+    for nonce in creation.attempts():
+        creation.write(_prepare(table, caller, request, start, nonce))
+    return creation.answer
+
+
+class _Parent(NamedTuple):
+    """The parent with its members. begun: the child, if it is being made already."""
+
+    loaded: LoadedConversation
+    members: list[Member]
+    begun: Group | None
+
+
+def _prepare(
+    table: Table, caller: Caller, request: Append, start: Start, nonce: str
+) -> PreparedCreation[Appended] | Obstacle:
+    parent = _read_parent(table, caller, request, start)
+    if isinstance(parent, Obstacle):
+        return parent
+    decision = decide_on_nothing(request.context) if request.context else None
+    child_id, group = request.conversation_id, parent.loaded.group
+    started_by = StartedBy(start.parent_id, EntryId(start.entry_id) if start.entry_id else None)
+    root = plan_root(
+        table,
+        caller,
+        conversation_id=child_id,
+        drafts=[*request.drafts, *(decision.drafts if decision else ())],
+        described=request.described,
+        nonce=nonce,
+        owner=group.owner,
+        started_by=started_by,
+        created_at=parent.begun.created_at if parent.begun else None,
+        if_match=request.if_match,
+    )
+    place = ListKey(root.conversation.created_at, child_id)
+    child_key = keys.child(group.group_id, start.parent_id, place)
+    appended = Appended.of(root.batch, decision)
+    record = record_appended(
+        table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
+    )
+    is_owner = caller.user_id == group.owner
+    member = [] if is_owner else [actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)]
+    around = [
+        *record,
+        actions.group.count_child(group),
+        actions.conversation.check_not_removed(parent.loaded.conversation),
+        *member,
+        actions.group.put_child(child_key, started_by),
+        *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),
+    ]
+    tree = actions.group.put_tree(
+        root.conversation, root.head, parent.members, nonce=nonce, now_s=table.now_s(), child_key=child_key
+    )
+    if parent.begun is None and len(around) + len(tree) + len(root.actions) <= TRANSACTION_WRITES_MAX:
+        return PreparedCreation([*around, *tree, *root.actions], appended, child_id, root.cached)
+    steps = _changes_of_members(table, root.conversation, parent.members)
+    last = [
+        *around,
+        *actions.group.open_tree(root.conversation, root.head, members=len(parent.members), nonce=nonce),
+        *root.actions,
+    ]
+    require_room(last)
+    staged = StagedTree(root.conversation, root.head.owner, len(parent.members), child_key, parent.begun)
+    if not stage(table, staged, steps, nonce=nonce):
+        return Obstacle.CHANGED
+    return PreparedCreation(last, appended, child_id, root.cached)
+
+
+def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:
+    """Return the parent and what there is of the child."""
+    child_id, entry_id = request.conversation_id, start.entry_id
+    is_id = entry_id is not None and ids.is_entry_id(entry_id)
+    looked_up = look_up(
+        table,
+        start.parent_id,
+        caller=caller,
+        extra_keys=[*keys_of_begun(child_id), *keys_of(request.idempotency_key)],
+        extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
+    )
+    raise_if_answered(table, request.idempotency_key, looked_up.found, caller=caller)
+    begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
+    if isinstance(begun, Obstacle):
+        return begun
+    loaded = looked_up.require(start.parent_id, AccessLevel.WRITER)
+    require_own_context(caller, request.drafts, request.context)
+    if entry_id is not None:
+        stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None
+        _check_shown(loaded, stored.entry if stored else None)
+    members = list(table.read.members(loaded.group.group_id))
+    # The reads are no snapshot. The write checks the version of the members. These are the members
+    # of that version only if GROUP counts as many, its owner is the only owner among them, and they
+    # show the last change that it notes.
+    owners = [member.user_id for member in members if member.level is AccessLevel.OWNER]
+    if owners != [loaded.group.owner] or len(members) != loaded.group.members:
+        return Obstacle.CHANGED
+    if _shows_what_was_changed(members, loaded.group.member_change):
+        return Obstacle.CHANGED
+    own = [member.level for member in members if member.user_id == caller.user_id]
+    access.require(own[0] if own else None, AccessLevel.WRITER)
+    return _Parent(loaded, members, begun)
+
+
+def _shows_what_was_changed(members: Sequence[Member], change: MemberChange | None) -> bool:
+    """Tell whether a membership is as it was before the last change."""
+    if change is None or change.was is change.level:
+        return False
+    levels = {member.user_id: member.level for member in members}
+    return levels.get(change.user_id) is change.was
+
+
+def _check_shown(parent: LoadedConversation, entry: Entry | None) -> None:
+    """Raise ValidationError if the parent does not show the entry."""
+    if entry is None or not ancestry.shows(
+        parent.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
+    ):
+        raise ValidationError("the parent does not show the entry", field="startedByEntryId")
+
+
+def _changes_of_members(
+    table: Table, root: Conversation, members: Sequence[Member]
+) -> Iterator[list[Action]]:
+    """Yield the steps that give a tree that is being made these members and no others."""
+    there = {member.user_id: member for member in table.read.members(root.group_id)}
+    wanted = {member.user_id: member for member in members}
+    changes: list[list[Action]] = []
+    for user_id, member in there.items():
+        if user_id not in wanted:
+            changes.append(actions.member.drop(root, member))
+    for user_id, member in wanted.items():
+        if user_id not in there or there[user_id].level is not member.level:
+            changes.append(actions.member.copy(root, member))
+    for at in range(0, len(changes), MEMBERS_AT_ONCE):
+        yield list(chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE]))
+
+
+class ChildPage(NamedTuple):
+    """Children, oldest first. resume: the place to continue after; None at the end."""
+
+    children: list[ConversationDetails]
+    resume: ListKey | None
+
+
+def list_children(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: ListKey | str | InvalidCursor | None,
+    limit: int,
+    started_by: str | None = None,
+) -> ChildPage:
+    """Return a page of the conversation's direct children that the caller may see, oldest first.
+
+    after: the `resume` of the page before, or the id of such a child.
+    started_by: only those that this entry has started. None: all.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after` or the id of another conversation.
+    """
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    page: list[ConversationDetails] = []
+    place = cursors.valid(after)
+    if isinstance(place, str):
+        place = _place_of(table, loaded, place, caller)
+    last, page_bytes = place, 0
+    at_once = min(limit + 1, CHILDREN_AT_ONCE)
+    page_rows = at_once if started_by is None else ROWS_MAX
+    rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=page_rows)
+    looked: list[ChildRow] = []
+    wanted = _wanted(rows, started_by, looked)
+    while places := list(islice(wanted, at_once)):
+        roots = [keys_of_root(place.conversation_id) for place in places]
+        of_members = [] if caller.bypasses_membership else places
+        members = [keys.member(place.conversation_id, caller.user_id) for place in of_members]
+        found = table.get(chain(*roots, members))
+        found |= table.get(keys_of_current(found, (place.conversation_id for place in places)))
+        for place in places:
+            child = root_of(found, place.conversation_id, caller)
+            if child is None or child.level is None:
+                continue
+            size = child.details.escaped_bytes
+            if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
+                return ChildPage(page, last)
+            page.append(child.details)
+            page_bytes += size
+            last = place
+    return ChildPage(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+
+
+def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:
+    """Yield the children that the entry has started, out of the first ROWS_MAX; None: any entry.
+
+    looked: gets every row that was looked at.
+    """
+    for row in islice(rows, ROWS_MAX):
+        looked.append(row)
+        if started_by in (None, row.started_by):
+            yield row.place
+
+
+def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: Caller) -> ListKey:
+    """Return the place of the tree of a child that the caller may see.
+
+    child_id: any conversation of that tree. If its root was removed, the list shows its current
+    branch, and this may be another one at the next page.
+    Raises InvalidCursorError for any other id.
+    """
+    child = look_up(table, child_id, caller=caller).loaded
+    if child is None or child.level is None:
+        raise InvalidCursorError
+    place = ListKey(child.group.created_at, child.group.group_id)
+    if child.group.child_key != keys.child(parent.group.group_id, parent.conversation.conversation_id, place):
+        raise InvalidCursorError
+    return place

@@ -1,0 +1,189 @@
+"""The worker's part of a deletion: it removes the items of a tree that has a tombstone.
+
+Every step finds its work by a Query and can be repeated. So a killed worker, or two workers at
+once, only repeat work.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from forklore_service.domain import ids, keys
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import TREE_JOBS, JobKind
+from forklore_service.domain.tree import WAIT_SECONDS, Group, State
+from forklore_service.errors import UnavailableError
+from forklore_service.storage import actions
+from forklore_service.storage.actions import ActionKind, ConditionFailed
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
+
+RETRY_SECONDS = 5
+ERASED_AT_ONCE = 500
+GUARDED_AT_ONCE = 50
+
+
+def run_deletion(
+    table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
+) -> bool:
+    """Continue a tree's deletion until it is done or time is up.
+
+    Return True if nothing is left to do: the tree is deleted, or has no tombstone. Otherwise
+    announce the tree again and return False.
+    wait_s: for how many seconds after the tombstone no item is removed.
+    lease: the lease that the next worker takes over.
+    """
+    try:
+        left_s = _advance(table, queue, group_id, wait_s)
+    except UnavailableError:
+        left_s = RETRY_SECONDS if table.has_time() else 0
+    except ConditionFailed:  # a tree that was never live is gone; its id may be in use again
+        left_s = None
+    if left_s is None:
+        return True
+    queue.announce([group_id], lease=lease, delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
+    job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
+    found = table.get([keys.group(group_id), job, pointer])
+    group = found.group(group_id)
+    if group is None:
+        if job in found:
+            gone = actions.group.check_absent(group_id)
+            table.try_commit([gone, actions.job.delete(JobKind.DELETION, group_id)])
+        return None
+    if group.state is not State.DELETING:
+        return None
+    if not group.never_live:
+        at = found.pointer(group_id, now_s=table.now_s())
+        has_pointer = at is not None and (at.group_id == group_id or at.is_resting)
+        close_tree(table, queue, group_id, last=group_id, delay_s=0, has_pointer=has_pointer)
+    left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
+    if left_s > 0:
+        return left_s
+    if group.never_live:
+        _free_ids(table, group)
+    erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
+    _erase_members(table, group)
+    _erase_transfer(table, group)
+    _erase_others(table, group)
+    _end(table, group)
+    return None
+
+
+def seconds_left(deleted_at: str | None, now_ms: int, wait_s: int) -> int:
+    """Return for how many seconds no item may be removed yet of what was deleted at that time."""
+    if deleted_at is None:
+        return 0
+    return math.ceil((ids.milliseconds(deleted_at) - now_ms) / 1000 + wait_s)
+
+
+def erase_entries(
+    table: Table, group_id: str, entries: Iterable[tuple[EntryId, int]], *, of: Group | None = None
+) -> None:
+    """Remove entries of a tree, each given with the number of its chunks.
+
+    The chunks of a body go first, because only the entry names them.
+    of: the deleted tree that they go with; None: the tree is live.
+    """
+    for some in in_batches(entries, ERASED_AT_ONCE):
+        own = [keys.entry(group_id, entry_id) for entry_id, _ in some]
+        for unwanted in (list(_blobs(group_id, some)), own):
+            if of is None:
+                table.delete(unwanted)
+            else:
+                _erase(table, of, unwanted)
+
+
+def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
+    for entry_id, chunks in entries:
+        for at in range(chunks):
+            yield keys.blob(group_id, entry_id, at)
+
+
+def _free_ids(table: Table, group: Group) -> None:
+    """Free the ids of the branches that an import had made of a tree that was never live.
+
+    Each goes in one transaction with the item that names the branch. The id of the tree itself is
+    free since the tombstone.
+    """
+    group_id = group.group_id
+    heads = (keys.head(group_id, one) for one in table.read.head_ids(group_id))
+    remnants = (keys.remnant(group_id, one) for one in table.read.remnant_ids(group_id))
+    for some in in_batches(chain(heads, remnants), GUARDED_AT_ONCE // 2):
+        pointers = [keys.pointer(key.sort.partition("#")[2]) for key in some]
+        others = [pointer for pointer in pointers if pointer != keys.pointer(group_id)]
+        table.commit([actions.group.check_deleting(group), *actions.group.erase([*others, *some])])
+
+
+def _erase_members(table: Table, group: Group) -> None:
+    """Remove the members. The rows in their lists go first, because only the members name them."""
+    for some in in_batches(table.read.member_ids(group.group_id), ERASED_AT_ONCE):
+        rows = [
+            keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
+            for user_id in some
+        ]
+        _erase(table, group, rows)
+        _erase(table, group, [keys.member(group.group_id, user_id) for user_id in some])
+
+
+def _erase_transfer(table: Table, group: Group) -> None:
+    """Remove a pending transfer. The item that names all others goes last."""
+    found = table.get([keys.transfer_of_group(group.group_id)])
+    transfer = found.transfer_of_group(group.group_id)
+    if transfer is not None:
+        only, *others = keys.transfer_keys(transfer)
+        _erase(table, group, others)
+        _erase(table, group, [only])
+
+
+def _erase_others(table: Table, group: Group) -> None:
+    """Remove all other items in the tree's partition except GROUP.
+
+    What stays of a removed branch names its job and its id. So it goes after both.
+    """
+    own = keys.group(group.group_id)
+    for some in in_batches(table.read.other_keys(group.group_id), ERASED_AT_ONCE):
+        remnants = [removed for key in some if (removed := keys.in_remnant(key.sort)) is not None]
+        retire_ids(table, remnants)
+        table.delete(keys.job(JobKind.PRUNE, group.group_id, removed) for removed in remnants)
+        _erase(table, group, [key for key in some if key != own])
+
+
+def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:
+    """Delete items of a tree with a tombstone.
+
+    The ids of a tree that was live are retired for 30 days, so a delayed worker deletes only this
+    tree's items. The id of a tree that was never live may be in use again. So for such a tree every
+    transaction checks that the tree is still the same, and raises ConditionFailed if it is not.
+    """
+    if not group.never_live:
+        table.delete(unwanted)
+        return
+    for some in in_batches(unwanted, GUARDED_AT_ONCE):
+        table.commit([actions.group.check_deleting(group), *actions.group.erase(some)])
+
+
+def _end(table: Table, group: Group) -> None:
+    """Delete GROUP and its jobs.
+
+    For a tree that a conversation started, delete CHILD first. Then delete GROUP and lower the
+    parent's count of children in one transaction. So the count falls exactly once, and only after
+    CHILD is gone.
+    """
+    kinds = [*TREE_JOBS, JobKind.MEMBERS] if group.spreading else TREE_JOBS
+    last = [actions.group.delete(group), *(actions.job.delete(kind, group.group_id) for kind in kinds)]
+    if group.child_key is None or group.never_live:  # a child is listed and counted when it becomes live
+        table.try_commit(last)
+        return
+    table.delete([group.child_key])
+    try:
+        table.commit([*last, actions.group.uncount_child(group.child_key.partition)])
+    except ConditionFailed as refused:
+        if not refused.has(ActionKind.GROUP):
+            table.try_commit(last)  # the parent is deleted

@@ -1,0 +1,151 @@
+"""The worker's part of a removal: it removes what nobody shows of a removed branch any more.
+
+Every step finds its work by a Query and can be repeated. So a killed worker, or two workers at
+once, only repeat work. No fork can be made that shows more of a removed branch than the forks there
+are: a new fork shows what a live branch shows, and is refused if a branch was removed after it read
+the tree. So the part of the branch that others show only shrinks.
+"""
+
+from collections.abc import Iterator
+
+from forklore_service.domain import keys
+from forklore_service.domain.ids import FIRST
+from forklore_service.domain.model import JobKind
+from forklore_service.domain.remnants import Remnant, end_of_shown, next_to_prune
+from forklore_service.domain.tree import WAIT_SECONDS, ForkRecord, Job
+from forklore_service.errors import UnavailableError
+from forklore_service.storage import actions
+from forklore_service.storage.actions import Action, ActionKind
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.cascade import (
+    ERASED_AT_ONCE,
+    RETRY_SECONDS,
+    erase_entries,
+    seconds_left,
+)
+from forklore_service.usecases.deletion.closing_trees import close_children, in_batches, time_now
+from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+
+LOOKS_APART_SECONDS = 2.0
+"""How far apart the two looks for what others show are; a transaction shows in milliseconds."""
+
+
+def run_prune(
+    table: Table,
+    queue: Queue,
+    group_id: str,
+    conversation_id: str,
+    *,
+    wait_s: int = WAIT_SECONDS,
+    lease: str | None = None,
+) -> bool:
+    """Continue the pruning of a removed branch until it is done or time is up.
+
+    Return True if nothing is left to do. Otherwise announce the branch again and return False.
+    wait_s: for how many seconds after the removal no item is removed. lease: the lease that the
+    next worker takes over.
+    """
+    try:
+        left_s = _advance(table, queue, group_id, conversation_id, wait_s)
+    except UnavailableError:
+        left_s = RETRY_SECONDS if table.has_time() else 0
+    if left_s is None:
+        return True
+    queue.announce_prunes([(group_id, conversation_id)], lease=lease, delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
+    job_key = keys.job(JobKind.PRUNE, group_id, conversation_id)
+    found = table.get([job_key, keys.group(group_id), keys.remnant(group_id, conversation_id)])
+    job, group = found.job(job_key), found.group(group_id)
+    remnant = found.remnant(group_id, conversation_id)
+    if job is None or (group is not None and not group.is_live):
+        return None  # the deletion of the tree removes its jobs, too
+    if group is None or remnant is None:
+        gone = actions.remnant.check(group_id, conversation_id, is_there=False)
+        table.try_commit([gone, actions.job.delete(JobKind.PRUNE, group_id, conversation_id)])
+        return None
+    close_children(table, queue, table.read.child_keys(group_id, conversation_id), delay_s=0)
+    left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
+    if left_s > 0:
+        return left_s
+    last = _last_fork(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
+    end = end_of_shown([last] if last else [])
+    erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
+    keyed = table.read.entry_keys(group_id, conversation_id)
+    for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):
+        table.delete(some)
+    if last is None or end == FIRST:
+        _end(table, queue, remnant)
+        return None
+    return _pause(table, group_id, job, last)
+
+
+def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: float) -> ForkRecord | None:
+    """Return the record of a fork that shows the most of a removed branch; None if there is none.
+
+    A removal moves the record of a fork from TREE to GONE, and a Query in the middle of that may
+    see neither. A fork is removed once. So one of two Queries, some seconds apart, sees its record.
+    """
+    last: ForkRecord | None = None
+    for look in range(2):
+        if look:
+            table.wait(apart_s)
+        for record in table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1):
+            last = record if last is None or record.stop >= last.stop else last
+    return last
+
+
+def _pause(table: Table, group_id: str, job: Job, last: ForkRecord) -> int | None:
+    """Delete the job of a branch of which others still show a part, as `_advance` returns.
+
+    If such a fork was pruned meanwhile, the job was put again, and stays. The job also stays if the
+    last fork was pruned before, and the Query in the middle of that still saw its record.
+    """
+    seen = [actions.remnant.check(group_id, last.conversation_id, is_there=True)] if last.is_removed else []
+    refused = table.try_commit([actions.job.delete_prune(job), *seen])
+    return None if refused is None or refused.is_absent(ActionKind.JOB) else 0
+
+
+def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
+    """Remove the rest of a branch of which nobody shows anything, and its job at last.
+
+    Others may show less now of the conversation that it left. If that one is a remnant, too, the
+    same transaction puts its job.
+    """
+    group_id, conversation_id = remnant.group_id, remnant.conversation_id
+    for some in in_batches(table.read.context_keys(group_id, conversation_id), ERASED_AT_ONCE):
+        table.delete(some)
+    table.delete([keys.path(group_id, conversation_id)])
+    owner = next_to_prune(remnant)
+    for _ in attempts(table, CHANGE):
+        found = table.get([keys.remnant(group_id, owner)] if owner else [])
+        is_next = owner is not None and found.remnant(group_id, owner) is not None
+        writes = [
+            actions.remnant.delete(remnant),
+            actions.job.delete(JobKind.PRUNE, group_id, conversation_id),
+            *_resting(table, remnant),
+            *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
+            *([_job_of(table, group_id, owner)] if owner and is_next else []),
+        ]
+        if table.try_commit(writes) is None:
+            if owner and is_next:
+                queue.announce_prunes([(group_id, owner)])
+            return
+    raise UnavailableError("the tree keeps changing; try again")
+
+
+def _resting(table: Table, remnant: Remnant) -> Iterator[Action]:
+    """Yield the action that lets the branch's id rest for 30 days from now on.
+
+    The id of a root is also that of its tree. It rests as long as the tree exists.
+    """
+    if not remnant.is_root:
+        yield actions.conversation.retire_id(remnant.conversation_id, now_s=table.now_s())
+
+
+def _job_of(table: Table, group_id: str, conversation_id: str) -> Action:
+    return actions.job.put_prune(group_id, conversation_id, at=time_now(table), nonce=table.nonce())

@@ -1,0 +1,252 @@
+"""The worker's part of a user's erasure: it reads the table until nothing names the user.
+
+Each pass deletes or leaves the user's trees first, so that the user can write nothing more. Then it
+reads all items. An entry of the user is erased, a title or a preview that is the user's words is
+removed, and an idempotency record that may hold the user's id or text is deleted. A pass that
+changed something, or that found what another worker has to end, is followed by one more. That one
+begins when no request runs any more that read the table before. So the last pass has found nothing,
+and nothing came after it. Only the record of the request for the erasure may go in the last pass:
+nobody writes it again.
+
+A sync beside an erasure may have stored a digest of what it had read before. So at the end the
+contexts of all changed trees lose their digests once more.
+
+Every step can be repeated. So a killed worker, or two workers at once, only repeat work.
+"""
+
+from collections.abc import Iterable
+
+from forklore_service.domain import erasures, ids, keys
+from forklore_service.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import JobKind
+from forklore_service.domain.tree import WAIT_SECONDS, MemberChange
+from forklore_service.errors import UnavailableError
+from forklore_service.storage import actions
+from forklore_service.storage.actions import ActionKind, ConditionFailed
+from forklore_service.storage.mentions import find_mentions
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
+from forklore_service.usecases.deletion.closing_trees import in_batches, time_now, tombstone
+from forklore_service.usecases.people.erased_entries import erase_in_tree, forget_digests
+from forklore_service.usecases.people.spreading import finish_spreading
+from forklore_service.usecases.people.transfers import finish_rewriting
+from forklore_service.usecases.steps.idempotency import NO_GROUP
+from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+
+FORGOTTEN_AT_ONCE = 50
+"""Items deleted in one transaction. DynamoDB allows 100 actions."""
+
+
+def run_erasure(
+    table: Table, queue: Queue, erasure_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
+) -> bool:
+    """Continue an erasure until it is done or time is up.
+
+    Return True if nothing is left to do. Otherwise announce the erasure again and return False.
+    wait_s: for how many seconds a request that has begun may still run. lease: the lease that the
+    next worker takes over.
+    """
+    try:
+        left_s = _advance(table, queue, erasure_id, wait_s)
+    except UnavailableError:
+        left_s = RETRY_SECONDS if table.has_time() else 0
+    except ConditionFailed as refused:
+        if not refused.has(ActionKind.ERASURE):
+            raise
+        left_s = RETRY_SECONDS  # another worker has gone on, or has ended it
+    if left_s is None:
+        return True
+    queue.announce([erasure_id], kind=JobKind.ERASURE, lease=lease, delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, erasure_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
+    while True:
+        erasure = table.get([keys.erasure(erasure_id)]).erasure(erasure_id)
+        if erasure is None or erasure.user_id is None:
+            return None
+        left_s = seconds_left(erasure.not_before, table.now_ms(), 0)
+        if left_s > 0:
+            return left_s
+        erasure = _read_on(table, queue, erasure, erasure.user_id)
+        if all(place == END for place in erasure.places):
+            return None if _end_pass(table, erasure, wait_s) else wait_s + 1
+
+
+def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Erasure:
+    """Read one page of each segment, and handle what it names. Return the erasure as stored."""
+    waits = erasure.waits
+    if all(place == BEGIN for place in erasure.places):
+        waits |= _leave_trees(table, queue, erasure, user_id)
+
+    def read(segment: int) -> tuple[list[Mention], Key]:
+        place = erasure.places[segment]
+        return find_mentions(table, user_id, segment=segment, segments=SEGMENTS, place=place)
+
+    pages = list(table.side_by_side(read, range(SEGMENTS)))
+    mentions = [mention for found, _ in pages for mention in found]
+    said = [one for one in mentions if one.entry is not None or one.words_of == user_id]
+    waits |= _erase_what_was_said(table, erasure, said)
+    _forget_records(table, erasure, user_id, mentions)
+    waits |= _forget_request(table, erasure, mentions)
+    others = {one.key.partition for one in mentions if one not in said and one.record is None}
+    waits |= bool(others)
+    for group_id in filter(ids.is_uuid, sorted(others)):
+        _leave(table, queue, erasure, user_id, group_id)
+    read_on = erasure._replace(waits=waits, places=tuple(place for _, place in pages))
+    table.commit([actions.erasure.save(read_on)])
+    return read_on._replace(step=erasure.step + 1)
+
+
+def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
+    """Return whether the erasure is done. If not, let the next pass begin in `wait_s` seconds."""
+    now = table.get([keys.erasure(erasure.erasure_id)]).erasure(erasure.erasure_id)
+    if now is None or now.step != erasure.step:
+        return False
+    at_ms = table.now_ms()
+    if now.waits or now.changes != now.changes_before:
+        later = ids.timestamp(at_ms + wait_s * 1000)
+        table.commit([actions.erasure.save(now.next_pass(not_before=later))])
+        return False
+    for some in in_batches(table.read.erased_trees(now.erasure_id), ERASED_AT_ONCE):
+        for group_id in map(keys.in_erased_tree, some):
+            forget_digests(table, group_id)
+        table.delete(some)
+    table.commit(actions.erasure.end(now, at=ids.timestamp(at_ms)))
+    return True
+
+
+# The user's own trees, memberships and names
+
+
+def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> bool:
+    """Delete the trees that the user owns, end the other memberships, and delete the names.
+
+    Return whether there was anything in the user's lists.
+    """
+    is_empty = True
+    for some in in_batches(table.read.keys_of_user(user_id), FORGOTTEN_AT_ONCE):
+        is_empty = False
+        for row in some:
+            if keys.is_user_tree(row.sort):
+                place, _ = keys.in_user_tree(row.sort)
+                _leave(table, queue, erasure, user_id, place.conversation_id)
+        _forget(table, erasure, (row for row in some if keys.is_name(row.sort)))
+    return not is_empty
+
+
+def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id: str) -> None:
+    """Delete a live tree that the user owns, or end the user's membership of it.
+
+    The worker that is told of the deletion closes the tree. Nothing is done if the tree is being
+    made or deleted. Raises UnavailableError.
+    """
+    for _ in attempts(table, CHANGE):
+        wanted = [keys.group(group_id), keys.member(group_id, user_id), keys.transfer_of_group(group_id)]
+        found = table.get(wanted)
+        group, member = found.group(group_id), found.member(group_id, user_id)
+        if group is None or not group.is_live:
+            return
+        if group.rewriting == user_id:
+            finish_rewriting(table, group_id)
+            continue
+        if group.spreading is not None and member is not None:
+            finish_spreading(table, group_id)
+            continue
+        if group.owner == user_id:
+            counted = actions.erasure.count(erasure, trees=1)
+            writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
+        elif member is not None:
+            offered = found.transfer_of_group(group_id)
+            writes = [
+                actions.erasure.count(erasure, memberships=1),
+                actions.group.change_members(group, MemberChange(user_id, member.level, None, table.nonce())),
+                *actions.member.remove(group, member),
+                *actions.transfer.end_offer_to(user_id, group_id, offered),
+            ]
+        elif group.member_change is not None and group.member_change.user_id == user_id:
+            hidden = group.member_change._replace(user_id=erasure.pseudonym)
+            writes = [
+                actions.erasure.count(erasure),
+                actions.group.rename_changed_member(group_id, group.member_change, hidden),
+            ]
+        else:
+            return
+        refused = table.try_commit(writes)
+        if refused is None:
+            if group.owner == user_id:
+                queue.announce([group_id])
+            return
+        _raise_if_over(refused)
+    raise UnavailableError("the members keep changing; try again")
+
+
+# What the user has written elsewhere
+
+
+def _erase_what_was_said(table: Table, erasure: Erasure, said: Iterable[Mention]) -> bool:
+    """Erase the user's entries and words. Return whether some of them must be looked at again."""
+    by_tree: dict[str, list[Mention]] = {}
+    for mention in said:
+        by_tree.setdefault(mention.key.partition, []).append(mention)
+    waits = False
+    for group_id, those in by_tree.items():
+        waits |= not erase_in_tree(table, erasure, group_id, those)
+    return waits
+
+
+def _forget_records(table: Table, erasure: Erasure, user_id: str, mentions: Iterable[Mention]) -> None:
+    """Delete the idempotency records that may hold the user's id or text.
+
+    A recorded answer about a conversation shows a title and a preview. In a tree that this erasure
+    has changed, or that is not there any more, they may be the user's.
+    """
+    recorded = {mention.key: mention.record for mention in mentions if mention.record is not None}
+    shown = {
+        key: record
+        for key, record in recorded.items()
+        if record.body and not record.entry_ids and record.group_id != NO_GROUP
+    }
+    groups = {record.group_id for record in shown.values()}
+    trees = {group_id: keys.erased_tree(erasure.erasure_id, group_id) for group_id in groups}
+    changed = table.get(trees.values())
+    found = table.get(map(keys.group, groups))
+    live = {one for one in groups if (group := found.group(one)) is not None and group.is_live}
+    unwanted = (
+        key
+        for key, record in recorded.items()
+        if erasures.names(record.body, user_id)
+        or (key in shown and (record.group_id not in live or trees[record.group_id] in changed))
+    )
+    _forget(table, erasure, unwanted)
+
+
+def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention]) -> bool:
+    """Delete the record of the request that began the erasure. It has a hash of the user's id.
+
+    The first pass leaves it, so that the request can be repeated as long as an answer may be waited
+    for. Return whether it was left. Nobody writes it again, so its deletion needs no more passes.
+    """
+    own = [
+        mention.key
+        for mention in mentions
+        if mention.record is not None and mention.record.conversation_id == erasure.erasure_id
+    ]
+    if erasure.passes > 1:
+        table.delete(own)
+        return False
+    return bool(own)
+
+
+def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:
+    for some in in_batches(unwanted, FORGOTTEN_AT_ONCE):
+        table.commit([actions.erasure.count(erasure), *actions.erasure.forget(some)])
+
+
+def _raise_if_over(refused: ConditionFailed) -> None:
+    """Raise the refusal if another worker has ended the erasure."""
+    if refused.has(ActionKind.ERASURE):
+        raise refused

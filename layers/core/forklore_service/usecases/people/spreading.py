@@ -1,0 +1,196 @@
+"""Take from a member what a tree took, in the trees that its conversations have started.
+
+A child has a copy of its parent's members. If the parent removes a member or lowers their level,
+that is for these copies, too, as deep as they go. A membership that was given in the child itself
+stays, and so does that of its owner; then nothing below that child changes, either.
+
+The change marks GROUP, and puts a JOB, if the tree has children. The mark goes when no direct child
+is left to change. A child that has children gets a mark and a JOB of its own, in the transaction
+that changes it. While a tree is marked its members do not change, and each change in a child checks
+the mark. So a worker that was held up takes nothing from somebody who was let in again.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from forklore_service.domain import ids, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.keys import list_key
+from forklore_service.domain.model import JobKind, Transfer
+from forklore_service.domain.tree import Group, Member, MemberChange
+from forklore_service.errors import UnavailableError
+from forklore_service.storage import actions
+from forklore_service.storage.actions import Action, ActionKind
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.closing_trees import in_batches
+from forklore_service.usecases.deletion.counted_items import all_child_keys
+from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+
+RETRY_SECONDS = 5
+"""How long the worker waits before it continues what the store refused."""
+CHANGED_MAX = 200
+"""About so many children are changed by a request. The worker goes on."""
+CHANGED_AT_ONCE = 12
+"""Children changed in one transaction: up to 8 actions each; DynamoDB allows 100."""
+READ_AT_ONCE = 200
+
+
+class Spread(NamedTuple):
+    """How far a change of a member has spread.
+
+    children: how many trees were changed by this request. left: the trees with children that may
+    still lack the change; their JOBs tell the worker.
+    """
+
+    children: int = 0
+    left: Sequence[str] = ()
+
+
+def change_in_tree(
+    tree: Group, member: Member, transfer: Transfer | None, level: AccessLevel | None
+) -> list[Action]:
+    """Return the actions that change a membership, beside that on GROUP. level None: remove it.
+
+    transfer: the tree's pending one; None: it was not read, or there is none.
+    """
+    if level is not None:
+        return actions.member.change_level(tree, member, level)
+    offer = actions.transfer.end_offer_to(member.user_id, tree.group_id, transfer)
+    return [*actions.member.remove(tree, member), *offer]
+
+
+def note_spreading(table: Table, tree: Group) -> list[Action]:
+    """Return the action that puts the JOB of a change that spreads, if the tree has children."""
+    if not tree.children:
+        return []
+    return [actions.job.put(JobKind.MEMBERS, tree.group_id, at=ids.timestamp(table.now_ms()))]
+
+
+def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> Spread:
+    """Let the last change of a tree's members reach its children, and what these have started.
+
+    changed_max: stop after about so many changed trees; None: when time is up.
+    """
+    waiting, changed = [group_id], 0
+    with contextlib.suppress(UnavailableError):
+        while waiting:
+            for some in _spread_to_children(table, waiting[0]):
+                changed += len(some)
+                waiting += [child.group_id for child in some if child.children]
+                if changed_max is not None and changed >= changed_max:
+                    return Spread(changed, tuple(waiting))
+            del waiting[0]
+    return Spread(changed, tuple(waiting))
+
+
+def finish_spreading(table: Table, group_id: str) -> Spread:
+    """Let a change reach the direct children of the tree, so that its members may change again.
+
+    Raises UnavailableError if there are too many for one request.
+    """
+    done = spread(table, group_id)
+    if group_id in done.left:
+        raise UnavailableError("an earlier change of the members has not reached all children; try again")
+    return done
+
+
+def run_spreading(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
+    """Continue until no child lacks the change, or announce what is left.
+
+    lease: that the next worker continues with. True: there is nothing left to do.
+    """
+    done = spread(table, group_id, changed_max=None)
+    delay_s = RETRY_SECONDS if table.has_time() else 0
+    if group_id in done.left:
+        queue.announce([group_id], kind=JobKind.MEMBERS, lease=lease, delay_s=delay_s)
+    announce_spreading(queue, [other for other in done.left if other != group_id], delay_s=delay_s)
+    return not done.left
+
+
+def announce_spreading(queue: Queue, group_ids: Sequence[str], *, delay_s: int = 0) -> None:
+    """Ask the worker to go on in these trees."""
+    queue.announce(group_ids, kind=JobKind.MEMBERS, delay_s=delay_s)
+
+
+def _spread_to_children(table: Table, group_id: str) -> Iterator[list[Group]]:
+    """Change the member in the direct children, some at a time, and then take the mark away.
+
+    Yield those that were changed, as they were before.
+    """
+    parent = table.get([keys.group(group_id)]).group(group_id)
+    if parent is None or not parent.is_live or not parent.spreading or parent.member_change is None:
+        gone = [actions.group.check_not_spreading(group_id), actions.job.delete(JobKind.MEMBERS, group_id)]
+        table.try_commit(gone)
+        return
+    for some in in_batches(all_child_keys(table, parent), READ_AT_ONCE):
+        children = [list_key(key.sort).conversation_id for key in some]
+        for due in in_batches(_due(table, parent.member_change, children), CHANGED_AT_ONCE):
+            changed = _change(table, parent, parent.member_change, due)
+            if changed is None:
+                return
+            yield changed
+    table.try_commit([actions.group.end_spreading(parent), actions.job.delete(JobKind.MEMBERS, group_id)])
+
+
+class _Due(NamedTuple):
+    """A child where the member still has what the change takes away. transfer: the pending one."""
+
+    child: Group
+    member: Member
+    transfer: Transfer | None
+
+
+def _due(table: Table, change: MemberChange, children: Sequence[str]) -> list[_Due]:
+    user_id, level = change.user_id, change.level
+    found = table.get(keys.member(child_id, user_id) for child_id in children)
+    held = [(child_id, member) for child_id in children if (member := found.member(child_id, user_id))]
+    too_high = [
+        (child_id, member)
+        for child_id, member in held
+        if member.level is not AccessLevel.OWNER and not (level and level.implies(member.level))
+    ]
+    of = [keys.group] if level else [keys.group, keys.transfer_of_group]
+    found = table.get(key(child_id) for child_id, _ in too_high for key in of)
+    return [
+        _Due(child, member, found.transfer_of_group(child_id))
+        for child_id, member in too_high
+        if (child := found.group(child_id)) and child.is_live and member.is_copy_in(child)
+    ]
+
+
+def _change(table: Table, parent: Group, change: MemberChange, due: Sequence[_Due]) -> list[Group] | None:
+    """Change the member in some children. Return those in which there was something to change.
+
+    None: the change does not spread any more, so others have done it. Raises UnavailableError.
+    """
+    for _ in attempts(table, CHANGE):
+        for one in due:
+            if one.child.spreading is not None:
+                finish_spreading(table, one.child.group_id)
+        refused = table.try_commit(
+            [
+                actions.group.check_spreading(parent),
+                *(action for one in due for action in _writes(table, one, change)),
+            ]
+        )
+        if refused is None:
+            return [one.child for one in due]
+        if refused.has(ActionKind.GROUP, ""):
+            return None
+        due = _due(table, change, [one.child.group_id for one in due])
+        if not due:
+            return []
+    raise UnavailableError("the members of the children keep changing; try again")
+
+
+def _writes(table: Table, due: _Due, change: MemberChange) -> list[Action]:
+    child, member, transfer = due
+    own = MemberChange(member.user_id, member.level, change.level, table.nonce())
+    writes = [
+        actions.group.change_members(child, own, spreads=True),
+        *change_in_tree(child, member, transfer, change.level),
+        *note_spreading(table, child),
+    ]
+    return [action._replace(of=f"{child.group_id} {action.of}") for action in writes]

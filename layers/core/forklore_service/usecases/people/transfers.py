@@ -1,0 +1,304 @@
+"""Hand a fork tree over: offer its ownership, cancel, decline, accept.
+
+The tree has one owner at every instant: the one that GROUP names. One transaction changes GROUP and
+both memberships. The HEADs name the owner for appends, and are rewritten afterwards. Until then the
+previous owner may append by them, as the manager that this user now is. A request that takes that
+level away rewrites the HEADs first.
+"""
+
+import contextlib
+from enum import StrEnum
+from itertools import islice
+from typing import NamedTuple
+
+from forklore_service.domain import ids, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import Caller, JobKind, Transfer
+from forklore_service.domain.tree import Group
+from forklore_service.errors import (
+    BadRequestError,
+    ForbiddenError,
+    NotFoundError,
+    TransferPendingError,
+    UnavailableError,
+    brief,
+)
+from forklore_service.storage import actions
+from forklore_service.storage.actions import ActionKind, ConditionFailed
+from forklore_service.storage.queue import Queue
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.counted_items import all_head_owners
+from forklore_service.usecases.people.spreading import finish_spreading
+from forklore_service.usecases.steps.idempotency import (
+    IdempotencyKey,
+    keys_of,
+    raise_if_answered,
+    raise_if_recorded,
+    record_answer,
+)
+from forklore_service.usecases.steps.loading import TreeExtras, load_conversation, look_up
+from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+
+RETRY_SECONDS = 5
+"""How long the worker waits before it continues a rewriting that the store refused."""
+ROWS_MAX = 1_000
+"""Transfers read for one page. At the bound the page is short, and has a cursor."""
+HEADS_AT_ONCE = 25
+"""HEADs rewritten in one transaction. An append to one of them delays only these."""
+
+
+class Role(StrEnum):
+    """Which side of a transfer the caller is on."""
+
+    SENDER = "sender"
+    RECIPIENT = "recipient"
+    ALL = "all"
+
+    def includes(self, transfer: Transfer, user_id: str) -> bool:
+        parties = {Role.SENDER: transfer.from_user_id, Role.RECIPIENT: transfer.to_user_id}
+        return self is Role.ALL or parties[self] == user_id
+
+
+class TransferPage(NamedTuple):
+    """Pending transfers, oldest first. resume: the place to continue after; None at the end."""
+
+    transfers: list[Transfer]
+    resume: ListKey | None
+
+
+def request_transfer(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    new_owner: str,
+    idempotency_key: IdempotencyKey | None = None,
+) -> Transfer:
+    """Offer the ownership of the conversation's tree to a member.
+
+    Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself
+    or to a non-member, TransferPendingError, IdempotentReplay for a replay.
+    """
+    nonce = table.nonce()
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(
+            table,
+            conversation_id,
+            caller=caller,
+            extra_keys=keys_of(idempotency_key),
+            extras=TreeExtras(member=new_owner, transfer=True),
+        )
+        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        group_id = looked_up.require(conversation_id, AccessLevel.OWNER).group.group_id
+        if new_owner == caller.user_id:
+            raise BadRequestError("you are the owner", field="newOwnerUserId")
+        if looked_up.found.member(group_id, new_owner) is None:
+            # The read may be torn: the membership goes with the tree, and then this is 404.
+            load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.OWNER)
+            raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
+        pending = looked_up.found.transfer_of_group(group_id)
+        if pending is not None:
+            raise _pending(pending)
+        transfer_id = EntryId(table.mint_conversation())
+        transfer = Transfer(
+            transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
+        )
+        record = record_answer(
+            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=transfer
+        )
+        writes = [
+            *record,
+            *actions.transfer.put(transfer, nonce=nonce),
+            actions.group.check_owner(group_id, caller.user_id),
+            actions.member.check(group_id, new_owner, AccessLevel.READER),
+        ]
+        refused = table.try_commit(writes)
+        if refused is None:
+            return transfer
+        mine = refused.transfer()
+        if mine is not None and refused.has_nonce(ActionKind.TRANSFER, nonce):
+            return mine
+        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+    raise UnavailableError("the conversation is busy; try again")
+
+
+def _pending(transfer: Transfer) -> TransferPendingError:
+    return TransferPendingError("a transfer is pending already", existingTransferId=transfer.transfer_id)
+
+
+def list_transfers(
+    table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
+) -> TransferPage:
+    """Return a page of the transfers that wait for the caller or that the caller waits for."""
+    page: list[Transfer] = []
+    looked = 0
+    rows = table.read.transfers(caller.user_id, after=after, page=limit + 1)
+    while transfers := list(islice(rows, limit + 1)):
+        wanted = [transfer for transfer in transfers if role.includes(transfer, caller.user_id)]
+        groups = table.get(keys.group(transfer.group_id) for transfer in wanted)
+        for transfer in wanted:
+            group = groups.group(transfer.group_id)
+            if group is None or not group.is_live:
+                continue
+            if len(page) == limit:
+                return TransferPage(page, _place(page[-1]))
+            page.append(transfer)
+        looked += len(transfers)
+        if looked >= ROWS_MAX:
+            return TransferPage(page, _place(transfers[-1]))
+    return TransferPage(page, None)
+
+
+def _place(transfer: Transfer) -> ListKey:
+    return ListKey(transfer.created_at, transfer.transfer_id)
+
+
+def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
+    """Return a pending transfer. Raises NotFoundError unless the caller is a party to it."""
+    transfer, _ = _open(table, transfer_id)
+    if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
+        raise NotFoundError(f"no transfer {brief(transfer_id)}")
+    return transfer
+
+
+def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
+    """Return a pending transfer and its live tree, which is read second. Raises NotFoundError."""
+    transfer = table.get([keys.transfer_by_id(transfer_id)]).transfer(transfer_id)
+    if transfer is not None:
+        group = _group(table, transfer.group_id)
+        if group is not None and group.is_live:
+            return transfer, group
+    raise NotFoundError(f"no transfer {brief(transfer_id)}")
+
+
+def _group(table: Table, group_id: str) -> Group | None:
+    return table.get([keys.group(group_id)]).group(group_id)
+
+
+def delete_transfer(table: Table, *, caller: Caller, transfer_id: str) -> None:
+    """Cancel a transfer as its sender, or decline it as its recipient.
+
+    Raises NotFoundError, ForbiddenError for others.
+    """
+    transfer, _ = _open(table, transfer_id)
+    if caller.user_id not in (transfer.from_user_id, transfer.to_user_id):
+        raise ForbiddenError("only the sender and the recipient may end a transfer")
+    try:
+        table.commit(actions.transfer.delete(transfer))
+    except ConditionFailed as refused:
+        # It is gone: this request's earlier attempt or the other party ended it, or it was
+        # accepted.
+        group = _group(table, transfer.group_id)
+        if group is None or group.owner != transfer.from_user_id:
+            raise NotFoundError(f"no transfer {brief(transfer_id)}") from refused
+
+
+def accept_transfer(
+    table: Table, *, caller: Caller, transfer_id: str, idempotency_key: IdempotencyKey | None = None
+) -> str | None:
+    """Become the owner of the tree; the sender becomes a manager.
+
+    Return the tree's id if some HEADs do not name the new owner yet, so that the worker must go on;
+    else None.
+    Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a
+    replay.
+    """
+    nonce = table.nonce()
+    for _ in attempts(table, CHANGE):
+        try:
+            transfer, group = _open(table, transfer_id)
+        except NotFoundError:
+            # The acceptance and its record are one transaction. An earlier attempt of this request
+            # may have written it.
+            raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
+            raise
+        if caller.user_id != transfer.to_user_id:
+            raise ForbiddenError("only the recipient may accept a transfer")
+        if group.rewriting is not None:
+            finish_rewriting(table, group.group_id)
+            continue
+        if group.spreading is not None:
+            finish_spreading(table, group.group_id)
+            continue
+        record = record_answer(
+            table,
+            idempotency_key,
+            group_id=transfer.group_id,
+            conversation_id=transfer.conversation_id,
+            answer=transfer,
+        )
+        at = ids.timestamp(table.now_s() * 1000)
+        refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
+        if refused is not None and not _is_own_acceptance(table, transfer, nonce):
+            raise_if_recorded(table, idempotency_key, refused, caller=caller)
+            continue
+        try:
+            finish_rewriting(table, transfer.group_id)
+        except UnavailableError:
+            return transfer.group_id
+        return None
+    raise UnavailableError("the conversation is busy; try again")
+
+
+def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
+    """Tell whether an earlier attempt of this request has made the recipient the owner."""
+    group = _group(table, transfer.group_id)
+    return group is not None and group.nonce == nonce
+
+
+def finish_rewriting(table: Table, group_id: str) -> None:
+    """Give every HEAD of the tree the owner that GROUP names. A no-op if no rewrite is pending.
+
+    Raises UnavailableError when time runs out. What was rewritten stays so.
+    """
+    group = _group(table, group_id)
+    if group is None or not group.is_live or group.rewriting is None:
+        # If a transfer was accepted just now, its job stays.
+        with contextlib.suppress(ConditionFailed):
+            table.commit(actions.transfer.forget_rewriting(group_id))
+        return
+    heads = all_head_owners(table, group)
+    behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
+    with contextlib.suppress(ConditionFailed):  # another request has finished first
+        while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
+            _rewrite(table, group, conversation_ids)
+        table.commit(actions.transfer.end_rewriting(group))
+
+
+def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
+    """Continue a tree's rewriting until it is done, or announce the tree again.
+
+    lease: that the next worker continues with. True: there is nothing left to do.
+    """
+    try:
+        finish_rewriting(table, group_id)
+    except UnavailableError:
+        delay_s = RETRY_SECONDS if table.has_time() else 0
+        announce_rewriting(queue, group_id, lease=lease, delay_s=delay_s)
+        return False
+    return True
+
+
+def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
+    """Ask the worker to continue a tree's rewriting."""
+    queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
+
+
+def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:
+    """Give the conversations' HEADs the tree's owner.
+
+    Raises ConditionFailed when this rewriting is over.
+    """
+    left = conversation_ids
+    while left:
+        try:
+            table.commit(actions.transfer.rewrite_heads(group, left))
+        except ConditionFailed as refused:
+            if refused.has(ActionKind.GROUP):
+                raise
+            # The HEADs that refused name the owner already, or are gone.
+            left = [one for one in left if not refused.has(ActionKind.HEAD, one)]
+        else:
+            return

@@ -1,0 +1,296 @@
+"""List entries: a page of what a conversation shows, or of its whole tree."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from forklore_service.domain import access, ancestry, ids
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.alternatives import Line
+from forklore_service.domain.ancestry import View
+from forklore_service.domain.ids import LAST, EntryId
+from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
+from forklore_service.domain.paging import Window
+from forklore_service.domain.tree import ClientContext
+from forklore_service.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
+from forklore_service.storage.table import Table
+from forklore_service.usecases.reading.alternatives import AlternativesReader
+from forklore_service.usecases.steps import views
+from forklore_service.usecases.steps.loading import LoadedConversation, TreeExtras, look_up
+from forklore_service.usecases.steps.views import Filter, LatestEpoch
+
+
+class PageStart(NamedTuple):
+    """Where a page begins: after or before an entry, or at the end of the view.
+
+    At most one of them is given.
+    """
+
+    after: EntryId | None = None
+    before: EntryId | None = None
+    tail: bool = False
+
+    @property
+    def backward(self) -> bool:
+        return self.tail or self.before is not None
+
+    @property
+    def entry_ids(self) -> list[EntryId]:
+        return [entry_id for entry_id in (self.after, self.before) if entry_id is not None]
+
+
+class ListEntriesRequest(NamedTuple):
+    """What to list.
+
+    channel None: all that the caller may see. up_to: the view as it was when the turn of that entry
+    was its last.
+    epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
+    own: only the conversation's own entries. alternatives: also what goes on differently. Neither
+    goes with all_forks.
+    """
+
+    conversation_id: str
+    start: PageStart
+    limit: int
+    channel: Channel | None = None
+    epoch: int | Literal["latest", "all"] = "latest"
+    up_to: EntryId | None = None
+    all_forks: bool = False
+    own: bool = False
+    alternatives: bool = False
+
+
+class EntryPage(NamedTuple):
+    """Entries, oldest first, and the positions to continue from; None where the list ends.
+
+    alternatives: by entry, the other conversations that go on differently before it.
+    alternatives_at_end: those after the last entry; None if the page does not end with the view, or
+    if nobody asked.
+    """
+
+    entries: list[Entry]
+    after: EntryId | None
+    before: EntryId | None
+    alternatives: Mapping[EntryId, list[str]] = MappingProxyType({})
+    alternatives_at_end: list[str] | None = None
+
+
+def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
+    """Return a page of what the conversation shows, or with `all_forks` of its whole tree.
+
+    Raises NotFoundError, ForbiddenError if the caller is not a member or asks for context that is
+    not theirs, InvalidCursorError if a position is not of an entry of the unfiltered view.
+    """
+    start, client = request.start, caller.client_id
+    wants_context = request.channel is Channel.CONTEXT
+    named = [*start.entry_ids, *([request.up_to] if request.up_to else [])]
+    looked_up = look_up(
+        table,
+        request.conversation_id,
+        caller=caller,
+        extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
+    )
+    loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
+    show = shown_to(caller, loaded, request.channel)
+    group_id = loaded.group.group_id
+    up_to = looked_up.found.entry(group_id, request.up_to) if request.up_to else None
+    # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
+    # that are read side by side, and not in another.
+    end = up_to.entry.ends if up_to else LAST if request.all_forks else loaded.head.last
+    window = Window(stop=LAST if end == LAST else ids.next_id(end))
+    lasts, shown_before = loaded.head.lasts, None
+    for entry_id in named:
+        stored = looked_up.found.entry(group_id, entry_id)
+        if stored is None or not _is_position(stored, loaded, window, request.all_forks):
+            raise InvalidCursorError
+        entry = stored.entry
+        if entry_id == start.before:
+            lasts = entry.after
+        elif entry_id == request.up_to and not start.before:
+            lasts = entry.lasts_after
+        if entry_id == start.after:
+            shown_before = entry.after.moved(entry.channel, entry_id).history
+    own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None
+    show, window, latest = _narrowed(table, request, loaded, show, window, lasts, own_context)
+    last = [*(lasts.of(channel) for channel in show.channels), latest.last]
+    if start.after:
+        window = window.clipped(ids.next_id(start.after), ids.LAST)
+    if start.before:
+        window = window.clipped(ids.FIRST, start.before)
+    if request.all_forks:
+        page = views.read_tree(
+            table,
+            group_id,
+            show=show,
+            limit=request.limit,
+            window=window,
+            backward=start.backward,
+            last=last,
+            may_be_cut=True,
+        )
+        return _in_order(table, group_id, page, start)
+    view = latest.view
+    if request.own:
+        window = window.clipped(loaded.head.floor, LAST)
+        view = View(tuple(s for s in view.segments if s.conversation_id == request.conversation_id))
+    line = Line(loaded.view, root_id=group_id)
+    reader = None
+    if request.alternatives and Channel.HISTORY in show.channels:
+        near = line.number_of(shown_before)
+        if start.backward:
+            near = line.number_of(start.before or end)
+        elif request.own:
+            near = line.own
+        reader = AlternativesReader(
+            table, group_id, line, backward=start.backward, after=shown_before, near=near
+        )
+    page = views.read_view(
+        table,
+        group_id,
+        view,
+        show=show,
+        limit=request.limit,
+        window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
+        backward=start.backward,
+        own_entries=_own_entries(loaded, show) if not named and latest.view == loaded.view else None,
+        last=last,
+        may_be_cut=True,
+        beside=reader.start if reader else None,
+    )
+    listed = _in_order(table, group_id, page, start)
+    if reader is None:
+        return listed
+    is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
+    return _with_alternatives(listed, reader, line, end=lasts if is_end else None)
+
+
+def _with_alternatives(
+    page: EntryPage, reader: AlternativesReader, line: Line, *, end: LastEntries | None
+) -> EntryPage:
+    """Return the page with the alternatives of its history entries.
+
+    end: what the view shows last; None if the page does not end with the view.
+    """
+    shown = [entry for entry in page.entries if entry.channel is Channel.HISTORY]
+    places = [line.place(after=entry.after.history, before=entry.entry_id) for entry in shown]
+    if end is not None:
+        places.append(line.place(after=end.history, before=None))
+    found = reader.of(places)
+    return page._replace(
+        alternatives={entry.entry_id: ids for entry, ids in zip(shown, found, strict=False) if ids},
+        alternatives_at_end=found[-1] if end is not None else None,
+    )
+
+
+def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: str) -> Entry:
+    """Return one entry that the conversation shows, of any epoch.
+
+    Raises NotFoundError without such a conversation or entry, and for context that the caller may
+    not see; ForbiddenError if the caller is not a member.
+    """
+    named = EntryId(entry_id) if ids.is_entry_id(entry_id) else ids.LAST
+    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)))
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    stored = looked_up.found.entry(loaded.group.group_id, named)
+    if stored is None or not _is_for(caller, stored.entry, loaded):
+        raise NotFoundError(f"no entry {brief(entry_id)}")
+    [entry] = table.with_bodies(loaded.group.group_id, [stored])
+    return entry
+
+
+def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
+    """Tell whether the conversation shows the entry, and shows it to the caller."""
+    is_shown = ancestry.shows(loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
+    return is_shown and shown_to(caller, loaded).admits(entry)
+
+
+def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Filter:
+    """Return what the caller is shown of a channel; None: of all that they may see.
+
+    Raises ForbiddenError for context that is not theirs.
+    """
+    if caller.bypasses_membership:
+        return Filter((channel,) if channel else tuple(Channel), any_client=True)
+    bound_to = loaded.conversation.client_id
+    if channel is Channel.CONTEXT:
+        access.require_context(caller, bound_to=bound_to)
+        return Filter((Channel.CONTEXT,), caller.client_id)
+    if channel is None and access.may_use_context(caller, bound_to=bound_to):
+        return Filter((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
+    return Filter((Channel.HISTORY,))
+
+
+def _narrowed(
+    table: Table,
+    request: ListEntriesRequest,
+    loaded: LoadedConversation,
+    show: Filter,
+    window: Window,
+    lasts: LastEntries,
+    own_context: ClientContext | None,
+) -> tuple[Filter, Window, LatestEpoch]:
+    """Return the filter, the window and the part of the view that can hold what is wanted.
+
+    lasts: what is shown last. own_context: the client's CTX in the conversation. It says where the
+    latest epoch begins, so that older epochs are not read. Without a CTX the conversation itself
+    has no context of the client, so that the context of other clients is not read. For an earlier
+    state of the view, the CTX items along it are compared with that state. A list of both channels
+    does not use the CTX: a CTX that becomes visible late would hide an entry.
+    """
+    client, group_id, whole = show.client_id, loaded.group.group_id, LatestEpoch(view=loaded.view)
+    if client is None:
+        return show, window, whole
+    if request.channel is not Channel.CONTEXT:
+        has_none = lasts.context is None and not request.all_forks
+        return (show._replace(channels=(Channel.HISTORY,)) if has_none else show), window, whole
+    if request.all_forks:
+        if request.epoch != "latest":
+            return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, whole
+        number = views.latest_epoch_of_tree(table, group_id, client, stop=window.stop)
+        return show._replace(epoch=number), window if number else Window(stop=ids.FIRST), whole
+    if own_context is None:
+        latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)
+    elif request.epoch != "latest" or (request.up_to is None and own_context.last <= loaded.head.last):
+        latest = whole._replace(epoch=own_context.epoch)
+    else:
+        latest = views.latest_epoch(table, group_id, loaded.view, client, window)
+    if request.epoch != "latest":
+        return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, latest
+    epoch = latest.epoch
+    return show._replace(epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
+
+
+def _own_entries(loaded: LoadedConversation, show: Filter) -> int:
+    head = loaded.head
+    counts = {Channel.HISTORY: head.history, Channel.CONTEXT: head.context}
+    return sum(counts[channel] for channel in show.channels)
+
+
+def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window, all_forks: bool) -> bool:
+    """Tell whether the entry is in the unfiltered view, or tree, and not after the window."""
+    entry = stored.entry
+    if entry.entry_id >= window.stop:
+        return False
+    return all_forks or ancestry.shows(
+        loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id
+    )
+
+
+def _in_order(table: Table, group_id: str, page: views.Page, start: PageStart) -> EntryPage:
+    """Return the page oldest first, with the position on either side of it.
+
+    Raises UnavailableError if it is cut off before its first entry, so that no cursor could
+    continue.
+    """
+    resume = page.resume
+    if page.is_cut and resume is None:
+        resume = start.before or start.after
+        if resume is None:
+            raise UnavailableError("something that was written cannot be read yet; try again")
+    stored = page.entries[::-1] if start.backward else page.entries
+    entries = table.with_bodies(group_id, stored)
+    if start.backward:
+        newest = entries[-1].entry_id if entries else start.before
+        return EntryPage(entries, after=newest if start.before else None, before=resume)
+    oldest = entries[0].entry_id if entries else start.after
+    return EntryPage(entries, after=resume, before=oldest if start.after else None)

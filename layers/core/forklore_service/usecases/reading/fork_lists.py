@@ -1,0 +1,69 @@
+"""List the conversations of a fork tree."""
+
+from typing import NamedTuple
+
+from forklore_service.domain import keys
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import Caller, Conversation, Head
+from forklore_service.errors import InvalidCursorError
+from forklore_service.storage.found import Found
+from forklore_service.storage.table import Table
+from forklore_service.usecases.reading.list_modes import small_tree
+from forklore_service.usecases.steps import cursors
+from forklore_service.usecases.steps.cursors import InvalidCursor
+from forklore_service.usecases.steps.loading import load_conversation, require_group
+
+
+class ForkPage(NamedTuple):
+    """Conversations of a tree with their HEADs, oldest first.
+
+    current: the tree's current branch. resume: to continue after; None at the end.
+    """
+
+    conversations: list[tuple[Conversation, Head]]
+    current: str
+    resume: ListKey | None
+
+
+def list_forks(
+    table: Table,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    after: ListKey | str | InvalidCursor | None,
+    limit: int,
+) -> ForkPage:
+    """Return a page of all conversations of the tree that `conversation_id` is in.
+
+    after: the `resume` of the page before, or the id of a conversation of the tree.
+    Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
+    for an invalid `after` or the id of another conversation.
+    """
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    group_id = loaded.group.group_id
+    place = cursors.valid(after)
+    if isinstance(place, str):
+        place = _place_of(table, group_id, place)
+    known = small_tree(table, loaded.group) or Found()
+    places = known.places(group_id)[::-1]
+    if len(places) == loaded.group.conversations:
+        places = [one for one in places if place is None or one > place]
+    else:  # it is no small tree, or changes just now
+        places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
+    page = table.conversations(group_id, places[:limit], known)
+    group = loaded.group
+    if any(group.may_lack(one.conversation_id, head.promoted_at) for one, head in page):
+        group = require_group(table, group_id)
+    return ForkPage(page, group.current, places[limit - 1] if len(places) > limit else None)
+
+
+def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
+    """Return the place of a conversation in the tree's list.
+
+    Raises InvalidCursorError if it has none.
+    """
+    found = table.get([keys.conversation(group_id, conversation_id)])
+    conversation = found.conversation(group_id, conversation_id)
+    if conversation is None:
+        raise InvalidCursorError
+    return ListKey(conversation.created_at, conversation_id)

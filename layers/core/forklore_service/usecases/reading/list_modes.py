@@ -1,0 +1,240 @@
+"""Of each tree that a list comes to, the conversations that it shows.
+
+A mode either shows one conversation of a tree or all of them. No mode reads more of a tree than a
+bound, because other users may add many forks to it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from forklore_service.domain import keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.keys import Key, ListKey
+from forklore_service.domain.listing import Filter, Mode, Place
+from forklore_service.domain.tree import Group, TreeRow
+from forklore_service.storage.found import Found
+from forklore_service.storage.table import LOOKS_MAX, Table
+from forklore_service.usecases.steps.loading import ConversationDetails
+
+NEWEST = 25
+"""A tree of more conversations is not read whole for Mode.LATEST_FORK.
+
+The conversations compared are then the root, the current branch, and so many that were created
+last.
+"""
+SMALL_ITEMS = 4 * NEWEST
+"""A tree is read whole with one Query if it has at most so many items in the range."""
+SMALL_BYTES = 1024
+"""A tree is not read whole for one conversation if its root shows more than so many bytes.
+
+Its forks have the title, tags and metadata of the root, until they are changed.
+"""
+CONVERSATIONS_AT_ONCE = 50
+"""Conversations of one tree read in one request with a filter. Each takes up to two items."""
+CONVERSATIONS_MAX = 500
+"""A page ends when it has read so many conversations. It is then short and has a cursor."""
+
+
+class Tree(NamedTuple):
+    """A live tree that the caller may see.
+
+    row: of the tree in the list. found: the tree's root, if that is live.
+    """
+
+    row: TreeRow
+    group: Group
+    level: AccessLevel
+    found: Found
+
+    @property
+    def place(self) -> ListKey:
+        return self.row.place
+
+    def details(self, found: Found, conversation_id: str) -> ConversationDetails | None:
+        """Return a conversation of the tree; None if it was not found whole, or torn."""
+        conversation = found.conversation(self.group.group_id, conversation_id)
+        head = found.head(self.group.group_id, conversation_id)
+        if conversation is None or head is None or found.is_torn(self.group.group_id, conversation_id):
+            return None
+        return ConversationDetails.of(
+            conversation, head, self.group, self.level, is_archived=self.row.is_archived
+        )
+
+
+def _settled(table: Table, tree: Tree, found: Found) -> Tree:
+    """Return the tree, with GROUP read again if that may lack a promotion that a HEAD tells of."""
+    if not found.may_be_ahead_of(tree.group):
+        return tree
+    now = table.get([keys.group(tree.group.group_id)]).group(tree.group.group_id)
+    return tree if now is None else tree._replace(group=now)
+
+
+def looked_at(group: Group, mode: Mode) -> int:
+    """Return about how many conversations of a tree the mode reads."""
+    forks = group.conversations - 1
+    return 1 + min(forks, {Mode.LATEST_FORK: NEWEST, Mode.ALL: forks}.get(mode, 0))
+
+
+# One conversation of each tree
+
+
+class _Choice(NamedTuple):
+    """The conversation that stands for a tree. found: what of the tree was read to choose it."""
+
+    tree: Tree
+    conversation_id: str
+    found: Found
+
+    @property
+    def missing(self) -> list[Key]:
+        """Return the keys that must still be read to show the conversation."""
+        group_id, chosen = self.tree.group.group_id, self.conversation_id
+        needed = [keys.conversation(group_id, chosen), keys.head(group_id, chosen)]
+        return [key for key in needed if key not in self.found]
+
+    def details(self, table: Table, found: Found) -> ConversationDetails | None:
+        whole = self.found | found
+        return _settled(table, self.tree, whole).details(whole, self.conversation_id)
+
+
+def one_of_each(
+    table: Table,
+    trees: Sequence[Tree],
+    mode: Mode,
+    *,
+    read_again: Callable[[list[TreeRow]], list[Tree]],
+) -> list[ConversationDetails | None]:
+    """Return for each tree the conversation that the mode chooses. None: the tree is gone.
+
+    A conversation may be removed after it was chosen and before it is read. Then its tree is read
+    again. read_again: returns those of the trees of these rows that are still to be listed.
+    """
+    shown: dict[ListKey, ConversationDetails | None] = {tree.place: None for tree in trees}
+    left = list(trees)
+    for attempt in range(LOOKS_MAX):
+        if attempt:
+            table.pause(attempt)
+            left = read_again([tree.row for tree in left])
+        choices = list(table.side_by_side(lambda tree: _choose(table, tree, mode), left))
+        found = table.get(key for choice in choices for key in choice.missing)
+        shown |= {choice.tree.place: choice.details(table, found) for choice in choices}
+        left = [tree for tree in left if shown[tree.place] is None]
+        if not left:
+            break
+    return list(shown.values())
+
+
+def _choose(table: Table, tree: Tree, mode: Mode) -> _Choice:
+    group_id, current = tree.group.group_id, tree.group.current
+    if mode is Mode.CURRENT:
+        return _Choice(tree, current, tree.found)
+    if mode is Mode.LATEST_FORK and tree.group.conversations > 1:
+        return _latest(table, tree)
+    shown = group_id if keys.head(group_id, group_id) in tree.found else current
+    return _Choice(tree, shown, tree.found)
+
+
+def _latest(table: Table, tree: Tree) -> _Choice:
+    """Choose the conversation with the newest `updatedAt` among those that are compared."""
+    found = _heads_to_compare(table, tree)
+    heads = found.heads(tree.group.group_id)
+    latest = max(heads, key=lambda one: (heads[one].updated_at, one), default=tree.group.current)
+    return _Choice(tree, latest, found)
+
+
+def _heads_to_compare(table: Table, tree: Tree) -> Found:
+    """Return what was found with the HEADs that are compared, and each CONV of a small tree."""
+    group_id = tree.group.group_id
+    if tree.group.conversations <= NEWEST:
+        root = tree.details(tree.found, group_id)
+        is_small = root is not None and root.escaped_bytes <= SMALL_BYTES
+        whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if is_small else None
+        return whole or tree.found | table.read.heads(group_id)
+    newest = table.read.conversations(group_id, newest_first=True, limit=NEWEST)
+    compared = {*(place.conversation_id for place in newest), tree.group.current, group_id}
+    wanted = (keys.head(group_id, one) for one in compared)
+    return tree.found | table.get(key for key in wanted if key not in tree.found)
+
+
+# All conversations of a tree
+
+
+class Listing(NamedTuple):
+    """The listed conversations of one tree, in order, each with its place.
+
+    listed: may be longer than a page. looked: how many conversations were read.
+    stopped: the place to continue after, if the tree was not read to its end.
+    """
+
+    listed: list[tuple[Place, ConversationDetails]]
+    looked: int
+    stopped: Place | None = None
+
+
+def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, limit: int) -> Listing:
+    """Return the tree's conversations that pass the filter, newest first.
+
+    before: only those before this place of the tree. limit: how many the page has room for.
+    """
+    has_root = (
+        tree.group.conversations == 1 and keys.head(tree.group.group_id, tree.group.group_id) in tree.found
+    )
+    whole = tree.found if has_root else small_tree(table, tree.group)
+    if whole is not None:
+        places = [place for place in whole.places(tree.group.group_id) if before is None or place < before]
+        return Listing(list(_passing(table, tree, whole, places, wanted)), len(places))
+    at_once = limit + 1 if wanted.is_open else CONVERSATIONS_AT_ONCE
+    group_id = tree.group.group_id
+    rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
+    listed: list[tuple[Place, ConversationDetails]] = []
+    looked = 0
+    while places := list(islice(rows, at_once)):
+        found = _read(table, tree, [place.conversation_id for place in places], wanted)
+        listed += _passing(table, tree, found, places, wanted)
+        looked += len(places)
+        if len(listed) > limit:
+            break
+        if looked >= CONVERSATIONS_MAX:
+            return Listing(listed, looked, Place(tree.place, places[-1]))
+    return Listing(listed, looked)
+
+
+def small_tree(table: Table, tree: Group) -> Found | None:
+    """Return every CONV and HEAD of a small tree. None: the tree is not small."""
+    is_small = tree.conversations <= NEWEST
+    whole = table.read.small_tree(tree.group_id, limit=SMALL_ITEMS) if is_small else None
+    return table.untorn(whole) if whole else None
+
+
+def _passing(
+    table: Table, tree: Tree, found: Found, places: Iterable[ListKey], wanted: Filter
+) -> Iterator[tuple[Place, ConversationDetails]]:
+    """Yield the conversations in these places that were found whole and pass the filter."""
+    tree = _settled(table, tree, found)
+    for place in places:
+        shown = tree.details(found, place.conversation_id)
+        if shown is not None and wanted.passes(shown.conversation):
+            yield Place(tree.place, place), shown
+
+
+def _read(table: Table, tree: Tree, conversation_ids: Sequence[str], wanted: Filter) -> Found:
+    """Return the CONVs and HEADs. With a filter: only the HEADs of those that pass it.
+
+    The root's may be in `tree.found`, and then are not read again.
+    """
+    group_id, found = tree.group.group_id, tree.found
+
+    def more(wanted_keys: Iterable[Key]) -> Found:
+        return table.untorn(found | table.get(key for key in wanted_keys if key not in found))
+
+    conversations = [keys.conversation(group_id, one) for one in conversation_ids]
+    if wanted.is_open:
+        return more([*conversations, *(keys.head(group_id, one) for one in conversation_ids)])
+    found = more(conversations)
+    passing = []
+    for one in conversation_ids:
+        conversation = found.conversation(group_id, one)
+        if conversation is not None and wanted.passes(conversation):
+            passing.append(keys.head(group_id, one))
+    return more(passing)

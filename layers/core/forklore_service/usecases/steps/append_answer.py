@@ -1,0 +1,60 @@
+"""What an append has written, and the record of it under an Idempotency-Key."""
+
+import json
+from typing import NamedTuple
+
+from forklore_service.domain.model import Entry
+from forklore_service.domain.tree import IdempotencyRecord
+from forklore_service.storage.actions import Action
+from forklore_service.storage.table import Table
+from forklore_service.usecases.steps.drafts import Batch
+from forklore_service.usecases.steps.idempotency import IdempotencyKey, put_records
+from forklore_service.usecases.steps.syncing import Decision, Synced
+
+
+class Appended(NamedTuple):
+    """The entries of an append, in order. synced: what its present context did, if it had one."""
+
+    entries: list[Entry]
+    synced: Synced | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, decision: Decision | None) -> "Appended":
+        """Return what a batch has written that ends with the decision's drafts."""
+        if decision is None:
+            return cls(batch.entries)
+        own = len(batch.entries) - len(decision.drafts)
+        return cls(batch.entries[:own], decision.outcome(batch))
+
+
+def record_appended(
+    table: Table,
+    idempotency_key: IdempotencyKey | None,
+    appended: Appended,
+    *,
+    group_id: str,
+    conversation_id: str,
+) -> list[Action]:
+    """Return the actions that record what was appended. Without a key: no action.
+
+    Entries never change, so the record holds only their ids, and what a present context did.
+    """
+    if idempotency_key is None:
+        return []
+    synced, entries, note = appended.synced, appended.entries, ""
+    if synced is not None:
+        entries = [*entries, *([synced.entry] if synced.entry else [])]
+        note = json.dumps([synced.epoch, synced.epoch_incremented])
+    entry_ids = tuple(entry.entry_id for entry in entries)
+    record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, entry_ids, note)
+    return put_records(table, idempotency_key, record)
+
+
+def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appended:
+    """Return what the recorded request appended. own: how many entries it named itself."""
+    entries = table.entries(record.group_id, record.entry_ids)
+    if not record.body:
+        return Appended(entries)
+    epoch, epoch_incremented = json.loads(record.body)
+    written = entries[own:]
+    return Appended(entries[:own], Synced(epoch, written[0] if written else None, epoch_incremented))

@@ -1,0 +1,87 @@
+"""The items of the one table: which of them it can hold, and where they lie.
+
+Source: DynamoDB developer guide, "Constraints" and "Local secondary indexes".
+"""
+
+from typing import NamedTuple
+
+from forklore_local.embedded.values import ITEM_BYTES_MAX, InvalidError, Value, checked_values, text_bytes
+from forklore_service.storage import schema
+from forklore_service.storage.connection import Item
+
+KEY_BYTES_MAX = {
+    schema.PARTITION_KEY: 2048,
+    schema.SORT_KEY: 1024,
+    schema.ENTRY_SORT_KEY: 1024,
+    schema.TREE_PARTITION_KEY: 2048,
+    schema.TREE_SORT_KEY: 1024,
+}
+"""The keys of the table and of its indexes."""
+
+Place = tuple[str, str]
+"""The partition key and the sort key of an item."""
+
+
+class Found(NamedTuple):
+    """An item and its size."""
+
+    item: Item
+    size: int
+
+
+class Change(NamedTuple):
+    """An item before and after a write. None: there is none."""
+
+    place: Place
+    before: Found | None
+    after: Found | None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the write has changed the item."""
+        return self.before != self.after
+
+
+def checked(item: Item) -> Found:
+    """Return an item as DynamoDB keeps it, with its size in bytes. Raises InvalidError."""
+    kept, size = checked_values(item)
+    if size > ITEM_BYTES_MAX:
+        raise InvalidError("Item size has exceeded the maximum allowed size")
+    place_of(kept)
+    return Found(kept, size)
+
+
+def require_indexed(found: Found) -> None:
+    """Raise InvalidError if an index cannot hold the item."""
+    if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
+        raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
+    for name in KEY_BYTES_MAX.keys() & found.item.keys():
+        key_of(found.item, name)
+
+
+def place_named(key: Item) -> Place:
+    """Return the place that a key names. Raises InvalidError."""
+    if key.keys() != {schema.PARTITION_KEY, schema.SORT_KEY}:
+        raise InvalidError("The provided key element does not match the schema")
+    return place_of(key)
+
+
+def place_of(item: Item) -> Place:
+    """Return where an item lies. Raises InvalidError."""
+    return key_of(item, schema.PARTITION_KEY), key_of(item, schema.SORT_KEY)
+
+
+def key_of(item: Item, name: str) -> str:
+    """Return a key of an item, or of an index. Raises InvalidError if it cannot be one."""
+    text = item.get(name, {}).get("S")
+    if not isinstance(text, str) or not 0 < text_bytes(text) <= KEY_BYTES_MAX[name]:
+        raise InvalidError(f"One or more parameter values were invalid: key {name}")
+    return text
+
+
+def text_of(value: Value) -> str:
+    """Return a text that is compared with a key. Raises InvalidError."""
+    text = value.get("S")
+    if not isinstance(text, str):
+        raise InvalidError("One or more parameter values were invalid: a key is a text")
+    return text

@@ -1,0 +1,105 @@
+"""Items that refer to other items: children, transfers, and records of answered requests."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from forklore_local.fsck.conversations import is_shown
+from forklore_local.fsck.facts import Recorded, Tree
+from forklore_local.fsck.finding import Finding
+from forklore_local.fsck.shapes import Kind, kind_of
+from forklore_local.fsck.survey import Survey
+from forklore_service.domain import ids, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.keys import Key, ListKey
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Yield the references that are wrong."""
+    for tree in survey.trees.values():
+        if tree.group is not None and tree.keeps_rest:
+            yield from _origin(tree, survey)
+            yield from _transfer(tree)
+    yield from _children(survey)
+    for record in survey.records:
+        yield from _record(record, survey.trees.get(record.group_id))
+
+
+def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
+    """Yield what is wrong with a child's reference to the conversation that started it."""
+    group, root = tree.group, tree.conversations.get(tree.group_id)
+    assert group is not None
+    if root is None:
+        return
+
+    def wrong(detail: str) -> Finding:
+        key = keys.conversation(tree.group_id, tree.group_id)
+        return Finding(key, "wrong_started_by", detail, 10, tree.group_id)
+
+    started_by = root.started_by
+    if (started_by is None) != (group.child_key is None):
+        yield wrong("GROUP and CONV do not agree on whether it is a child")
+    elif started_by is not None and group.child_key is not None:
+        place = ListKey(group.created_at, tree.group_id)
+        if keys.child(group.child_key.partition, started_by.conversation_id, place) != group.child_key:
+            yield wrong("GROUP and CONV name different parents")
+            return
+        parent = survey.trees.get(group.child_key.partition)
+        if parent is None or not parent.keeps_entries:
+            return
+        if started_by.conversation_id not in parent.conversations:
+            if not (tree.is_deleting or started_by.conversation_id in parent.to_prune):
+                yield wrong("its parent's tree has no such conversation")
+        elif started_by.entry_id and not is_shown(parent, started_by.conversation_id, started_by.entry_id):
+            yield wrong("its parent does not show the entry")
+
+
+def _children(survey: Survey) -> Iterator[Finding]:
+    """Yield the live trees whose count of children is wrong.
+
+    A child counts from its first entry until its GROUP is deleted. Its CHILD item is deleted just
+    before that, so children are also found by their GROUP.
+    """
+    child_keys: dict[str, set[Key]] = {}
+    listed = (key for key in survey.outside if kind_of(key) is Kind.CHILD)
+    named = (tree.group.child_key for tree in survey.trees.values() if tree.group and not tree.was_never_live)
+    for child_key in filter(None, chain(listed, named)):
+        child_keys.setdefault(child_key.partition, set()).add(child_key)
+    for tree in survey.trees.values():
+        if tree.group is not None and tree.is_live and tree.group.children is not None:
+            there = len(child_keys.get(tree.group_id, ()))
+            if tree.group.children != there:
+                detail = f"{tree.group.children}, but there are {there}"
+                yield Finding(keys.group(tree.group_id), "wrong_children", detail, 10, tree.group_id)
+
+
+def _transfer(tree: Tree) -> Iterator[Finding]:
+    transfer, group = tree.transfer, tree.group
+    if transfer is None or group is None or not tree.keeps_members:
+        return
+    recipient = tree.members.get(transfer.to_user_id)
+    is_so = (
+        transfer.group_id == tree.group_id
+        and transfer.from_user_id == group.owner
+        and recipient is not None
+        and recipient.level is not AccessLevel.OWNER
+        and (transfer.conversation_id in tree.conversations or tree.was_removed(transfer.conversation_id))
+    )
+    if not is_so:
+        key = keys.transfer_of_group(tree.group_id)
+        yield Finding(
+            key, "wrong_xfer", "it is not an offer from the owner to another member", 9, tree.group_id
+        )
+
+
+def _record(record: Recorded, tree: Tree | None) -> Iterator[Finding]:
+    """Yield what a record gets wrong about a live tree."""
+    if tree is None or not tree.is_live:
+        if tree is None and record.entry_ids and not ids.is_uuid(record.group_id):
+            yield Finding(record.key, "wrong_idem", "it names entries, but no tree", 11)
+        return
+    if tree.was_removed(record.conversation_id):
+        return
+    own = tree.own_of(record.conversation_id)
+    if record.conversation_id not in tree.conversations or not all(map(own.holds, record.entry_ids)):
+        detail = "it names a conversation or an entry that its tree does not have"
+        yield Finding(record.key, "wrong_idem", detail, 11, tree.group_id)

@@ -1,0 +1,70 @@
+"""Opens the table that an export reads or an import writes: on DynamoDB, or in a folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from forklore_local.porting.failures import PortingError
+from forklore_service.errors import ForkloreError
+from forklore_service.storage import schema
+from forklore_service.storage.clients import make_client
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.patience import PatientConnection
+from forklore_service.storage.table import Table
+
+__all__ = ["Table", "back_up", "table_at", "table_in"]
+
+
+@contextmanager
+def table_at(name: str, *, endpoint: str | None = None, region: str | None = None) -> Iterator[Table]:
+    """Yield a table of DynamoDB. What goes wrong with it in the block is raised as a PortingError.
+
+    endpoint: its address; None: AWS. region: None: the default of AWS's tools.
+    """
+    try:
+        client = make_client(endpoint, region=region)
+        described = client.describe_table(TableName=name)["Table"]
+        if not schema.is_like(described):
+            raise PortingError(f"{name!r} is no table of forklore's: its keys or indexes are others")
+        yield Table(PatientConnection(client, name, Clock()))
+    except ClientError as error:
+        told = error.response["Error"]
+        if told["Code"] == "ResourceNotFoundException":
+            raise PortingError(f"there is no table {name!r} here") from error
+        raise PortingError(f"{told['Code']}: {told.get('Message', '')}".splitlines()[0]) from error
+    except (BotoCoreError, ForkloreError, ValueError) as error:
+        raise PortingError(str(error)) from error
+
+
+@contextmanager
+def table_in(folder: Path) -> Iterator[Table]:
+    """Yield the table of the service that is kept in a folder, which is made if it is missing.
+
+    What goes wrong with it in the block is raised as a PortingError.
+    """
+    from forklore_local.embedded.folder import DataError
+    from forklore_local.embedded.opened import Opened
+
+    try:
+        opened = Opened(folder)
+    except DataError as error:
+        raise PortingError(str(error)) from error
+    try:
+        yield opened.table
+    except ForkloreError as error:
+        raise PortingError(str(error)) from error
+    finally:
+        opened.close()
+
+
+def back_up(folder: Path, to: Path) -> None:
+    """Copy what a folder keeps into a new one, as embedded/upkeep.py says. Raises PortingError."""
+    from forklore_local.embedded import upkeep
+    from forklore_local.embedded.folder import DataError
+
+    try:
+        upkeep.back_up(folder, to)
+    except DataError as error:
+        raise PortingError(str(error)) from error

@@ -1,0 +1,258 @@
+"""Examples for the OpenAPI document: sample requests, answers written here."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pydantic import BaseModel
+
+from forklore_service.api import results
+
+REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
+
+Json = dict[str, Any]
+
+_ID = "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05"
+_FORK_ID = "019a5c1f-0d68-7a92-8b14-c06e95d37f2a"
+_CHILD_ID = "019a5c20-91e0-7d14-9c55-2b7f0e6a3d18"
+_ENTRY_ID = "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c"
+_LATER_ID = "019a5c1f-51c8-7f03-9a77-1e2d3c4b5a69"
+_REMOVED_ID = "019a5c1e-f3b4-7c07-92d5-6a1b0c9d8e7f"
+_MEMBER_ID = "bob"
+_TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
+_ERASURE_ID = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
+_AT = "2025-11-07T10:30:00.000Z"
+_METRICS = {
+    "entries": 1,
+    "inputTokens": 12,
+    "outputTokens": 0,
+    "cachedInputTokens": 0,
+    "costUsd": 0.00036,
+}
+_CONVERSATION: Json = {
+    "id": _ID,
+    "title": "Weekend in Lisbon",
+    "ownerUserId": "alice",
+    "accessLevel": "owner",
+    "isCurrent": True,
+    "tags": {"topic": "travel"},
+    "metadata": {"budgetEur": 450.0, "nights": 2},
+    "createdAt": _AT,
+    "updatedAt": "2025-11-07T10:30:12.480Z",
+    "lastMessagePreview": "Where should we stay for two nights?",
+    "metrics": _METRICS,
+}
+_ENTRY: Json = {
+    "id": _ENTRY_ID,
+    "conversationId": _ID,
+    "parentId": None,
+    "userId": "alice",
+    "clientId": "travel-planner",
+    "agentId": "travel-planner",
+    "channel": "history",
+    "key": "msg-17",
+    "contentType": "history",
+    "content": [{"role": "USER", "text": "Where should we stay for two nights?"}],
+    "usage": {"inputTokens": 12, "costUsd": 0.00036},
+    "createdAt": "2025-11-07T10:30:12.000Z",
+}
+_ERASED: Json = {
+    "id": "019a5c1e-bb10-7d27-9f42-0c1d2e3f4a5b",
+    "conversationId": _ID,
+    "parentId": _ENTRY["id"],
+    "userId": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",
+    "channel": "history",
+    "contentType": "history",
+    "content": [],
+    "erased": True,
+    "createdAt": "2025-11-07T10:30:16.656Z",
+}
+_HIT: Json = {
+    "conversationId": _ID,
+    "conversationTitle": "Weekend in Lisbon",
+    "entryId": _ENTRY["id"],
+    "createdAt": _ENTRY["createdAt"],
+    "highlights": ["Where should we stay for two nights?"],
+    "entry": _ENTRY,
+}
+_SUMMARY: Json = {
+    "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",
+    "conversationId": _ID,
+    "parentId": _ERASED["id"],
+    "userId": "alice",
+    "channel": "history",
+    "contentType": "history",
+    "content": [{"role": "AI", "text": "Porto: two nights near the river, 210 euros."}],
+    "mergedFromConversationId": _FORK_ID,
+    "mergedUpToEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:33:47.416Z",
+}
+_COPIED: Json = {
+    **{name: held for name, held in _ENTRY.items() if name != "usage"},
+    "id": "019a5c21-1c40-7f2a-9b16-6e7d8c9a0b1f",
+    "copiedFromConversationId": _FORK_ID,
+    "copiedFromEntryId": "019a5c20-c7d8-7a05-8e3f-4b5c6d7e8f90",
+    "createdAt": "2025-11-07T10:32:45.376Z",
+}
+_CONTEXT: Json = {
+    **_ENTRY,
+    "channel": "context",
+    "epoch": 2,
+    "contentType": "text/plain",
+    "content": ["Lisbon, two nights", "no hostels"],
+}
+_SYNCED: Json = {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT}
+_FORK: Json = {
+    "conversationId": _FORK_ID,
+    "title": "Two nights in Porto",
+    "forkedAtConversationId": _ID,
+    "forkedAtEntryId": _ENTRY["id"],
+    "forkedAtPosition": "after",
+    "lastEntryId": _LATER_ID,
+    "isCurrent": False,
+    "createdAt": "2025-11-07T10:31:00.000Z",
+}
+_CHILD: Json = {
+    **_CONVERSATION,
+    "id": _CHILD_ID,
+    "title": "Compare hotels",
+    "archived": True,
+    "startedByConversationId": _ID,
+    "startedByEntryId": _ENTRY["id"],
+}
+_MEMBER: Json = {"conversationId": _ID, "userId": _MEMBER_ID, "accessLevel": "reader", "createdAt": _AT}
+_TRANSFER: Json = {
+    "id": _TRANSFER_ID,
+    "conversationId": _ID,
+    "fromUserId": "alice",
+    "toUserId": _MEMBER_ID,
+    "createdAt": _AT,
+}
+_NAME: Json = {
+    "name": "weekend trip",
+    "conversationId": _ID,
+    "revision": 3_141_592_653_589_794,
+    "data": {"colour": "blue"},
+    "createdAt": _AT,
+    "updatedAt": "2025-11-07T10:30:12.480Z",
+}
+
+ANSWERS: dict[type[BaseModel], Json] = {
+    results.Health: {"status": "ok"},
+    results.Conversation: _CONVERSATION,
+    results.Forked: {**_CONVERSATION, "id": _FORK_ID},
+    results.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
+    results.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
+    results.AdminConversationPage: {
+        "data": [{**_CONVERSATION, "clientId": "travel-planner"}],
+        "afterCursor": None,
+    },
+    results.ForkPage: {
+        "data": [
+            {
+                "conversationId": _ID,
+                "title": "Weekend in Lisbon",
+                "lastEntryId": _ENTRY["id"],
+                "isCurrent": True,
+                "createdAt": _AT,
+            },
+            _FORK,
+        ],
+        "afterCursor": None,
+    },
+    results.Appended: {**_ENTRY, "context": _SYNCED},
+    results.Entry: _ENTRY,
+    results.EntryPage: {
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY],
+        "afterCursor": None,
+        "beforeCursor": None,
+        "alternativesAtEnd": [],
+    },
+    results.Comparison: {
+        "base": {"entryId": _ENTRY["id"]},
+        "branches": [
+            {"conversationId": _ID, "data": [], "afterCursor": None},
+            {
+                "conversationId": _FORK_ID,
+                "data": [{**_ENTRY, "id": _LATER_ID, "conversationId": _FORK_ID, "parentId": _ENTRY["id"]}],
+                "afterCursor": None,
+            },
+        ],
+    },
+    results.Ancestors: {
+        "data": [
+            {
+                "conversationId": _ID,
+                "title": "Weekend in Lisbon",
+                "inheritedUpToEntryId": _ENTRY["id"],
+            },
+            {
+                "conversationId": _REMOVED_ID,
+                "removed": True,
+                "inheritedUpToEntryId": _LATER_ID,
+            },
+            {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
+        ]
+    },
+    results.SearchPage: {"data": [_HIT], "afterCursor": None},
+    results.Synced: _SYNCED,
+    results.Entries: {"data": [_COPIED]},
+    results.Membership: _MEMBER,
+    results.ChangedMembership: {**_MEMBER, "children": 1},
+    results.RemovedMembership: {"children": 1},
+    results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
+    | {"afterCursor": None},
+    results.Transfer: _TRANSFER,
+    results.Name: _NAME,
+    results.NamePage: {
+        "data": [_NAME, {**_NAME, "name": "winter trip", "conversationId": _FORK_ID, "deleted": True}],
+        "afterCursor": None,
+    },
+    results.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
+    results.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
+    results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
+    results.Erasure: {
+        "id": _ERASURE_ID,
+        "state": "done",
+        "pseudonym": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",
+        "trees": 3,
+        "memberships": 2,
+        "entries": 41,
+        "passes": 2,
+        "createdAt": _AT,
+        "finishedAt": "2025-11-07T10:31:12.480Z",
+    },
+}
+"""An example of each answer model."""
+IN_PATHS = {
+    "conversationId": _ID,
+    "entryId": _ENTRY_ID,
+    "with": _FORK_ID,
+    "key": "question 1",
+    "name": "trip",
+    "userId": _MEMBER_ID,
+    "transferId": _TRANSFER_ID,
+    "erasureId": _ERASURE_ID,
+}
+"""A value for each parameter of a path, and for each that a query must have.
+
+Only these parameters and the bodies have examples. An example of an optional parameter would narrow
+a list or make a good request fail.
+"""
+
+
+@cache
+def requests() -> dict[str, Json]:
+    """Return a sample request of each route: method and address, user, headers, body.
+
+    Sent in this order they tell a story, in which each succeeds.
+    """
+    text = (files("forklore_local.server") / "requests.json").read_text(encoding="utf-8")
+    read: dict[str, Json] = json.loads(text)
+    return read
+
+
+def error(status: str, code: str, message: str) -> Json:
+    """Return an error. status: its phrase."""
+    return {"code": code, "error": status, "requestId": REQUEST_ID, "details": {"message": message}}

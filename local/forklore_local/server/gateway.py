@@ -1,0 +1,118 @@
+"""The ASGI application that stands in for API Gateway's HTTP API: route, event, handler, answer.
+
+The answers of API Gateway itself (404, 413, 500, 503) come from here, in API Gateway's words. Logs
+name functions and route keys and show stack frames. They never show a path, a header, a body or the
+text of an exception.
+"""
+
+import asyncio
+import base64
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
+from forklore_local.server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
+from forklore_local.server.log import frames, log
+from forklore_local.server.payload import build_event, read_answer
+from forklore_local.server.routing import BadPathError, Function, Match, find_route
+
+HANDLER_THREADS = 32
+REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
+GATEWAY_TIMEOUT_SECONDS = 30.0  # HTTP API quotas: maximum integration timeout
+
+
+class Gateway:
+    """Serves the routes of `functions`. Their handlers are imported here and run in threads.
+
+    A function without routes is not imported, because no request is for it.
+
+    authorize: returns the authorizer's context for a request's headers.
+    explain: returns a function's answer with what is added on a developer's machine only.
+    verbose: print a line per request on standard error: method, route key, status, milliseconds.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        *,
+        authorize: Callable[[Headers], Mapping[str, Any]],
+        explain: Callable[[Response], Response] = lambda response: response,
+        verbose: bool = False,
+        timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
+    ) -> None:
+        self._functions = functions
+        self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
+        self._authorize = authorize
+        self._explain = explain
+        self._verbose = verbose
+        self._timeout_seconds = timeout_seconds
+        self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        started = time.monotonic()
+        request_id = base64.b64encode(os.urandom(11)).decode()  # as long as the service's own
+        raw_path = scope["raw_path"].decode("latin-1")
+        match = None
+        try:
+            match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
+        except BadPathError:
+            response = _message(400, "Bad Request")
+        else:
+            response = _message(404, "Not Found")
+        if match is not None:
+            response = await self._answer(scope, receive, match, request_id)
+        response.headers.append(("apigw-requestid", request_id))
+        await send_response(send, response)
+        if self._verbose:
+            key, took_ms = match.route.key if match else "no route", (time.monotonic() - started) * 1000
+            log(f"{scope['method']} ({key}) {response.status} {took_ms:.0f} ms")
+
+    async def _answer(self, scope: Scope, receive: Receive, match: Match, request_id: str) -> Response:
+        body = await _read_body(receive)
+        if body is None:  # the client is gone
+            return _message(400, "Bad Request")
+        context = self._authorize(scope["headers"])
+        event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
+        try:
+            return self._explain(read_answer(await self._invoke(match.function, event)))
+        except EventTooLargeError:
+            return _message(413, "Request Entity Too Large")
+        except asyncio.CancelledError:  # the server is stopping and has waited long enough
+            return _message(503, "Service Unavailable")
+        except TimeoutError:
+            log(f"{match.function.name} ({match.route.key}) did not answer in time")
+            if match.function.timeout_seconds >= self._timeout_seconds:
+                return _message(503, "Service Unavailable")
+        except (HandlerError, ValueError) as error:
+            log(f"{match.function.name} ({match.route.key}): {error}\n{frames(error.__cause__)}")
+        return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
+
+    async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
+        """Return the handler's answer. Raises what `invoke` does, and TimeoutError."""
+        loop, handler = asyncio.get_running_loop(), self._handlers[function.name]
+        call = loop.run_in_executor(self._threads, invoke, function, handler, event)
+        return await asyncio.wait_for(call, min(function.timeout_seconds, self._timeout_seconds))
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the request's body, or None if the client has left.
+
+    Reading stops after REQUEST_BYTES_MAX. The part that was read is too large for Lambda, so the
+    answer is 413 in any case.
+    """
+    body, more = bytearray(), True
+    while more and len(body) <= REQUEST_BYTES_MAX:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
+def _message(status: int, text: str) -> Response:
+    return Response(status, [("content-type", "application/json")], f'{{"message":"{text}"}}'.encode())

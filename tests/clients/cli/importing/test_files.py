@@ -1,0 +1,206 @@
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.cli.importing import records
+from forklore.cli.importing.files import read_file, read_stream
+from forklore.cli.importing.records import Record, records_of
+from forklore.cli.importing.values import Format, MalformedFileError, Report
+from forklore.cli.jsonlines import header_line, tree_lines
+from tests.clients.cli.importing.builders import ask, line_of
+from tests.service.domain.builders import examples
+
+NODE: dict[str, Any] = {"parent": None, "message": {"content": {"content_type": "text", "parts": ["hi"]}}}
+CHATGPT = {"id": "g", "mapping": {"n": NODE}}
+CLAUDE = {"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": "hi"}]}
+CONVERSATION = {"id": "f", "title": "T"}
+OWN = header_line() + "".join(tree_lines("f", [("conversation", CONVERSATION)]))
+
+
+def values_of(text: bytes, **given_: Any) -> list[Any]:
+    return [record.value for record in records_of(io.BytesIO(text), **given_)]
+
+
+def trees_in(path: Path, given: Format | None = None) -> list[str]:
+    return [tree.tree_id for tree in read_file(path, Report(), given=given)]
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@examples(150)
+@given(st.lists(VALUES, max_size=6), st.sampled_from([None, 1]), st.integers(1, 40), st.data())
+def test_the_elements_of_an_array_are_cut_as_json_says(
+    monkeypatch_chunk: None, rows: list[Any], indent: int | None, chunk: int, data: st.DataObject
+) -> None:
+    records.CHUNK_BYTES = chunk
+    text = json.dumps(rows, indent=indent, ensure_ascii=data.draw(st.booleans())).encode()
+
+    assert values_of(b"\n " + text + b" \n") == rows
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_chunk() -> Any:
+    before = records.CHUNK_BYTES
+    yield
+    records.CHUNK_BYTES = before
+
+
+@examples(100)
+@given(st.lists(st.dictionaries(st.text(), VALUES, max_size=3), min_size=1, max_size=6), st.booleans())
+def test_lines_and_one_object_are_read(rows: list[Any], marked: bool) -> None:
+    mark = b"\xef\xbb\xbf" if marked else b""
+
+    lines = "\n\n".join(json.dumps(row) for row in rows).encode()
+    assert values_of(mark + lines) == rows
+    assert values_of(mark + json.dumps(rows[0], indent=1).encode()) == [rows[0]]
+
+
+def test_an_array_is_read_element_by_element() -> None:
+    class Counting(io.BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            text = super().read(size)
+            self.taken += len(text)
+            return text
+
+    rows = [{"text": "x" * 1_000_000} for _ in range(20)]
+    stream = Counting(json.dumps(rows).encode())
+
+    assert next(records_of(stream)) == Record(rows[0], "element 1")
+    assert stream.taken < 4_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "no conversation in the file"),
+        (b" \n\xef", "line 2: not UTF-8 at byte 1"),
+        (b"\xff\xfe[\0]\0", "line 1: UTF-16, not UTF-8"),
+        (b"\xffabc", "line 1: not UTF-8 at byte 1"),
+        (b"PK is no archive", "line 1: not JSON: Expecting value at column 1"),
+        (b"<html>", "line 1: not JSON: Expecting value at column 1"),
+        (b"[", "element 1: the file ends inside it"),
+        (b'[{"id": "a"}, {"id', "element 2: the file ends inside it"),
+        (b'[{"mapping": {}}, {nonsense}]', "element 2: not JSON: Expecting property name"),
+        (b'[{"mapping": {}},]', "element 2: not JSON: Expecting value at column 1"),
+        (b"[}]", "element 1: not JSON: a bracket that closes nothing"),
+        (b"[] []", "not JSON: something follows the end of the array"),
+        (b"[]", "no conversation in the file"),
+        (
+            b'[{"id": 1}, 2]',
+            "element 1: no format that is known; force one of: trees, chatgpt, claude, forkl",
+        ),
+        (b'{\n "mapping": {},\n nonsense}', "line 3: not JSON: Expecting property name"),
+        (b'{"mapping": {}}\n{"mapping": NaN}', "line 2: not JSON: NaN is no number"),
+        (
+            b'[{"mapping": {}}]',
+            "no conversation in the file: not a conversation with messages: 1 (element 1)",
+        ),
+        (b'{"mapping": {"a": 1e99999999999999999999}}', "line 1: a number is beyond what can be read"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_with_its_place(tmp_path: Path, text: bytes, said: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(text)
+
+    with pytest.raises(MalformedFileError) as caught:
+        trees_in(path)
+
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [b'{"a": "%s"}\n', b'[1, "%s"]', b'{"a":\n"%s"}', b'1\n"%s"'])
+def test_a_value_that_is_too_long_is_an_error_before_it_is_read(text: bytes) -> None:
+    with pytest.raises(MalformedFileError, match="more than 2,000,000 bytes"):
+        values_of(text % (b"x" * 4_000_000), bytes_max=2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree_id"),
+    [
+        (json.dumps([CHATGPT]), "g"),
+        (json.dumps(CHATGPT, indent=1), "g"),
+        (json.dumps([CLAUDE]), "c"),
+        (json.dumps(CLAUDE), "c"),
+        (json.dumps([{"odd": 1}, CLAUDE]), "c"),
+        (line_of(ask("a")).decode(), "t"),
+        (f"[{line_of(ask('a')).decode()}]", "t"),
+        (OWN, "f"),
+    ],
+)
+def test_the_content_tells_the_format(tmp_path: Path, text: str, tree_id: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+
+    assert trees_in(path) == [tree_id]
+
+
+def test_a_format_can_be_forced() -> None:
+    with pytest.raises(MalformedFileError, match="line 1: not the header of forklore's JSON Lines"):
+        list(read_stream(io.BytesIO(line_of(ask("a"))), Report(), given=Format.FORKLORE))
+
+
+def test_an_export_is_read_inside_its_archive_in_one_or_several_files(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/conversations-001.json", json.dumps([{**CHATGPT, "id": "g2"}]))
+        archive.writestr("x/conversations-000.json", json.dumps([CHATGPT]))
+        archive.writestr("x/shared_conversations.json", "[1]")
+
+    assert trees_in(path) == ["g", "g2"]
+
+
+def test_an_archive_without_conversations_or_with_damage_is_named(tmp_path: Path) -> None:
+    empty, damaged = tmp_path / "empty.zip", tmp_path / "damaged.zip"
+    with zipfile.ZipFile(empty, "w") as archive:
+        archive.writestr("user.json", "{}")
+    with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([CHATGPT] * 50))
+    data = bytearray(damaged.read_bytes())
+    data[60:80] = bytes(20)
+    damaged.write_bytes(data)
+
+    with pytest.raises(MalformedFileError, match=r"no conversations\.json in the archive"):
+        trees_in(empty)
+    with pytest.raises(MalformedFileError, match=r"^conversations\.json: "):
+        trees_in(damaged)
+
+
+def test_a_file_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        trees_in(tmp_path / "none")
+
+
+@pytest.mark.parametrize("damage", ["truncated", "middle", "directory", "named"])
+def test_a_damaged_archive_is_called_one(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / ("a.zip" if damage == "named" else "a")
+    text = json.dumps([CHATGPT] * 50)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("conversations.json", text)
+    held = bytearray(path.read_bytes())
+    at = held.index(b"PK\x01\x02")
+    match damage:
+        case "truncated":
+            held = held[: len(held) // 2]
+        case "middle":
+            held[held.rindex(b": ", 0, at) + 1] = ord("\n")  # still JSON, but other bytes
+        case "directory":
+            held[at : at + 4] = bytes(4)
+        case "named":
+            held = bytearray(b"no archive")
+    path.write_bytes(held)
+
+    with pytest.raises(MalformedFileError, match="damaged archive"):
+        list(read_file(path, Report()))

@@ -1,0 +1,187 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forklore.cli.importing.files import read_file
+from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Place, Plan, PlannedFork, lines_of, plan_tree
+from forklore.cli.importing.values import Format, Message, Report, Tree
+from forklore.client.limits import ENTRY_BYTES_MAX
+from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
+from tests.service.domain.builders import examples
+from tests.support.growth import times_longer
+
+ROOT = Path(__file__).parents[4]
+FILES = [(ROOT / "examples" / "trees.jsonl", (3, 29, 12))]
+
+
+def planned(tree: Tree, **given_: str) -> Plan:
+    return plan_tree(tree, **{"owner": "ann", **given_}, report=Report())
+
+
+def view(plan: Plan, number: int) -> list[str]:
+    """Return the keys of what a conversation shows: what it inherits, then its own."""
+    conversation = plan.conversations[number]
+    keys = [entry.key for entry in conversation.entries]
+    if conversation.fork is None or conversation.fork.at is None:
+        return keys
+    at = conversation.fork.at
+    inherited = view(plan, at.conversation)
+    anchor = plan.conversations[at.conversation].entries[at.index].key
+    return inherited[: inherited.index(anchor) + 1] + keys
+
+
+def path_to(tree: Tree, index: int) -> list[str]:
+    path = [tree.messages[index].message_id]
+    parent = tree.messages[index].parent
+    return (path_to(tree, parent) if parent is not None else []) + path
+
+
+def trees() -> st.SearchStrategy[Tree]:
+    def parents(size: int) -> st.SearchStrategy[list[int]]:
+        return st.tuples(*(st.integers(0, number) for number in range(size))).map(list)
+
+    return st.integers(0, 60).flatmap(parents).map(tree_with_parents)
+
+
+def test_the_first_reply_continues_and_every_other_is_a_fork_after_what_it_answers() -> None:
+    # 0 soup, 1 lemon, 2 too sour, 3 honey, 4 sugar, 5 thanks,
+    # 6 roast it, 7 how long?, 8 minutes, 9 sweet, 10 herbs
+    lines, forks, _ = lines_of(tree_of(SOUP))
+
+    assert lines == [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9], [10]]
+    assert forks == [
+        None,
+        PlannedFork(0, Place(0, 2)),
+        PlannedFork(0, Place(0, 0)),
+        PlannedFork(2, Place(2, 1)),
+        PlannedFork(0, Place(0, 0)),
+    ]
+
+
+def test_a_second_root_is_a_blank_fork_of_the_first() -> None:
+    messages = tuple(Message(one, {"role": "USER", "text": one}, None) for one in "abc")
+
+    plan = planned(Tree("t", messages, Format.CHATGPT, current=2))
+
+    blank = PlannedFork(0, None, "blank")
+    assert [conversation.fork for conversation in plan.conversations] == [None, blank, blank]
+    assert plan.current == 2
+
+
+@examples(100)
+@given(trees())
+def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: Tree) -> None:
+    plan = planned(tree)
+    leaves = [index for index, message in enumerate(tree.messages) if not message.replies]
+
+    assert [view(plan, number) for number in range(len(plan.conversations))] == [
+        path_to(tree, leaf) for leaf in leaves
+    ]
+
+
+@examples(100)
+@given(trees())
+def test_the_batches_hold_each_entry_once_after_all_that_they_need(tree: Tree) -> None:
+    plan = planned(tree)
+
+    held = [(batch.conversation, index) for batch in plan.batches for index in range(batch.start, batch.end)]
+    assert sorted(held) == [
+        (number, index)
+        for number, conversation in enumerate(plan.conversations)
+        for index in range(len(conversation.entries))
+    ]
+    for number, batch in enumerate(plan.batches):
+        assert 0 < batch.end - batch.start <= BATCH_ENTRIES_MAX
+        assert all(need < number for need in batch.needs)
+        fork = plan.conversations[batch.conversation].fork
+        before = Place(batch.conversation, batch.start - 1) if batch.start else fork and fork.at
+        done = {
+            Place(plan.batches[need].conversation, index)
+            for need in batch.needs
+            for index in range(plan.batches[need].start, plan.batches[need].end)
+        }
+        assert before is None or before in done
+
+
+def test_a_batch_holds_no_more_than_the_service_takes() -> None:
+    texts = ["x" * size for size in (900_000, 900_000, 900_000, 2_400_000, 10, 10)]
+    parents = [None, *range(len(texts) - 1)]
+    messages = tuple(
+        Message(f"m{index}", {"text": text}, parents[index], (index + 1,) if index < 5 else ())
+        for index, text in enumerate(texts)
+    )
+
+    plan = planned(Tree("t", messages))
+
+    sizes = [
+        sum(entry.size for entry in plan.conversations[0].entries[batch.start : batch.end])
+        for batch in plan.batches
+    ]
+    assert [batch.end - batch.start for batch in plan.batches] == [2, 1, 3]
+    assert max(sizes) <= ENTRY_BYTES_MAX
+
+
+def test_ids_follow_from_the_source_and_nothing_else() -> None:
+    tree = tree_of(SOUP)
+    ids = [conversation.conversation_id for conversation in planned(tree).conversations]
+
+    assert [conversation.conversation_id for conversation in planned(tree).conversations] == ids
+    for other in (planned(tree, owner="bob"), planned(tree, again="2")):
+        assert not set(ids) & {conversation.conversation_id for conversation in other.conversations}
+    assert len(set(ids)) == 5
+
+
+def test_a_longer_source_keeps_the_ids_of_the_shorter_one() -> None:
+    shorter = planned(tree_of(ask("a", answer("b"), answer("c"))))
+    longer = planned(tree_of(ask("a", answer("b", ask("d"), ask("e")), answer("c", ask("f")), answer("g"))))
+
+    ids = [conversation.conversation_id for conversation in longer.conversations]
+    assert [conversation.conversation_id for conversation in shorter.conversations] == [ids[0], ids[2]]
+
+
+def test_metadata_that_is_too_large_is_left_out_and_reported() -> None:
+    report = Report()
+    tree = Tree("t", tree_of(SOUP).messages, title="Soup", metadata={"summary": "x" * 20_000})
+
+    plan = plan_tree(tree, owner="ann", report=report)
+
+    assert plan.conversations[0].settings == {"tags": {"source": "trees"}, "title": "Soup"}
+    assert report.lines() == ["title, tag or metadata that the service does not take: 1 (t)"]
+
+
+def test_a_tree_may_be_deeper_than_the_call_stack() -> None:
+    chain = [
+        Message(f"m{n}", {"text": "x"}, n - 1 if n else None, (n + 1,) if n < 19_999 else ())
+        for n in range(20_000)
+    ]
+
+    plan = planned(Tree("deep", tuple(chain)))
+
+    assert len(plan.conversations) == 1
+    assert plan.entries == 20_000
+
+
+def test_ten_times_as_many_messages_in_many_branches_take_about_ten_times_as_long() -> None:
+    parents = [number if number % 5 else (number * 7919) % (number + 1) for number in range(9_999)]
+    tree, tenth = tree_with_parents(parents), tree_with_parents(parents[:999])
+
+    plan = planned(tree)
+
+    assert times_longer(lambda: planned(tree), than=lambda: planned(tenth)) < 40
+    assert 1_800 < len(plan.conversations) < 2_000
+
+
+@pytest.mark.parametrize(("path", "expected"), FILES, ids=lambda value: getattr(value, "name", ""))
+def test_a_file_has_the_trees_messages_and_branches_that_it_should(
+    path: Path, expected: tuple[int, int, int]
+) -> None:
+    plans = [planned(tree) for tree in read_file(path, Report()) if isinstance(tree, Tree)]
+
+    counted = (
+        len(plans),
+        sum(plan.entries for plan in plans),
+        sum(len(plan.conversations) for plan in plans),
+    )
+    assert counted == expected

@@ -1,0 +1,525 @@
+"""What each command does to a store, and what it prints in a pipe."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forklore
+from tests.clients.cli.running import Forklore
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def line_of(run: Forklore, *words: str) -> str:
+    return shlex.join(["forklore", *words, *run.options])
+
+
+@pytest.fixture
+def trip(run: Forklore) -> Forklore:
+    """A conversation of two messages, and a branch that goes on differently."""
+    assert run('say trip "Two nights in Lisbon?" --key asked').code == 0
+    assert run('say trip "Alfama." --as ai').code == 0
+    assert run("fork trip --before -1 --name other").code == 0
+    assert run('say other "Three nights in Porto?"').code == 0
+    return run
+
+
+def test_say_makes_a_name_and_then_appends(run: Forklore) -> None:
+    first, second = run("say trip hello --json"), run("say trip hi --role AI --json")
+
+    entries = [*objects(first.out), *objects(second.out)]
+    assert [one["content"] for one in entries] == [
+        [{"role": "USER", "text": "hello"}],
+        [{"role": "AI", "text": "hi"}],
+    ]
+    assert objects(run("log trip --reverse --json").out) == entries
+
+
+def test_say_reads_standard_input(run: Forklore) -> None:
+    run("say trip -", stdin="Ein Tag\nin Köln\n\n".encode())
+
+    assert objects(run("show trip -1 --json").out)[0]["content"][0]["text"] == "Ein Tag\nin Köln\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [(b"", "standard input is empty"), (b"\n", "is empty"), (b"\xff", "is no UTF-8")]
+)
+def test_say_refuses_an_input_that_is_no_text(run: Forklore, given: bytes, said: str) -> None:
+    found = run("say trip -", stdin=given)
+
+    assert found.code == 2
+    assert said in found.err
+    assert run("log trip").code == 3
+
+
+def test_say_refuses_a_key_that_is_in_use(run: Forklore) -> None:
+    run("say trip one --key k")
+
+    found = run("say trip two --key k")
+
+    assert (found.code, found.out) == (4, "")
+    assert "(key_in_use)" in found.err
+
+
+def test_say_refuses_an_unknown_role(run: Forklore) -> None:
+    found = run("say trip one --as robot")
+
+    assert (found.code, found.err.startswith("forklore: role is one of")) == (2, True)
+
+
+def test_log_shows_the_newest_first(run: Forklore) -> None:
+    for number in range(5):
+        run(f"say trip m{number}")
+
+    def texts(options: str) -> list[str]:
+        return [line.split()[-1] for line in run(f"log trip --oneline {options}").lines]
+
+    assert texts("") == ["m4", "m3", "m2", "m1", "m0"]
+    assert texts("-n 2") == ["m4", "m3"]
+    assert texts("--reverse") == ["m0", "m1", "m2", "m3", "m4"]
+    assert texts("--reverse -n 2") == ["m3", "m4"]
+    assert texts("-n 9") == texts("")
+
+
+def test_log_of_more_than_a_page_shows_everything(run: Forklore, folder: Any) -> None:
+    import forklore
+
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as client:
+        chat = client.named("long")
+        for begin in range(0, 250, 50):
+            chat.append_all(
+                [
+                    {"contentType": "history", "content": [{"role": "USER", "text": f"m{number}"}]}
+                    for number in range(begin, begin + 50)
+                ]
+            )
+
+    for options in ("", "--reverse"):
+        texts = [one["content"][0]["text"] for one in objects(run(f"log long --json {options}").out)]
+        assert (texts if options else texts[::-1]) == [f"m{number}" for number in range(250)]
+
+
+def test_log_writes_an_entry_as_git_writes_a_commit(trip: Forklore) -> None:
+    lines = trip("log trip").lines
+
+    assert lines[0].startswith("entry ")
+    assert lines[1].startswith(f"ai ({trip.options[-1]})  20")
+    assert lines[1].endswith(" UTC")
+    assert lines[2:5] == ["", "    Alfama.", ""]
+    assert lines[5].endswith(" @asked")
+
+
+def test_show_tells_of_a_conversation(trip: Forklore) -> None:
+    shown = dict(rows(trip("show other").out))
+
+    assert shown["title"] == "Two nights in Lisbon?"
+    assert shown["access"] == "owner"
+    assert shown["current"] == "no"
+    assert shown["forked from"].startswith(f"{trip.id_of('trip')} before ")
+    assert objects(trip("show other --json").out)[0]["id"] == shown["id"]
+
+
+def test_show_gives_numbers_back_exactly(run: Forklore, folder: Any) -> None:
+    from decimal import Decimal
+
+    import forklore
+
+    numbers = [2**70, Decimal("0.1234567890123456789"), Decimal("1.2345678901234567890E+300")]
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as client:
+        client.named("n").append([{"role": "USER", "text": "x", "n": numbers}])
+
+    assert (
+        '"n":[1180591620717411303424,0.1234567890123456789,1.2345678901234567890E+300]'
+        in run("show n -1 --json").out
+    )
+
+
+def test_ls_lists_the_trees_and_with_all_the_branches(trip: Forklore) -> None:
+    ids = {trip.id_of("trip"), trip.id_of("other")}
+
+    assert len(rows(trip("ls").out)) == 1
+    assert {row[1] for row in rows(trip("ls --all").out)} == ids
+    assert {row[1] for row in rows(trip("ls --mode all").out)} == ids
+    assert [row[1] for row in rows(trip("ls --mode current").out)] == [trip.id_of("trip")]
+    assert {one["id"] for one in objects(trip("ls --all --json").out)} == ids
+    assert trip("ls --all -n 1").out.count("\n") == 1
+    assert trip("ls nothing-like-it").out == ""
+    assert trip("ls lisbon --all").out.count("\n") == 2
+    assert trip("ls --tag none").out == ""
+
+
+def test_ls_marks_what_is_archived(trip: Forklore) -> None:
+    assert trip("say kept hello").code == trip("archive trip").code == 0
+
+    assert [row[3] for row in rows(trip("ls").out)] == ["owner"]
+    assert [row[3] for row in rows(trip("ls --archived only").out)] == ["owner, archived"]
+    assert [row[3] for row in rows(trip("ls --archived include").out)] == ["owner", "owner, archived"]
+
+
+def test_ls_lists_names(trip: Forklore) -> None:
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
+    assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]
+    assert trip("ls --names --all").code == 2
+    assert trip("ls --mode roots --all").code == 2
+
+
+def test_branch_lists_the_tree_with_the_current_one_marked(trip: Forklore) -> None:
+    trip("switch other")
+
+    listed = rows(trip("branch trip --names").out)
+
+    assert [(row[0], row[1], row[3]) for row in listed] == [
+        ("", trip.id_of("trip"), "trip"),
+        ("*", trip.id_of("other"), "other"),
+    ]
+    assert [one["conversationId"] for one in objects(trip("branch other --json").out)] == [
+        row[1] for row in listed
+    ]
+    assert [one["names"] for one in objects(trip("branch other --names --json").out)] == [["trip"], ["other"]]
+
+
+def test_branch_makes_one_at_the_end_or_at_an_entry(trip: Forklore) -> None:
+    assert trip("branch trip --new whole").out.strip() == trip.id_of("whole")
+    trip("branch trip --new part --at @asked")
+
+    assert trip("log whole --oneline").out == trip("log trip --oneline").out
+    assert trip("log part --oneline").out == trip("log trip --oneline").lines[1] + "\n"
+    again = trip("branch trip --new part")
+    assert (again.code, again.err) == (4, 'forklore: the name "part" is in use (name_moved)\n')
+
+
+def test_branch_deletes_one_and_its_name(trip: Forklore) -> None:
+    unsure = trip("branch other -d")
+    assert (unsure.code, unsure.err) == (2, "forklore: deleting needs --yes where nobody can be asked\n")
+
+    gone = trip.id_of("other")
+    assert trip("branch other -d --yes").out == f"deleted {gone}\n"
+
+    assert trip("log other").code == 3
+    assert trip(f"log {gone}").code == 3
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["trip"]
+    assert trip("log trip").code == 0
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 1), ("n", 1, 2), ("", 130, 2)])
+def test_branch_asks_on_a_terminal(trip: Forklore, answer: str, code: int, left: int) -> None:
+    asked = trip(
+        "branch other -d --no-pager", stdin=f"{answer}\n".encode() if answer else b"", is_terminal=True
+    )
+
+    assert asked.code == code
+    assert len(rows(trip("branch trip").out)) == left
+
+
+REFUSED = [
+    "branch trip --new a -d",
+    "branch trip --at -1",
+    "branch trip --yes",
+    "branch trip --new 019ca8ad-fa20-7000-8000-000000000005",
+    "fork trip --before -1 --after -1",
+    "fork trip --name a --move-name",
+    "fork 019ca8ad-fa20-7000-8000-000000000005 --move-name",
+    "fork trip --count 2 --name a",
+    "fork trip --count 11",
+    "fork trip --after last",
+    "switch trip --name 019ca8ad-fa20-7000-8000-000000000005",
+    "share trip bob",
+    "share trip bob boss",
+    "share trip --remove",
+    "share trip bob reader --remove",
+    "diff trip",
+    "log trip -n 0",
+    "show trip --frob",
+    "say trip",
+    "grep",
+    "",
+    "frob",
+    "--frob ls",
+]
+
+
+def test_what_cannot_be_meant_is_refused_and_changes_nothing(trip: Forklore) -> None:
+    before = (trip("branch trip").out, trip("ls --names").out, trip("share trip").out)
+
+    for line in REFUSED:
+        found = trip(line)
+        assert (found.code, found.out, len(found.err.splitlines())) == (2, "", 1), line
+
+    assert (trip("branch trip").out, trip("ls --names").out, trip("share trip").out) == before
+
+
+def test_fork_prints_the_id_of_each_fork(trip: Forklore) -> None:
+    several = trip("fork trip --after @asked --count 3")
+    assert len(several.lines) == 3
+    for one in several.lines:
+        assert trip(f"log {one} --oneline").lines == trip("log trip --oneline").lines[1:]
+    assert len(objects(trip("fork trip --count 2 --json").out)) == 2
+    assert trip("fork trip --count 1").out.count("\n") == 1
+
+
+def test_fork_moves_a_name(trip: Forklore) -> None:
+    old = trip.id_of("trip")
+
+    [new] = trip("fork trip --before -1 --move-name --promote --title Again").lines
+
+    assert trip.id_of("trip") == new != old
+    shown = dict(rows(trip("show trip").out))
+    assert (shown["title"], shown["current"]) == ("Again", "yes")
+
+
+def test_switch_makes_a_branch_the_current_one(trip: Forklore) -> None:
+    other = trip.id_of("other")
+
+    assert trip("switch other --name trip").out == f"{other} is the current branch, and trip points to it\n"
+
+    assert trip.id_of("trip") == other
+    assert [row[1] for row in rows(trip("ls --mode current").out)] == [other]
+    assert objects(trip("switch other --json").out) == [{"conversationId": other, "isCurrent": True}]
+
+
+def test_diff_shows_both_and_says_so(trip: Forklore) -> None:
+    found = trip("diff trip other")
+
+    asked = objects(trip("show trip @asked --json").out)[0]["id"]
+    assert (found.code, found.lines) == (
+        1,
+        [
+            f"--- {trip.id_of('trip')} trip",
+            f"+++ {trip.id_of('other')} other",
+            f"@@ after {asked} @@",
+            "-ai: Alfama.",
+            "+user: Three nights in Porto?",
+        ],
+    )
+    compared = trip("diff trip other --json")
+    assert compared.code == 1
+    assert [len(one["data"]) for one in objects(compared.out)[0]["branches"]] == [1, 1]
+
+
+def test_diff_of_equal_branches_is_silent(trip: Forklore) -> None:
+    trip("fork trip --name same")
+
+    assert trip("diff trip same") == trip("diff trip trip")
+    assert (trip("diff trip same").code, trip("diff trip same").out) == (0, "")
+
+
+def test_diff_of_another_tree_is_refused(trip: Forklore) -> None:
+    trip("say elsewhere hello")
+
+    assert trip("diff trip elsewhere").code == 2
+
+
+def test_diff_shows_more_than_a_page(trip: Forklore, folder: Any) -> None:
+    import forklore
+
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        chat = client.named("other")
+        for begin in range(0, 250, 50):
+            chat.append_all(
+                [
+                    {"contentType": "history", "content": [{"role": "USER", "text": f"m{begin + number}"}]}
+                    for number in range(50)
+                ]
+            )
+
+    lines = trip("diff trip other").lines
+    assert [line for line in lines if line.startswith("+user: m")] == [f"+user: m{n}" for n in range(250)]
+    compared = objects(trip("diff trip other --json").out)[0]["branches"][1]
+    assert (len(compared["data"]), compared["afterCursor"]) == (251, None)
+
+
+def test_merge_copies_what_the_other_says(trip: Forklore) -> None:
+    trip('say other "By train?" --key train')
+    trip("say other never")
+
+    copied = trip("merge trip other --up-to @train")
+
+    assert [line.split(" ", 2)[2] for line in copied.lines] == ["Three nights in Porto?", "By train?"]
+    only = objects(trip("merge trip other --after @train --json").out)
+    assert [one["content"][0]["text"] for one in only] == ["never"]
+    nothing = trip("merge other other")
+    assert (nothing.code, nothing.out) in ((0, ""), (2, ""))
+
+
+def test_merge_copies_nothing_twice_unless_it_is_told_to(trip: Forklore) -> None:
+    def texts(arguments: str) -> list[str]:
+        return [one["content"][0]["text"] for one in objects(trip(f"merge {arguments} --json").out)]
+
+    first = texts("trip other")
+    again = trip("merge trip other")
+    assert (again.code, again.out, again.err) == (0, "", "already merged; --again copies it once more\n")
+    assert texts("trip other") == []
+    trip('say other "By train?" --key train')
+    trip("say other never")
+
+    assert texts("trip other --up-to @train") == ["By train?"]
+    assert texts("trip other --after @train") == ["never"]
+    assert texts("trip other --after @train") == texts("trip other") == []
+    assert texts("trip other --again") == [*first, "By train?", "never"]
+    assert texts("trip other --up-to @train --again") == [*first, "By train?"]
+
+
+def test_merge_back_copies_only_what_is_new(trip: Forklore) -> None:
+    trip("merge trip other")
+    trip('say trip "By train?"')
+
+    copied = objects(trip("merge other trip --json").out)
+
+    assert "By train?" in [one["content"][0]["text"] for one in copied]
+    assert trip("merge other trip").err == "already merged; --again copies it once more\n"
+
+
+def test_grep_finds_words(trip: Forklore) -> None:
+    found = trip("grep nights LISBON")
+
+    assert found.code == 0
+    assert rows(found.out)[0][0] == trip.id_of("trip")
+    assert rows(found.out)[0][2] == "Two nights in Lisbon?"
+    assert objects(trip("grep lisbon --json").out)[0]["entry"]["key"] == "asked"
+    assert trip("grep nights -n 1").out.count("\n") == 1
+
+
+def test_grep_that_finds_nothing_says_no(trip: Forklore) -> None:
+    assert (trip("grep Faro").code, trip("grep Faro").out, trip("grep Faro --json").code) == (1, "", 1)
+
+
+def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
+    def members() -> dict[str, str]:
+        return {row[0]: row[1] for row in rows(trip("share trip").out)}
+
+    me = trip.options[-1]
+    assert trip("share trip bob reader").out == "bob is reader\n"
+    assert members() == {me: "owner", "bob": "reader"}
+    assert trip("share trip bob writer").out == "bob is writer\n"
+    assert members() == {me: "owner", "bob": "writer"}
+    assert {one["userId"] for one in objects(trip("share trip --json").out)} == {me, "bob"}
+    bobs = Forklore((*trip.options[:-1], "bob"), trip.variables)
+    assert bobs(f"share {trip.id_of('trip')} carol reader").code == 4
+    assert bobs(f"log {trip.id_of('trip')} --oneline").out == trip("log trip --oneline").out
+    assert trip("share trip bob --remove").out == "bob is no member any more\n"
+    assert members() == {me: "owner"}
+    assert bobs(f"log {trip.id_of('trip')}").code in (3, 4)
+
+
+def test_the_memory_is_forgotten() -> None:
+    forgetful = Forklore(("--data", ":memory:", "--user", "ann"), {"XDG_CONFIG_HOME": "/nonexistent"})
+
+    assert forgetful("say trip hello").code == 0
+    assert forgetful("log trip").code == 3
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    found = Forklore(("--data", str(tmp_path / "file"), "--user", "ann"))("ls")
+
+    assert (found.code, found.out, len(found.err.splitlines())) == (2, "", 1)
+
+
+def test_options_of_all_commands_may_stand_before_and_after(trip: Forklore) -> None:
+    assert trip("--json show trip").out == trip("show trip --json").out != ""
+
+
+def test_log_leaves_out_records_without_text_unless_asked(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        client.named("trip").append([{"data": "x", "text": ""}], content_type="application/x")
+        client.named("trip").append([{"data": "x"}], content_type="application/x")
+        client.named("trip").append([{"data": "y", "text": " "}], content_type="application/x")
+        client.named("trip").say("user", " ")
+
+    def shown(line: str) -> list[str]:
+        return [each.split(" ", 1)[1].rstrip() for each in trip(line).lines]
+
+    newest = ["user", "ai Alfama.", "user Two nights in Lisbon?"]
+    assert shown("log trip --oneline") == newest
+    assert shown("log trip --oneline --reverse") == newest[::-1]
+    assert shown("log trip --oneline -n 3") == newest[:3]
+    assert shown("log trip --oneline -n 3 --reverse") == newest[:3][::-1]
+    assert shown("log trip --oneline -n 2 --all") == ["user", "application/x"]
+    assert len(shown("log trip --oneline --all")) == 6
+    assert len(objects(trip("log trip --json").out)) == 6
+
+
+def test_log_shows_the_memory_of_an_agent_to_this_agent(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], client="planner", data=folder) as client:
+        chat = client.named("trip")
+        chat.turn("ai", "Alfama.", context=["old"])
+        chat.context.sync(["quiet", {"nights": 2}])
+        chat.context.sync(["quiet", {"nights": 2}, {"text": "by train"}])
+    agent = Forklore((*trip.options, "--client", "planner"), trip.variables)
+
+    whole = agent("log trip --context")
+    assert [line.split(" ", 1)[1] for line in agent("log trip --context --oneline").lines] == [
+        "context by train",
+        'context quiet {"nights":2}',
+    ]
+    assert whole.lines[0].endswith(" epoch 2")
+    assert [one["epoch"] for one in objects(agent("log trip --context --json -n 1").out)] == [2]
+    assert agent("log trip --context --graph").code == 2
+    assert trip("log trip --context").code == 4
+
+
+def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
+    old, other = trip.id_of("trip"), trip.id_of("other")
+
+    for line in ("fork trip --move-name", "switch other --name trip"):
+        before = trip.id_of("trip")
+        said = trip(line).err.splitlines()[0]
+        assert trip.id_of("trip") != before
+        assert said == f"trip was at {before}: `{line_of(trip, 'switch', before, '--name', 'trip')}`"
+    assert trip(f"switch {old} --name trip").code == 0
+    assert trip.id_of("trip") == old
+    assert trip("switch trip --name trip").err == ""
+    assert "new was at" not in trip("switch other --name new").err
+    assert trip.id_of("new") == other
+
+
+def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> None:
+    old, other = trip.id_of("trip"), trip.id_of("other")
+    [new] = trip("fork other --name new").lines
+
+    def was(current: str) -> str:
+        return f"{current} was the current branch: `{line_of(trip, 'switch', current)}`\n"
+
+    assert trip("switch other").err == was(old)
+    assert trip("switch other").err == ""
+    assert trip(f"switch {old}").err == was(other)
+    assert trip("say other again --promote").err == was(old)
+    assert trip("say other again --promote").err == ""
+    assert trip("say unborn hello --promote").err == ""
+    trip(f"switch {old}")
+    assert trip("fork other --promote").err == was(old)
+    trip(f"switch {old}")
+    assert len(trip("fork trip --promote --move-name").err.splitlines()) == 1
+    trip("switch other")
+    assert trip("switch new --name trip").err.endswith("\n" + was(other))
+    assert trip.id_of("trip") == new
+
+
+def test_a_line_that_takes_back_names_the_service_and_no_secret(url: str, home: Path) -> None:
+    run = Forklore(("--url", url, "--token", "ann", "--client-key", "local-key"))
+    run("say undone Hello")
+    run("fork undone --move-name")
+
+    said = run("fork undone --move-name").err
+
+    assert said.endswith(f" --name undone --url {url}`\n")
+    assert "ann" not in said.replace("undone", "")
+    assert "local-key" not in said
+
+
+@pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "branch -d")])
+def test_a_word_of_the_api_leads_to_the_command(run: Forklore, word: str, command: str) -> None:
+    found = run(f"{word} trip")
+
+    assert (found.code, found.out) == (2, "")
+    assert f": here it is `forklore {command}`" in found.err

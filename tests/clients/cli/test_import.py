@@ -1,0 +1,274 @@
+"""`forklore import`: its options, what it says, and its exit codes."""
+
+import gc
+import json
+import os
+import re
+import threading
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from forklore.cli.importing.carrying_out import _Crew
+from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.plan import Plan
+from forklore.cli.importing.telling import Telling
+from forklore.cli.settings import InProcess, OnLambda, OverHttp
+from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
+from tests.clients.cli.running import Forklore
+
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4iLCJleHAiOjE3MDAwMDAwMDB9.c2lnbg"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "trees.jsonl"
+    path.write_bytes(line_of(SOUP, tree_id="soup") + line_of(ask("hello", answer("hi")), tree_id="second"))
+    return path
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def said(text: str) -> dict[str, Any]:
+    """Return a message of a Claude export."""
+    return {"uuid": f"id of {text}", "sender": "human", "text": text}
+
+
+def test_a_row_for_each_tree_and_a_report_for_the_file(run: Forklore, file: Path) -> None:
+    export = file.with_name("conversations.json")
+    export.write_text(json.dumps([{"uuid": "c", "name": "Why", "chat_messages": [said("q"), said("")]}]))
+
+    found = run(f"import {file} {export}")
+
+    rows = [line.split("\t") for line in found.lines]
+    assert [row[1:] for row in rows] == [["11", "soup"], ["2", "second"], ["1", "Why"]]
+    assert found.err.splitlines() == [
+        f"{file}: 2 trees, 13 entries",
+        f"{export}: 1 tree, 1 entry",
+        "  left out: empty message: 1 (id of)",
+    ]
+    assert found.code == 0
+    assert [len(run(f"branch {row[0]}").lines) for row in rows] == [5, 1, 1]
+    assert run(f"log {rows[1][0]} --oneline --reverse").out.count("\n") == 2
+
+
+def test_what_was_imported_before_is_found(run: Forklore, file: Path) -> None:
+    first = run(f"import {file} --limit-trees 1")
+    second = run(f"import {file} --parallel 1")
+
+    assert second.lines[0] == first.lines[0]
+    assert len(run("ls --all").lines) == 5 + 1
+
+
+def test_another_import_stands_beside_the_first(run: Forklore, file: Path) -> None:
+    first, second, third = (run(f"import {file} {more}") for more in ("", "--again x", "--again x"))
+
+    assert second.out != first.out
+    assert second.out == third.out
+    assert len(run("ls --all").lines) == 12
+
+
+def test_json_has_a_line_for_each_tree_and_one_for_the_file(run: Forklore, file: Path) -> None:
+    found = run(f"import {file} --json")
+
+    trees = objects(found.out)
+    last = trees.pop()
+    assert last == {"type": "file", "file": str(file), "problem": None, "leftOut": []}
+    assert [
+        {name: held for name, held in tree.items() if name not in ("conversationId", "file")}
+        for tree in trees
+    ] == [
+        {
+            "type": "tree",
+            "treeId": name,
+            "conversations": conversations,
+            "entries": entries,
+            "found": 0,
+            "missing": 0,
+            "problems": [],
+        }
+        for name, conversations, entries in (("soup", 5, 11), ("second", 1, 2))
+    ]
+    assert found.err == ""
+
+
+def test_a_dry_run_sends_nothing(run: Forklore, file: Path) -> None:
+    found = run(f"import {file} --dry-run")
+
+    assert found.lines == ["5\t11\tsoup", "1\t2\tsecond"]
+    assert found.err == f"{file}: 2 trees, 13 entries to import\n"
+    assert run("ls --all").out == ""
+
+
+def test_a_name_points_to_the_branch_that_is_current(run: Forklore, file: Path) -> None:
+    assert run(f"import {file} --name soup").code == 2
+    assert run("ls --all").out == ""
+
+    found = run(f"import {file} --name soup --limit-trees 1")
+
+    assert found.code == 0
+    assert run.id_of("soup") == found.lines[0].split("\t")[0]
+    assert run(f"import {file} --name soup --limit-trees 1").code == 0
+
+
+def test_a_name_that_is_in_use_is_refused_before_anything_is_sent(run: Forklore, file: Path) -> None:
+    run("say soup hello")
+
+    found = run(f"import {file} --name soup --limit-trees 1")
+
+    assert (found.code, found.err) == (4, "forklore: the name soup is in use\n")
+    assert len(run("ls --all").lines) == 1
+
+
+def test_a_damaged_file_ends_at_its_place_and_the_others_are_imported(run: Forklore, file: Path) -> None:
+    damaged = file.with_name("damaged.jsonl")
+    damaged.write_bytes(line_of(ask("before"), tree_id="before") + b'{"prompt": 5}\n')
+
+    found = run(f"import {damaged} {file.with_name('nothing')} {file}")
+
+    assert found.code == 2
+    assert [line.split("\t")[2] for line in found.lines] == ["before", "soup", "second"]
+    assert f"forklore: {damaged}: line 2: no message under 'prompt'" in found.err
+    assert f"{file.with_name('nothing')}: No such file or directory" in found.err
+
+
+def test_a_tree_that_cannot_be_imported_does_not_stop_the_others(run: Forklore, file: Path) -> None:
+    first = run(f"import {file}").lines[0].split("\t")[0]
+    assert run(f"branch {first} -d --yes").code == 0
+
+    found = run(f"import {file}")
+
+    assert found.code == 1
+    assert [line.split("\t")[2] for line in found.lines] == ["second"]
+    assert re.search(r"tree soup: [0-9a-f-]{36} was imported before, and deleted since", found.err)
+
+
+def test_ctrl_c_says_how_to_go_on(run: Forklore, file: Path) -> None:
+    with mock.patch("forklore.cli.importing.carrying_out._Crew.wait", side_effect=KeyboardInterrupt):
+        found = run(f"import {file}")
+
+    assert found.code == 130
+    assert "interrupted; the same command goes on where it stopped" in found.err
+    assert run(f"import {file}").code == 0
+    assert len(run("ls --all").lines) == 6
+
+
+@pytest.mark.parametrize(
+    ("target", "owner", "agent"),
+    [
+        (OverHttp("http://127.0.0.1:8080", "ann"), "ann", False),
+        (OverHttp("https://example.test", JWT, "key"), "ann", True),
+        (OverHttp("https://example.test", "a.b.c"), "a.b.c", False),
+        (OverHttp("https://example.test"), "", False),
+        (OnLambda("f", "ann", "planner"), "ann", True),
+        (InProcess(None, "ann"), "ann", False),
+    ],
+)
+def test_a_user_is_named_alike_by_every_way(target: Any, owner: str, agent: bool) -> None:
+    assert (owner_of(target), is_agent(target)) == (owner, agent)
+
+
+def test_a_second_import_says_what_was_there_before(run: Forklore, file: Path) -> None:
+    run(f"import {file} --limit-trees 1")
+
+    assert run(f"import {file}").err == f"{file}: 2 trees, 13 entries, 11 of them from an earlier import\n"
+    found = objects(run(f"import {file} --json").out)
+    assert [row["found"] for row in found[:-1]] == [11, 2]
+
+
+def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> None:
+    real = _Crew.wait
+    calls = iter(range(100))
+
+    def wait(crew: _Crew) -> Any:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return real(crew)
+
+    with mock.patch.object(_Crew, "wait", wait):
+        found = run(f"import {file} --parallel 1 --limit-trees 1")
+
+    counted = re.search(r": 0 trees, (\d+) entr\w+; 1 tree unfinished", found.err)
+    assert counted is not None, found.err
+    assert 0 < int(counted[1]) <= 11
+
+
+def test_standard_input_and_pipes_are_read_once(run: Forklore, file: Path, tmp_path: Path) -> None:
+    given = file.read_bytes()
+    found = run("import - --name soup --limit-trees 1", stdin=given)
+
+    assert (found.code, found.err) == (0, "standard input: 1 tree, 11 entries\n")
+    assert run.id_of("soup") == found.lines[0].split("\t")[0]
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=[given])
+    writer.start()
+    again = run(f"import {fifo} --name soup --limit-trees 1 --json")
+    writer.join()
+    assert again.code == 0
+    assert [row["file"] for row in objects(again.out)] == [str(fifo)] * 2
+
+
+def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_bytes(b"".join(line_of(ask(f"t{number}"), tree_id=f"t{number}") for number in range(60)))
+    told = most = 0
+    real = Telling.add
+
+    def add(telling: Telling, tree: Any) -> None:
+        nonlocal told, most
+        real(telling, tree)
+        del tree
+        told += 1
+        if told % 20 == 0:  # a look takes a second where many objects are alive
+            gc.collect()
+            most = max(most, sum(isinstance(one, Plan) for one in gc.get_objects()))
+
+    with mock.patch.object(Telling, "add", add):
+        found = run(f"import {path} --parallel 1")
+
+    assert [line.split("\t")[2] for line in found.lines] == [f"t{number}" for number in range(60)]
+    assert most < 10
+
+
+def test_an_imported_tree_is_found_by_its_title_and_sorted_by_its_time(run: Forklore, tmp_path: Path) -> None:
+    def told(number: int, above: int | None) -> dict[str, Any]:
+        parent = None if above is None else f"m{above}"
+        return {**said(f"text {number}"), "uuid": f"m{number}", "parent_message_uuid": parent}
+
+    forked = [told(0, None), told(1, 0), told(2, 0)]
+    export = tmp_path / "conversations.json"
+    export.write_text(
+        json.dumps(
+            [
+                {
+                    "uuid": "a",
+                    "name": "Holiday",
+                    "created_at": "2024-05-01T10:00:00Z",
+                    "chat_messages": forked,
+                },
+                {"uuid": "b", "created_at": "2025-05-01T10:00:00Z", "chat_messages": [told(0, None)]},
+                {"uuid": "c", "created_at": "2023-05-01T10:00:00Z", "chat_messages": forked},
+            ]
+        )
+    )
+    assert run(f"import {export} --parallel 1").code == 0
+    run("say today hello")
+
+    for mode in ("latest-fork", "current", "roots"):
+        assert {line.split("\t")[4] for line in run(f"ls --mode {mode}").lines} == {
+            "Holiday",
+            "text 0",
+            "hello",
+        }
+        assert len(run(f"ls holi --mode {mode}").lines) == 1
+    assert [line.split("\t")[4] for line in run("ls --all holi").lines] == ["Holiday", "Holiday"]
+    sorted_ = [line.split("\t") for line in run("ls --by-origin").lines]
+    assert [row[4] for row in sorted_] == ["hello", "text 0", "Holiday", "text 0"]
+    assert [row[2] for row in sorted_[1:]] == [f"{year}-05-01 10:00:00" for year in (2025, 2024, 2023)]
+    assert run("ls --by-origin -n 1").lines[0].endswith("\thello")
+    assert run("ls --names --by-origin").code == 2

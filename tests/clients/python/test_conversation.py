@@ -1,0 +1,72 @@
+"""A conversation to talk in: what the stories of test_contract.py do not tell."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from forklore import InputError, text_of
+from tests.clients.python.ways import MODES, Way, opened
+
+Do = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture(scope="module", params=MODES)
+def way(request: pytest.FixtureRequest) -> Iterator[Way]:
+    with pytest.MonkeyPatch.context() as environment, opened("process", request.param, environment) as way:
+        yield way
+
+
+@pytest.fixture
+def do(way: Way) -> Do:
+    """Return the result of what one function calls, which is awaited if need be."""
+    return way.run
+
+
+@pytest.fixture
+def ann(way: Way) -> Any:
+    """The client of an agent of Ann's."""
+    return way.client(agent="planner")
+
+
+@pytest.fixture
+def chat(ann: Any) -> Any:
+    return ann.conversation()
+
+
+def test_the_id_of_a_named_conversation_is_known_after_the_first_call(ann: Any, do: Do) -> None:
+    chat = ann.named("first call")
+    assert repr(chat).endswith("Conversation('first call')")
+    with pytest.raises(InputError, match="known after the first call"):
+        _ = chat.id
+
+    said = do(lambda: chat.say("user", "Hello"))
+
+    assert (chat.id, chat.name) == (said.conversation_id, "first call")
+
+
+@pytest.mark.parametrize(
+    "more", [{"before": "a", "after": "b"}, {"move_name": True}, {"name": "x", "move_name": True}]
+)
+def test_a_fork_that_is_asked_for_in_two_ways_is_refused(chat: Any, do: Do, more: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        do(lambda: chat.fork(**more))
+
+
+def test_entries_cannot_begin_in_the_middle_and_go_backward(chat: Any) -> None:
+    with pytest.raises(InputError, match="without after"):
+        chat.entries(backward=True, after="x")
+
+
+def test_lists_of_the_client_go_over_all_pages(way: Way, do: Do) -> None:
+    cat = way.client("cat")
+    for n in range(3):
+        do(lambda n=n: cat.named(f"list {n}").say("user", f"word number {n}"))  # type: ignore[misc]
+
+    assert [one.name for one in do(lambda: cat.names("list").list())] == ["list 0", "list 1", "list 2"]
+    assert do(lambda: cat.names("nothing").list()) == []
+    assert len(do(lambda: cat.conversations(page_rows=1).list())) == 3
+    assert len(do(lambda: cat.conversations().list())) == 3
+    hits = do(lambda: cat.search("word", page_rows=1).list())
+    assert sorted(text_of(one.entry) or "" for one in hits) == [f"word number {n}" for n in range(3)]
+    assert do(lambda: cat.search("nowhere").first()) is None

@@ -1,0 +1,104 @@
+"""The generated modules are what the generator makes of the table of operations now."""
+
+import inspect
+from pathlib import Path
+from typing import Unpack, get_origin
+
+import pytest
+from pydantic.alias_generators import to_snake
+
+from forklore import Conversation, Forklore
+from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations.synchronous import Operations
+from forklore.client.synchronous.context import Context
+from forklore_service.api import operations
+from tools.client.__main__ import CLIENT, TYPESCRIPT, generated
+from tools.client.synchronous import synchronous
+from tools.client.typescript import typescript_module
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return dict(generated())
+
+
+def test_every_generated_module_is_up_to_date(made: dict[str, str]) -> None:
+    different = [path for path, text in made.items() if (CLIENT / path).read_text() != text]
+
+    assert different == [], "run `make client`"
+
+
+def test_the_module_of_the_client_for_typescript_is_up_to_date() -> None:
+    assert TYPESCRIPT.read_text() == typescript_module(), "run `make client`"
+
+
+def test_no_other_module_says_that_it_is_generated_and_none_is_left_behind(made: dict[str, str]) -> None:
+    said = {
+        path.relative_to(CLIENT).as_posix()
+        for path in CLIENT.rglob("*.py")
+        if "by `python -m tools.client`" in path.read_text()
+    }
+    folder = {f"synchronous/{path.name}" for path in (CLIENT / "synchronous").glob("*.py")}
+
+    assert said == set(made)
+    assert folder == {path for path in made if path.startswith("synchronous/")}
+
+
+def test_there_is_a_method_and_a_shape_for_every_operation_and_no_other() -> None:
+    names = {operation.name for operation in operations.ALL}
+
+    assert set(SHAPES) == names
+    for kind in (Operations, AsyncOperations):
+        methods = {
+            name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")
+        }
+        assert methods == {to_snake(name) for name in names} | {"send"}
+
+
+def test_a_shape_says_what_the_table_says() -> None:
+    for operation in operations.ALL:
+        shape = SHAPES[operation.name]
+        assert (shape.name, shape.method, shape.path) == (operation.name, operation.method, operation.path)
+        assert list(shape.path_names) == operation.path_names
+        assert shape.query == operation.query_names
+        assert shape.is_read == operation.is_read
+        assert shape.takes_key == operation.takes_idempotency_key
+        assert shape.has_body == (operation.body is not None)
+
+
+def test_methods_with_and_without_await_take_the_same() -> None:
+    for operation in operations.ALL:
+        name = to_snake(operation.name)
+        one, other = getattr(Operations, name), getattr(AsyncOperations, name)
+
+        assert inspect.signature(one) == inspect.signature(other)
+        assert inspect.getdoc(one) == inspect.getdoc(other)
+        assert not inspect.iscoroutinefunction(one)
+        assert inspect.iscoroutinefunction(other)
+
+
+@pytest.mark.parametrize("kind", [Forklore, Conversation, Context])
+def test_no_public_method_takes_just_any_name(kind: type) -> None:
+    for name, method in inspect.getmembers(kind, callable):
+        if name.startswith("_"):
+            continue
+        for taken in inspect.signature(method).parameters.values():
+            if taken.kind is inspect.Parameter.VAR_KEYWORD:
+                assert get_origin(taken.annotation) is Unpack, f"{name}(**{taken.name})"
+
+
+@pytest.mark.parametrize("path", sorted((CLIENT / "synchronous").glob("*.py")), ids=lambda path: path.name)
+def test_nothing_asynchronous_is_left_in_what_is_made_of_it(path: Path) -> None:
+    text = path.read_text()
+    code = "\n".join(text.splitlines()[1:])  # the first line names the folder
+
+    for word in ("await", "async ", "Async", "asyncio", "aclose", "anyio"):
+        assert word not in code, word
+
+
+def test_types_inside_types_lose_their_awaitable() -> None:
+    made = synchronous("f: Callable[[str | None], Awaitable[Page[T]]]\nfrom x import Awaitable, Callable\n")
+
+    assert "f: Callable[[str | None], Page[T]]" in made
+    assert "from x import Callable" in made

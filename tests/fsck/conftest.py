@@ -1,5 +1,0 @@
-"""Fixtures: a table of its own for each test, on the engine or on DynamoDB Local."""
-
-from tests.reliability.conftest import endpoint, environment, measure, served_store, store
-
-__all__ = ["endpoint", "environment", "measure", "served_store", "store"]

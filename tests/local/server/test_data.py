@@ -1,0 +1,147 @@
+"""The local server with `--data`."""
+
+import json
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from forklore_local.embedded.opened import Opened
+from forklore_local.embedded.service import EmbeddedService
+from forklore_service.domain.model import Caller
+from tests.local.embedded.asking import call
+from tests.local.server.test_server import (
+    ROOT,
+    STARTS_WITHIN_SECONDS,
+    Running,
+    running,
+    start,
+)
+
+ANN = {"Authorization": "Bearer ann"}
+MADE = "00000001-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """A function that starts a server with arguments. All servers use the same data folder."""
+    opened = []
+
+    def begin(*arguments: str) -> Running:
+        usual = ("--port", "0", "--data", str(tmp_path / "da ta"), *arguments)
+        context = running(*usual, last_line="Ctrl+C")
+        opened.append(context)
+        return context.__enter__()
+
+    yield begin
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+def create(local: Running) -> None:
+    made = httpx.post(f"{local.url}/v1/conversations", json={"id": MADE, "title": "kept"}, headers=ANN)
+    assert made.status_code == 201, made.text
+
+
+def title(local: Running) -> str:
+    shown: str = httpx.get(f"{local.url}/v1/conversations/{MADE}", headers=ANN).json()["title"]
+    return shown
+
+
+def test_data_outlives_the_server(keep: Callable[..., Running], tmp_path: Path) -> None:
+    first = keep()
+    create(first)
+    assert str(tmp_path / "da ta") in first.banner
+    assert "forgets" not in first.banner
+    assert first.stop() == (0, "")
+
+    assert title(keep()) == "kept"
+
+
+def test_the_lines_say_what_a_request_costs_on_aws(keep: Callable[..., Running]) -> None:
+    first = keep("--verbose")
+    create(first)
+    _, errors = first.stop()
+    change, line = map(json.loads, errors.splitlines()[:2])
+
+    told = {name: line[name] for name in ("operation", "DynamoDBCalls", "ReadUnits", "WriteUnits")}
+    assert told == {"operation": "createConversation", "DynamoDBCalls": 2, "ReadUnits": 1, "WriteUnits": 16}
+    assert (change["message"], change["operation"]) == ("change", "createConversation")
+
+
+def test_a_folder_is_open_in_the_server_and_in_a_process_at_the_same_time(
+    keep: Callable[..., Running], tmp_path: Path
+) -> None:
+    folder, ann = tmp_path / "da ta", Caller("ann")
+    with EmbeddedService.open(folder) as service:
+        assert call(service, "createConversation", {"id": MADE, "title": "kept"}, ann).status == 201
+        first = keep()
+        assert title(first) == "kept"
+        changed = httpx.patch(f"{first.url}/v1/conversations/{MADE}", json={"title": "new"}, headers=ANN)
+        assert changed.is_success
+        shown = call(service, "getConversation", {"conversationId": MADE}, ann)
+        assert json.loads(shown.text)["title"] == "new"
+
+
+@pytest.mark.long
+def test_a_deletion_that_a_server_has_left_is_done_in_a_process(
+    keep: Callable[..., Running], tmp_path: Path
+) -> None:
+    def stored() -> dict[str, int]:
+        with sqlite3.connect(tmp_path / "da ta" / "forklore.db") as file:
+            counted = dict(file.execute("SELECT PK, count(*) FROM item GROUP BY PK"))
+        file.close()
+        return counted
+
+    server = keep()
+    create(server)
+    assert httpx.delete(f"{server.url}/v1/conversations/{MADE}", headers=ANN).status_code == 204
+    assert server.stop() == (0, "")
+    assert stored()["JOB"] == 1  # the server keeps the data for another minute
+
+    with EmbeddedService(Opened(tmp_path / "da ta", delete_wait_s=0)):
+        give_up_at = time.monotonic() + 60
+        while "JOB" in stored():
+            assert time.monotonic() < give_up_at
+            time.sleep(0.1)
+    assert stored() == {f"PTR#{MADE}": 1}
+
+
+def refused(*arguments: str, **environ: str) -> str:
+    process = start("--port", "0", *arguments, **environ)
+    output, errors = process.communicate(timeout=STARTS_WITHIN_SECONDS)
+    assert (process.returncode, output, errors.count("\n")) == (2, "", 1), errors
+    return errors
+
+
+def test_a_data_folder_and_an_endpoint_together_are_refused(tmp_path: Path) -> None:
+    errors = refused("--data", str(tmp_path), FORKLORE_DYNAMODB_ENDPOINT="http://127.0.0.1:8000")
+
+    assert "FORKLORE_DYNAMODB_ENDPOINT" in errors
+
+
+def test_a_folder_that_cannot_be_created_prints_one_line_and_exits_with_2(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert "cannot keep data in" in refused("--data", str(tmp_path / "file" / "data"))
+
+
+def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
+    given = ["RUN=nowhere", "DATA=./my data", "ALLOW_HOST=box", "ON_EVENT=agent:at_home"]
+    done = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "run", *given],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    [*_, command] = done.stdout.splitlines()
+    assert command == (
+        'exec "nowhere/bin/python" -m forklore_local.server'
+        ' --data "./my data" --allow-host "box" --on-event "agent:at_home"'
+    )

@@ -1,0 +1,151 @@
+"""The explorer's files: what is served of `web/`, how, and that nothing else is."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from forklore_local.server import page
+from forklore_local.server.asgi import Receive, Response, Scope, Send, send_response
+from forklore_local.server.page import TYPES, answer, find_files, with_page
+
+WEB = Path(__file__).parents[3] / "web"
+CSP = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+
+
+async def behind(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send_response(send, Response(418, [], b"behind"))
+
+
+def ask(path: str, *, method: str = "GET", **headers: str) -> httpx.Response:
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(with_page(behind))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path, headers=headers)
+
+    return asyncio.run(send())
+
+
+def paths() -> list[str]:
+    """Return where each file of the folder is served."""
+    files = [path for path in WEB.rglob("*") if path.suffix in TYPES and path != WEB / "index.html"]
+    return ["/", *sorted(f"/web/{path.relative_to(WEB).as_posix()}" for path in files)]
+
+
+def test_the_page_is_served_at_the_root() -> None:
+    found = ask("/")
+
+    assert found.status_code == 200
+    assert found.content == (WEB / "index.html").read_bytes()
+    assert found.headers["content-type"] == "text/html; charset=utf-8"
+    assert found.headers["content-security-policy"] == CSP
+    assert found.headers["x-content-type-options"] == "nosniff"
+    assert found.headers["referrer-policy"] == "no-referrer"
+    assert found.headers["cache-control"] == "no-cache"
+
+
+def test_every_file_of_the_folder_is_served_with_its_type_and_the_same_headers() -> None:
+    assert sorted(find_files()) == sorted(paths())
+    for path in paths():
+        found = ask(path)
+        assert found.status_code == 200, path
+        kind = found.headers["content-type"].partition(";")[0]
+        assert kind in {
+            "text/html",
+            "text/css",
+            "text/javascript",
+            "image/svg+xml",
+            "image/png",
+            "application/jsonl",
+        }
+        assert (found.headers["content-security-policy"], found.headers["x-content-type-options"]) == (
+            CSP,
+            "nosniff",
+        )
+
+
+def test_every_file_that_the_page_names_is_served() -> None:
+    texts = "".join(path.read_text(encoding="utf-8") for path in WEB.rglob("*.js"))
+    named = {*re.findall(r'(?:src|href)="(/[^"#?]*)"', ask("/").text), *re.findall(r'"(/web/[^"]+)"', texts)}
+
+    assert {"/web/main.js", "/web/trees.jsonl"} <= named
+    assert sorted(named - find_files().keys()) == []
+
+
+def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
+    tag = ask("/").headers["etag"]
+    again = ask("/", **{"If-None-Match": tag})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert (again.headers["etag"], again.headers["cache-control"]) == (tag, "no-cache")
+    assert again.headers["content-security-policy"] == CSP
+    assert ask("/", **{"If-None-Match": f'"other", W/{tag}'}).status_code == 304
+    assert ask("/", **{"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_a_changed_file_has_another_tag_and_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("old")
+    files = find_files(tmp_path)
+    old = answer(files, "/")
+    assert old
+    (tmp_path / "index.html").write_text("new")
+    new = answer(files, "/", known=dict(old.headers)["etag"])
+
+    assert new
+    assert (new.status, new.body) == (200, b"new")
+
+
+def test_head_is_answered_like_get() -> None:
+    head, get = ask("/", method="HEAD"), ask("/")
+
+    assert head.status_code == 200
+    assert head.headers == get.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/conversations"),
+        ("GET", "/docs"),
+        ("GET", "/web"),
+        ("GET", "/web/"),
+        ("GET", "/web/index.html"),
+        ("GET", "/index.html"),
+        ("GET", "/web/../__init__.py"),
+        ("GET", "/web/%2e%2e/server.py"),
+        ("GET", "/web/%2e%2e/%2e%2e/errors.py"),
+        ("GET", "/web/..%2fserver.py"),
+        ("GET", "/web/..%5cserver.py"),
+        ("GET", "/web/%00"),
+        ("GET", "/web//etc/passwd"),
+        ("GET", "/WEB/main.js"),
+        ("POST", "/"),
+        ("DELETE", "/"),
+        ("OPTIONS", "/"),
+    ],
+)
+def test_everything_else_goes_to_what_is_behind(method: str, path: str) -> None:
+    assert ask(path, method=method).status_code == 418
+
+
+def test_only_files_of_known_types_are_served_of_a_folder_and_those_below_it(tmp_path: Path) -> None:
+    for name in ("index.html", "main.js", "views/list.css", "views/icon.svg", "README.md", "a.json", "js"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+
+    assert set(find_files(tmp_path)) == {"/", "/web/main.js", "/web/views/list.css", "/web/views/icon.svg"}
+
+
+def test_without_the_folder_or_a_file_nothing_is_served(tmp_path: Path) -> None:
+    assert find_files(tmp_path / "none") == {}
+    (tmp_path / "index.html").write_text("x")
+    files = find_files(tmp_path)
+    (tmp_path / "index.html").unlink()
+
+    assert answer(files, "/") is None
+
+
+def test_the_page_is_known_by_a_header() -> None:
+    assert ask("/").headers[page.MARK] == "explorer"

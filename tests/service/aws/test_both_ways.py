@@ -1,0 +1,106 @@
+"""Every operation by HTTP and by direct invocation: the same status and the same body."""
+
+import json
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from forklore_service.api import operations
+from tests.service.aws.direct import Direct
+from tests.service.aws.story import STORY, Ask, Step, tell
+from tools.harness.gateway import Gateway, table_in_memory
+
+BY_NAME = {operation.name: operation for operation in operations.ALL}
+Told = list[tuple[Step, int, Any]]
+"""Each step, with the status and the body that it was answered with."""
+HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}
+
+
+def by_http(gateway: Gateway) -> Ask:
+    """Return a function that sends a step as an HTTP request."""
+
+    def ask(step: Step) -> tuple[int, Any]:
+        operation, rest = BY_NAME[step.operation], dict(step.given)
+        path = operation.path
+        for name in operation.path_names:
+            path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))
+        headers = [(HEADERS[name], str(rest.pop(name))) for name in HEADERS if name in rest]
+        if "If-Match" in dict(headers):
+            headers = [(name, f'"{text}"' if name == "If-Match" else text) for name, text in headers]
+        known = [name for name in rest if operation.body is None or name in operation.query_names]
+        query = {name: _spelled(rest.pop(name)) for name in known}
+        answer = gateway.send(
+            operation.method,
+            path,
+            query=urlencode(query),
+            body=None if operation.body is None else rest,
+            headers=headers,
+            user=step.user,
+            agent=step.agent,
+        )
+        return answer.status, json.loads(answer.text) if answer.text else None
+
+    return ask
+
+
+def _spelled(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def directly(direct: Direct, *, as_text: bool = False) -> Ask:
+    """Return a function that sends a step as a direct invocation."""
+
+    def ask(step: Step) -> tuple[int, Any]:
+        caller = {"userId": step.user, "clientId": step.agent, "roles": step.roles}
+        request = {"operation": step.operation, "caller": caller, "input": step.given}
+        if not as_text:
+            answer = direct.send(request)
+            assert set(answer) == {"status", "body"}
+            return answer["status"], answer["body"]
+        answer = direct.send({**request, "bodyJson": True})
+        assert set(answer) == {"status", "bodyJson"}
+        return answer["status"], answer["bodyJson"] and json.loads(answer["bodyJson"])
+
+    return ask
+
+
+def query_as_text(ask: Ask) -> Ask:
+    """Return `ask`, but with query parameters as text, as a URL has them."""
+
+    def spelled(step: Step) -> tuple[int, Any]:
+        operation = BY_NAME[step.operation]
+        given = {
+            name: held if name in operation.path_names or operation.body else _spelled(held)
+            for name, held in step.given.items()
+        }
+        return ask(Step(step.operation, given, step.user, step.agent))
+
+    return spelled
+
+
+def test_the_story_uses_every_operation() -> None:
+    assert {step.operation for step in STORY} == set(BY_NAME)
+
+
+@pytest.fixture(scope="module")
+def http() -> Told:
+    """The story, told by HTTP."""
+    with table_in_memory() as template:
+        return tell(by_http(Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")))
+
+
+@pytest.mark.parametrize("way", ["direct", "text", "strings"])
+def test_every_operation_answers_the_same_by_http_and_by_direct_invocation(
+    monkeypatch: pytest.MonkeyPatch, http: Told, way: str
+) -> None:
+    with table_in_memory() as template:
+        monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
+        direct = directly(Direct(template), as_text=way == "text")
+        told = tell(query_as_text(direct) if way == "strings" else direct)
+
+    for (step, status, body), (_, direct_status, direct_body) in zip(http, told, strict=True):
+        assert (direct_status, direct_body) == (status, body), step
+    good = {step.operation for step, status, _ in http if status < 400}
+    assert good == set(BY_NAME)
+    assert all(status != 500 for _, status, _ in http)

@@ -1,0 +1,196 @@
+from typing import Any
+
+import pytest
+
+from forklore_service.domain import content
+from forklore_service.errors import ValidationError
+
+HELLO = {"role": "USER", "text": "hello"}
+
+
+def refusal(content_type: str, value: Any) -> str | None:
+    """Return the field that a refusal names; None if the content is valid for history."""
+    try:
+        content.check_history(content_type, value)
+    except ValidationError as error:
+        return str(error.details["field"])
+    return None
+
+
+def message(**parts: Any) -> list[Any]:
+    return [{"role": "USER", **parts}]
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["history", "history/tool", "history/a/b", "history/é", "history/x y", "History", "HISTORY/x"],
+)
+def test_the_content_type_of_history_is_history_or_history_with_a_subtype(content_type: str) -> None:
+    assert refusal(content_type, [HELLO]) is None
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        *("", "history/", "history//", "/history", "HISTORY/", "historyx", "history x"),
+        *(" history", "history ", "text/plain", "application/json", "context", "histor"),
+    ],
+)
+def test_history_has_no_other_content_type(content_type: str) -> None:
+    assert refusal(content_type, [HELLO]) == "contentType"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, {}, HELLO, "x", 1, True, [], [HELLO, HELLO], [None], ["hello"], [1], [[HELLO]]],
+    ids=repr,
+)
+def test_history_content_is_an_array_of_exactly_one_object(value: Any) -> None:
+    assert refusal("history", value) == "content"
+
+
+@pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM", "user", "Ai", "sYSTEM", None])
+def test_a_message_has_one_of_three_roles_in_upper_or_lower_case(role: str) -> None:
+    assert refusal("history", [{"role": role, "text": "hello"}]) is None
+
+
+@pytest.mark.parametrize(
+    "role",
+    ["", "assistant", "ASSISTANT", "USER ", "a\u0131", "\u017fystem", 0, False, True, ["USER"], {"USER": 1}],
+    ids=repr,
+)
+def test_a_message_has_no_other_role(role: Any) -> None:
+    assert refusal("history", [{"role": role, "text": "hello"}]) == "content[0].role"
+
+
+def test_a_message_needs_no_role() -> None:
+    assert refusal("history", [{"text": "hello"}]) is None
+
+
+@pytest.mark.parametrize(
+    ("content_type", "is_history"),
+    [
+        *[
+            (kind, True)
+            for kind in ("history", "HISTORY", "History/X", "history/x", "history/x/y", "history/ ")
+        ],
+        *[
+            (kind, False)
+            for kind in ("", "history/", "history//", "historic", "HISTORY/", "a/history", " history")
+        ],
+    ],
+)
+def test_is_history_is_decided_by_the_content_type(content_type: str, is_history: bool) -> None:
+    assert content.is_history_type(content_type) == is_history
+    assert (refusal(content_type, [HELLO]) is None) == is_history
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"text": "hello"},
+        {"text": ""},
+        {"events": []},
+        {"events": [1, None, {"any": "thing"}]},
+        {"attachments": []},
+        {"text": "hello", "events": [], "attachments": []},
+        {"text": None, "events": []},
+        {"events": None, "text": "hello"},
+        {"attachments": None, "text": "hello"},
+        {"text": "hello", "further": {"members": ["are", "kept"]}},
+        {"attachments": [{"attachmentId": "a1"}]},
+        {"attachments": [{"attachmentId": "a1", "href": None}]},
+        {"attachments": [{"href": "https://x", "contentType": "image/png"}]},
+        {"attachments": [{"href": "https://x", "contentType": "image/png", "attachmentId": None, "name": 1}]},
+        {"attachments": [{"href": "h", "contentType": "c", "attachmentId": "a1"}, {"attachmentId": "a2"}]},
+    ],
+    ids=repr,
+)
+def test_a_message_has_text_events_or_attachments_and_any_other_member(parts: dict[str, Any]) -> None:
+    assert refusal("history", message(**parts)) is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ({}, "content[0]"),
+        ({"text": None}, "content[0]"),
+        ({"text": None, "events": None, "attachments": None}, "content[0]"),
+        ({"Text": "hello"}, "content[0]"),
+        ({"text": 1}, "content[0].text"),
+        ({"text": ["hello"]}, "content[0].text"),
+        ({"text": False, "events": []}, "content[0].text"),
+        ({"events": {}}, "content[0].events"),
+        ({"events": "x", "text": "hello"}, "content[0].events"),
+        ({"attachments": {}}, "content[0].attachments"),
+        ({"attachments": "x", "text": "hello"}, "content[0].attachments"),
+        ({"attachments": ["x"]}, "content[0].attachments[0]"),
+        ({"attachments": [None]}, "content[0].attachments[0]"),
+        ({"attachments": [{}]}, "content[0].attachments[0]"),
+        ({"attachments": [{"href": None, "attachmentId": None}]}, "content[0].attachments[0]"),
+        ({"attachments": [{"attachmentId": "a1"}, {"name": "x"}]}, "content[0].attachments[1]"),
+        ({"attachments": [{"attachmentId": ""}]}, "content[0].attachments[0].attachmentId"),
+        ({"attachments": [{"attachmentId": 7}]}, "content[0].attachments[0].attachmentId"),
+        ({"attachments": [{"href": "", "contentType": "c"}]}, "content[0].attachments[0].href"),
+        ({"attachments": [{"href": 7, "contentType": "c"}]}, "content[0].attachments[0].href"),
+        ({"attachments": [{"href": "h"}]}, "content[0].attachments[0].contentType"),
+        ({"attachments": [{"href": "h", "contentType": None}]}, "content[0].attachments[0].contentType"),
+        ({"attachments": [{"href": "h", "contentType": ""}]}, "content[0].attachments[0].contentType"),
+        ({"attachments": [{"href": "h", "contentType": 7}]}, "content[0].attachments[0].contentType"),
+        (
+            {"attachments": [{"href": "h", "attachmentId": "a1"}]},
+            "content[0].attachments[0].contentType",
+        ),
+        (
+            {"attachments": [{"href": "h", "contentType": "c", "attachmentId": 7}]},
+            "content[0].attachments[0].attachmentId",
+        ),
+    ],
+    ids=repr,
+)
+def test_a_refusal_names_the_part_of_the_message_that_is_wrong(parts: dict[str, Any], field: str) -> None:
+    assert refusal("history", message(**parts)) == field
+
+
+@pytest.mark.parametrize(
+    "value", [[], [None], ["anything", 1, {}, []], [0] * 1_000], ids=["0", "1", "4", "1000"]
+)
+def test_opaque_content_is_any_array_of_up_to_a_thousand_elements(value: list[Any]) -> None:
+    content.check_elements(value)
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, "x", 1, (), [0] * 1_001], ids=["null", "{}", "x", "1", "()", "1001"]
+)
+def test_other_opaque_content_is_refused(value: Any) -> None:
+    with pytest.raises(ValidationError) as refused:
+        content.check_elements(value)
+    assert refused.value.details["field"] == "content"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([HELLO], "hello"),
+        ([{"text": " "}], " "),
+        ([{"text": "first"}, {"text": "second"}], "first"),
+        ([{"text": ""}], None),
+        ([{"text": None}], None),
+        ([{"text": 7}], None),
+        ([{"text": ["hello"]}], None),
+        ([{}], None),
+        ([{}, {"text": "second"}], None),
+        (["hello"], None),
+        ([], None),
+        ({"text": "hello"}, None),
+        ("hello", None),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_the_text_of_a_history_entry_is_the_text_of_its_first_element(value: Any, text: str | None) -> None:
+    assert content.history_text(value) == text
+
+
+def test_titles_and_previews_have_the_lengths_of_the_api() -> None:
+    assert (content.TITLE_CHARACTERS, content.PREVIEW_CHARACTERS) == (40, 100)

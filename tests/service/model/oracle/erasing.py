@@ -1,0 +1,56 @@
+"""The erasure of a user, which is done at once here: trees, members, names, entries, titles."""
+
+from tests.service.model.asking import Json, Outcome, Request, require, text_of
+from tests.service.model.oracle.making import KEPT
+from tests.service.model.oracle.pointers import Pointers
+from tests.service.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
+from tests.service.model.oracle.trees import Entry, Tree
+
+STAYS = {"agentId", "contentType", "usage", "mergedFromConversationId", "mergedUpToEntryId"}
+"""What an entry keeps of what its author has said of it."""
+CHOSEN = ("id", "pseudonym", "createdAt")
+TOLD = ("id", "state", "pseudonym", "createdAt", "finishedAt", "trees", "memberships", "entries", "passes")
+
+
+class Erasing(Pointers):
+    """The operations on erasures. The service chooses how far it has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.erasures: set[str] = set()
+
+    def erase_user(self, r: Request, chosen: Json) -> Outcome:
+        user, pseudonym = r.given["userId"], chosen.get("pseudonym", NOT_CHOSEN)
+        owned = [tree for tree in self.trees if tree.levels.get(user) == "owner"]
+        while owned:
+            tree = owned.pop()
+            started = [c.tree for c in self._all() if c.tree.started_by and c.tree.started_by.tree is tree]
+            owned += dict.fromkeys(started)
+            self.delete_with_children(tree)
+        for tree in self.trees:
+            tree.leave(user)
+            tree.since.pop(user, None)
+            empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)
+        self.names = {of: names for of, names in self.names.items() if of[0] != user}
+        self.erasures.add(chosen.get("id", NOT_CHOSEN))
+        begun = {"state": "running", "trees": 0, "memberships": 0, "entries": 0, "passes": 1}
+        return 202, begun | {name: chosen.get(name, NOT_CHOSEN) for name in CHOSEN}
+
+    def get_erasure(self, r: Request, chosen: Json) -> Outcome:
+        require(r.given["erasureId"] in self.erasures, *NOT_FOUND)
+        return 200, {name: chosen[name] for name in TOLD if name in chosen} | {"id": r.given["erasureId"]}
+
+
+def empty(tree: Tree, entries: list[Entry], pseudonym: str) -> None:
+    """Take out of a tree what the author of these entries has said, and what was made of it."""
+    texts = [text for text in map(text_of, entries) if text]
+    for c in tree.all:
+        if c.said.get("title") in [text[:40] for text in texts]:
+            c.said["title"] = None
+        if c.said.get("lastMessagePreview") in [text[:100] for text in texts]:
+            del c.said["lastMessagePreview"]
+    for entry in entries:
+        for name in {*KEPT} - STAYS:
+            entry.pop(name, None)
+        entry |= {"userId": pseudonym, "content": [], "erased": True}
+        entry.indexed = ""

@@ -1,0 +1,24 @@
+"""Functions of the oracle on lists of entries."""
+
+from tests.service.model.asking import Json, comparable, require
+from tests.service.model.oracle.refusals import CONFLICT
+
+
+def place_of(entry_id: str, whole: list[Json]) -> int:
+    ids = [entry["id"] for entry in whole]
+    require(entry_id in ids, 400, "invalid_cursor")
+    return ids.index(entry_id)
+
+
+def latest_epoch(context: list[Json]) -> tuple[int, list[Json]]:
+    latest = max((entry["epoch"] for entry in context), default=0)
+    return latest, [entry for entry in context if entry["epoch"] == latest]
+
+
+def require_based(context: list[Json] | None, given: Json) -> None:
+    """Refuse a present context that would replace another one than that which it is based on."""
+    epoch, entries = latest_epoch(context or [])
+    known = [element for entry in entries for element in entry["content"]]
+    if comparable(known) != comparable(given["content"][: len(known)]):
+        based_on = given.get("basedOnEntryId", entries[-1]["id"])
+        require(based_on == entries[-1]["id"], *CONFLICT, reason="context_moved", latestEpoch=epoch)

@@ -1,0 +1,113 @@
+"""How conversations begin, and how they take entries in."""
+
+import re
+from decimal import Decimal
+
+from tests.service.model.asking import Json, Outcome, Request, is_history, require, text_of
+from tests.service.model.oracle.pointers import Pointers
+from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
+from tests.service.model.oracle.trees import Conversation, Entry, Tree
+
+SAID = ("title", "tags", "metadata")
+KEPT = ("agentId", "contentType", "content", "usage", "key", "mergedFromConversationId", "mergedUpToEntryId")
+
+
+class Making(Pointers):
+    """The rules of new conversations and of new entries."""
+
+    def _to_write(self, r: Request, first: Json) -> Conversation:
+        if not self._is_used(r.id):
+            return self._made(r, first | r.given)
+        return self._opened(r, minimum="writer")
+
+    def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:
+        made.id = r.given.get("id") or chosen.get("id", NOT_CHOSEN)
+        self._require_free(made.id)
+        self._require_revision(r, r.given.get("name"))
+        made.said |= {name: chosen.get(name) for name in ("createdAt", "updatedAt")}
+        self._register(made)
+        self._point_at(r, made, is_new=True)
+        return 201, self._shown(r, made)
+
+    def _point_at(self, r: Request, to: Conversation, *, is_new: bool) -> None:
+        """Let a conversation become the current branch, and take a name if it is new."""
+        if r.given.get("promote"):
+            to.tree.current = to
+        if is_new:
+            self._move_name(r, to)
+
+    def _made(self, r: Request, by: Json) -> Conversation:
+        """Return a new root, fork or child, by the fields `by`. Position `head` inherits all."""
+        made = Conversation(r.place or "", Tree({r.caller.user: "owner"}), r.caller.client)
+        if "forkedAtConversationId" in by:
+            source = self._opened(r, by["forkedAtConversationId"], minimum="writer")
+            require_agent(r)
+            view, anchor = source.view(), by.get("forkedAtEntryId")
+            if key := by.get("atKey", by.get("forkedAtKey")):
+                keyed = [e["id"] for e in self._shown_to(r, source) if e.get("key") == key]
+                require(keyed, *NOT_FOUND)
+                anchor = keyed[-1]
+            position = by.get("position", by.get("forkedAtPosition", "before" if anchor else "blank"))
+            if anchor:
+                require(anchor in [entry["id"] for entry in source.tree.entries()], *NOT_FOUND)
+                anchors = [e for e in view if e["id"] == anchor and source.may_see(r.caller, e)]
+                require(anchors, *INVALID)
+                turn = [place for place, e in enumerate(view) if e in anchors[0].turn]
+                made.inherits = turn[-1] + 1 if position == "after" else turn[0]
+            elif position == "head":
+                made.inherits, anchor = len(view), source.last_history()
+                position = "after" if view else "blank"
+            self._require_free(r.given.get("id", ""))
+            made.source, made.tree = source, source.tree
+            made.said |= {"forkedAtConversationId": source.id, "forkedAtPosition": position}
+            made.said |= {"forkedAtEntryId": anchor} if anchor else {}
+            kept = {"agentId", "title"} if r.name == "forkConversation" else {"agentId"}
+            made.said |= {n: v for n, v in source.said.items() if n in kept and v is not None}
+            texts = [*filter(None, map(text_of, made.view()))]
+            made.said |= {"lastMessagePreview": texts[-1][:100]} if texts else {}
+        if "startedByConversationId" in by:
+            parent = self._opened(r, by["startedByConversationId"], minimum="writer")
+            require_agent(r)
+            require(by.get("startedByEntryId") in [None, *(e["id"] for e in parent.view())], *INVALID)
+            made.tree = Tree(dict(parent.tree.levels), parent, copied=set(parent.tree.levels))
+        made.said |= {n: value for n, value in by.items() if n == "agentId" or n.startswith("startedBy")}
+        made.said |= {name: by[name] for name in SAID if name in by}
+        return made
+
+    def _take_in(self, r: Request, into: Conversation, draft: Json, epoch: int | None, answer: Json) -> Entry:
+        entry = Entry({"conversationId": into.id, "userId": r.caller.user, "clientId": r.caller.client})
+        entry |= {name: draft.get(name) for name in KEPT}
+        entry |= {name: answer.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
+        entry |= {"channel": "history" if is_history(draft) else "context", "epoch": epoch}
+        entry = Entry({name: value for name, value in entry.items() if value is not None})
+        entry["parentId"] = into.last_history()
+        entry.turn, entry.indexed = [entry], draft.get("indexedContent") or ""
+        self._register(into)
+        into.own.append(entry)
+        used = {"entries": 1, **entry.get("usage", {})}
+        into.totals = {name: total + Decimal(used.get(name, 0)) for name, total in into.totals.items()}
+        if into.said.get("updatedAt"):
+            into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
+        if text := text_of(entry):
+            into.said = {"title": text[:40], **into.said, "lastMessagePreview": text[:100]}
+        return entry
+
+
+def require_agent(r: Request) -> None:
+    """Refuse context from a plain user."""
+    drafts = r.given.get("entries", [r.given])
+    has_context = "context" in r.given or not all(map(is_history, drafts))
+    require(r.caller.client or not has_context, *FORBIDDEN)
+
+
+def require_lineage(r: Request, into: Conversation) -> None:
+    """Refuse an append that says of a conversation that it is another fork or child than it is."""
+    ids = re.compile("(forkedAt|startedBy).*Id")
+    asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
+    if "forkedAtKey" in r.given:
+        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
+        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
+        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
+    is_that = asked == said and into.said.get("forkedAtPosition") != "after"
+    kind = "fork" if "forkedAtConversationId" in asked else "child"
+    require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

@@ -1,0 +1,39 @@
+"""The search of entries, which is a plain scan."""
+
+from tests.service.model.asking import Json, Outcome, Request, is_history, require
+from tests.service.model.oracle.trees import Entry, Tree
+from tests.service.model.oracle.world import World
+
+
+class Search(World):
+    """The operation that finds entries by their words."""
+
+    def search_conversations(self, r: Request, chosen: Json) -> Outcome:
+        kind = r.given.get("searchType", "auto")
+        require(kind not in ("semantic", ["semantic"]), 501, "search_type_unavailable")
+        words = r.given["query"].casefold().split()
+        everyone = r.caller.bypasses_membership and "userId" not in r.given
+        user = r.given.get("userId", r.caller.user)
+        mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
+        found = [(tree, entry) for tree in mine for entry in tree.entries()[::-1] if is_history(entry)]
+        told = {row["entryId"]: row["conversationId"] for row in chosen} if isinstance(chosen, list) else {}
+        rows = [self._hit(r, *each, told.get(each[1]["id"], "")) for each in found if holds(each[1], words)]
+        return 200, rows
+
+    def _hit(self, r: Request, tree: Tree, entry: Entry, told: str) -> Json:
+        """Return a row: at the entry's own conversation, or if that was removed, at the one
+        that the service has told, if it shows the entry.
+        """
+        showing = {c.id: c for c in tree.live() if entry in c.view()}
+        oldest = next(iter(showing.values()))
+        shown_by = showing.get(entry["conversationId"]) or showing.get(told) or oldest
+        row = {"conversationId": shown_by.id, "conversationTitle": shown_by.said.get("title")}
+        row |= {"entryId": entry["id"], "createdAt": entry["createdAt"]}
+        return row | ({"entry": entry} if r.given.get("includeEntry", True) else {})
+
+
+def holds(entry: Entry, words: list[str]) -> bool:
+    """Tell whether each word occurs in a text of the entry or in what it is indexed by."""
+    texts = [element.get("text") for element in entry["content"] if isinstance(element, dict)]
+    folded = [text.casefold() for text in [*texts, entry.indexed] if isinstance(text, str)]
+    return all(any(word in text for text in folded) for word in words)

@@ -1,0 +1,72 @@
+"""All conversations, who may open them, how they are shown, and how they end."""
+
+from tests.service.model.asking import Json, Refusal, Request, require
+from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN
+from tests.service.model.oracle.trees import Conversation, Entry, Tree, oldest_first
+
+LEVELS = (None, "reader", "writer", "manager", "owner")
+
+
+class World:
+    """The conversations that exist. gone: the ids of deleted conversations, each with its tree."""
+
+    def __init__(self) -> None:
+        self.conversations: dict[str, Conversation] = {}
+        self.gone: dict[str, Tree] = {}
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The live trees, the one with the oldest root first."""
+        return list(dict.fromkeys(c.tree for c in oldest_first(c.tree.all[0] for c in self._all())))
+
+    def _all(self) -> list[Conversation]:
+        return list(self.conversations.values())
+
+    def _register(self, made: Conversation) -> None:
+        """Let a conversation exist, if it does not yet. The root is the current one at first."""
+        if made.id not in self.conversations:
+            self.conversations[made.id] = made
+            made.tree.all.append(made)
+            made.tree.current = made.tree.current or made
+
+    def delete_with_children(self, tree: Tree) -> None:
+        """Delete a tree and its children. The children of these are deleted later, tree by tree."""
+        for c in self._all():
+            if tree in (c.tree, c.tree.started_by and c.tree.started_by.tree):
+                self._close(c)
+
+    def _remove(self, removed: Conversation) -> None:
+        """Delete one branch with the trees that it started. All others stay as they are."""
+        for c in self._all():
+            if c is removed or c.tree.started_by is removed:
+                self._close(c)
+
+    def _close(self, c: Conversation) -> None:
+        self.gone[c.id] = self.conversations.pop(c.id).tree
+        c.tree.remove(c)
+
+    def _opened(self, r: Request, conversation_id: str = "", *, minimum: str = "reader") -> Conversation:
+        found = self.conversations.get(conversation_id or r.id)
+        if found is None:
+            raise Refusal(404, {"code": "not_found"})
+        require(LEVELS.index(found.tree.level_of(r.caller)) >= LEVELS.index(minimum), *FORBIDDEN)
+        return found
+
+    def _is_used(self, conversation_id: str) -> bool:
+        return conversation_id in self.conversations or conversation_id in self.gone
+
+    def _require_free(self, conversation_id: str) -> None:
+        reason = "deleted_recently" if conversation_id in self.gone else "id_in_use"
+        require(not self._is_used(conversation_id), *CONFLICT, reason=reason)
+
+    def _shown_to(self, r: Request, c: Conversation) -> list[Entry]:
+        """Return the entries of a view that the caller may see."""
+        return [entry for entry in c.view() if c.may_see(r.caller, entry)]
+
+    def _shown(self, r: Request, c: Conversation) -> Json:
+        owner = {level: user for user, level in c.tree.levels.items()}["owner"]
+        shown: Json = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
+        shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
+        shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
+        client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
+        return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, **client}

@@ -1,0 +1,37 @@
+"""Random histories ask with every field and every parameter that an operation takes."""
+
+from random import Random
+
+import pytest
+
+from forklore_service.api import operations
+from forklore_service.api.operation import Operation
+from tests.service.api.samples import PAGING, bodies_of, names_of
+from tests.service.model.asking import Caller
+from tests.service.model.history import History
+from tests.service.model.imagined import Imagined
+
+HISTORIES, STEPS = 250, 60
+USERS = ("ann", "bob", "cat", "dan", "eve")
+ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})),)
+
+
+@pytest.fixture(scope="module")
+def asked() -> set[tuple[str, str]]:
+    """The names that were sent with each operation. The oracle always agrees with itself."""
+    found: set[tuple[str, str]] = set()
+    for seed in range(HISTORIES):
+        service, random = Imagined(Random(seed)), Random(seed)
+        History([service], random, users=USERS, admins=ADMINS, is_alone=True).run(STEPS)
+        found |= service.asked
+    return found
+
+
+@pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
+def test_random_histories_ask_with_all_that_an_operation_takes(
+    asked: set[tuple[str, str]], operation: Operation
+) -> None:
+    taken = {*operation.query_names, *(name for body in bodies_of(operation) for name in names_of(body))}
+    sent = {name for of, name in asked if of == operation.name}
+
+    assert taken - PAGING <= sent, "see tests/service/model/choices.py and history.py"

@@ -1,0 +1,39 @@
+"""The checker of stored data (fsck) as an assertion."""
+
+import time
+
+from forklore_local.fsck.check import findings
+from forklore_local.fsck.finding import Finding
+from forklore_local.fsck.source import Source
+from forklore_local.fsck.survey import Survey
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import Connection
+from tests.service.reliability.violation import hold
+from tests.support.tables import Store
+
+SHOWN_MAX = 20
+
+
+def findings_of(store: Store, *, now_s: int | None = None) -> list[Finding]:
+    """Return the inconsistencies in a table. Nothing may write to it at the same time."""
+    return findings(survey_of(store, now_s=now_s))
+
+
+def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
+    """Return the contents of a table, read as the command reads it: slow pages are read again."""
+    survey = Survey(now_s=int(time.time()) if now_s is None else now_s)
+    source = Source(Connection(store.client, store.name, Clock()))
+    for page in source.scan(segments=1):
+        survey.take_all(page)
+    return survey
+
+
+def assert_intact(store: Store, *, settled: bool = False) -> None:
+    """Raise Violation unless all invariants hold. settled: also require that no job is left."""
+    survey = survey_of(store)
+    found = findings(survey)
+    shown = "".join(f"\n  {finding}" for finding in found[:SHOWN_MAX])
+    hold(not found, f"{len(found)} findings in {survey.items} items:{shown}")
+    if settled:
+        left = sorted(key.sort for key in survey.jobs)
+        hold(not left, f"work is left: {left[:SHOWN_MAX]}")

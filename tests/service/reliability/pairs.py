@@ -1,0 +1,750 @@
+"""Pairs of simultaneous requests, for the checks `orders-of-two` and `needed-conditions`."""
+
+from dataclasses import replace
+from typing import Any
+
+from forklore_service.domain.model import Caller
+from tests.service.reliability.races import Actor, Pair
+from tests.service.reliability.world import (
+    ABANDONED_SECONDS,
+    ANN,
+    BOB,
+    CHILD,
+    CODER,
+    CROWD,
+    CUT,
+    CUT_FORK,
+    CUT_TWIG,
+    EVE,
+    FORK,
+    GIVEN,
+    GIVEN_FORK,
+    HALF,
+    LONG,
+    MIA,
+    NEW,
+    OPERATIONS,
+    OTHER,
+    PASSED,
+    PLANNER,
+    RITA,
+    ROOT,
+    ROOT_CALLER,
+    TAKES,
+    UNTITLED,
+    WORDS,
+    Operation,
+    ahead,
+    append,
+    archived,
+    by_name,
+    change,
+    crowded,
+    dead_family,
+    delete,
+    delete_unused,
+    family,
+    full,
+    given_up,
+    left,
+    lengthy,
+    offered,
+    passed,
+    point,
+    post,
+    read,
+    removed,
+    removed_both,
+    removed_first,
+    run_deletion,
+    run_erasures,
+    run_prune,
+    said,
+    thought,
+    turn,
+    untitled,
+    unused,
+    work,
+)
+
+
+def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options: Any) -> Pair:
+    """Return a pair. Each side is an operation, the name of one, or a sequence of operations."""
+    return Pair(_actor(one), _actor(other), **options)
+
+
+def _look(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
+    return read("getConversation", by, of=of, conversationId=conversation_id)
+
+
+def _fork_of(conversation_id: str, *, of: Any = family, by: Caller = ANN) -> Operation:
+    return post("forkConversation", by, of=of, conversationId=conversation_id, id=NEW)
+
+
+def _work_off(group_id: str, *, of: Any = family, in_seconds: int = 0) -> Operation:
+    return work(run_deletion(group_id), of=of, in_seconds=in_seconds)
+
+
+def _offer(caller: Caller, to: str, *, of: Any, what: str = ROOT) -> Operation:
+    return post("requestTransfer", caller, of=of, conversationId=what, newOwnerUserId=to)
+
+
+def _accept(caller: Caller, *, of: Any) -> Operation:
+    """Accept the offer that the previous request made."""
+    return post("acceptTransfer", caller, of=of, transferId="<last>")
+
+
+def _entries(conversation_id: str) -> Operation:
+    return read("listEntries", ANN, conversationId=conversation_id)
+
+
+def _fork_of_fork_that_takes(**move: Any) -> Operation:
+    return post("forkConversation", BOB, conversationId=FORK, id=OTHER, name=TAKES | move)
+
+
+def _actor(one: Operation | str | Actor) -> Actor:
+    match one:
+        case tuple():
+            return one
+        case str():
+            return (OPERATIONS[one],)
+        case _:
+            return (one,)
+
+
+def by_key(one: Operation | str, **options: Any) -> Pair:
+    """Return a pair of the same request: a caller repeats it without waiting for the answer."""
+    return pair(one, one, key="one key", **options)
+
+
+_DELETE = OPERATIONS["delete"]
+_REVOKE = OPERATIONS["remove a member, but not of children"]
+_DOWNGRADE = change(
+    "updateMembership", MIA, conversationId=ROOT, userId="bob", accessLevel="reader", children="keep"
+)
+_ACCEPT, _CANCEL, _DECLINE = OPERATIONS["accept"], OPERATIONS["cancel"], OPERATIONS["decline"]
+_DOWNGRADE_MIA = change(
+    "updateMembership", ANN, conversationId=ROOT, userId="mia", accessLevel="reader", children="keep"
+)
+_MEMBERS = read("listMemberships", ANN, conversationId=ROOT)
+_DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
+_CHILD, _CROWD_CHILD = (
+    OPERATIONS["append and start a child"],
+    OPERATIONS["append and start a child with many members"],
+)
+_FORK = OPERATIONS["fork before an entry"]
+_OWN_CHILD = append(ANN, to=NEW, startedByConversationId=ROOT)
+_DELETE_CROWD = delete("deleteConversation", ANN, of=crowded, conversationId=CROWD)
+_ADD = OPERATIONS["share"]
+_REMOVE_FORK = delete("deleteConversation", ANN, conversationId=FORK, scope="branch")
+
+_DELETE_UNTITLED = delete("deleteConversation", ANN, of=untitled, conversationId=UNTITLED)
+_DELETE_AS_ADMIN = delete("adminDeleteConversation", ROOT_CALLER, of=untitled, conversationId=UNTITLED)
+_TAKE_OVER = (
+    _ACCEPT,
+    delete("removeMembership", BOB, of=offered, conversationId=GIVEN, userId="ann"),
+    _look(GIVEN, by=BOB, of=offered),
+)
+_CLEAR_UP = _work_off(HALF, of=given_up, in_seconds=ABANDONED_SECONDS)
+BOTH_GONE = ((204, 204),)
+"""Both delete the same thing. The second one finds it done, as if its first answer was lost."""
+GOES_ON = ((202, 204), (204, 202))
+"""A request that finds another one closing the tree leaves the rest to the worker."""
+
+
+def _remove(conversation_id: str, *, by: Caller = ANN, of: Any = family) -> Operation:
+    return delete("deleteConversation", by, of=of, conversationId=conversation_id, scope="branch")
+
+
+def _prune(group_id: str, conversation_id: str, *, of: Any) -> Operation:
+    return work(run_prune(group_id, conversation_id), of=of)
+
+
+_CUT_OFF = _remove(FORK)
+_SHOWING = _fork_of(FORK)
+_LAST = _remove(UNTITLED, of=untitled)
+
+
+def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the same statuses, followed by one of the worker, which the other caller runs next."""
+    return tuple((*statuses, 200) for statuses in also)
+
+
+PAIRS: dict[str, Pair] = {
+    "append, append": pair(OPERATIONS["append, cached"], append(BOB, entry=said("other"), knows=(ROOT, BOB))),
+    "append, append by a slow clock": pair(
+        replace(OPERATIONS["append, cached"], in_seconds=60), append(BOB, knows=(ROOT, BOB))
+    ),
+    "append, append of one id in two forks": pair(
+        append(ANN, to=ROOT, of=ahead, knows=(ROOT, ANN), step=8),
+        append(ANN, to=FORK, of=ahead, knows=(FORK, ANN), step=7),
+    ),
+    "append, append as the first text": pair(
+        append(ANN, to=UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled, entry=said("other"))
+    ),
+    "append, append to a new conversation": pair(
+        append(ANN, to=NEW), append(ANN, to=NEW, entry=said("other"))
+    ),
+    "append, append of two who do not share": pair(append(ANN, to=NEW), append(EVE, to=NEW)),
+    "append, append with If-Match": pair(
+        append(ANN, if_match="<third>", knows=(ROOT, ANN)),
+        # Bob's clock is later than Ann's. Ids of the same millisecond can have any order; if the
+        # second one were lower, it would be refused even without If-Match.
+        replace(append(BOB, if_match="<third>", knows=(ROOT, BOB)), in_seconds=60),
+    ),
+    "append, append with one key": by_key(append(BOB, knows=(ROOT, BOB))),
+    "append, sync by a slow clock": pair(
+        replace(OPERATIONS["append, cached"], in_seconds=60), OPERATIONS["sync more"]
+    ),
+    "append, delete": pair(append(BOB, knows=(ROOT, BOB)), _DELETE),
+    "append for the first time, delete": pair(append(BOB, to=FORK), _DELETE),
+    "create, create": pair(post("createConversation", ANN, id=NEW), post("createConversation", BOB, id=NEW)),
+    "create, create with one key": by_key(post("createConversation", ANN, title="t")),
+    "create, fork under one id": pair(post("createConversation", EVE, id=NEW), _FORK),
+    "create, append": pair(post("createConversation", ANN, id=NEW), append(ANN, to=NEW)),
+    "fork, fork under one id": pair(_FORK, OPERATIONS["fork at the head"]),
+    "fork, fork": pair(_FORK, post("forkConversation", ANN, conversationId=FORK, id=OTHER)),
+    "fork, append": pair(OPERATIONS["fork at the head"], append(BOB, knows=(ROOT, BOB))),
+    "fork, delete": pair(_FORK, _DELETE),
+    "fork by an append, delete": pair(OPERATIONS["append and fork"], _DELETE),
+    "fork, accept": pair(post("forkConversation", ANN, of=offered, conversationId=GIVEN, id=NEW), _ACCEPT),
+    "fork, revoke": pair(_FORK, _REVOKE),
+    "fork, downgrade": pair(_FORK, _DOWNGRADE),
+    "child, parent's delete": pair(_CHILD, _DELETE),
+    "child, parent's delete and a look": pair(_CHILD, (_DELETE, _look(NEW))),
+    "child of the owner, revoke and a look": pair(_OWN_CHILD, (_REVOKE, _look(NEW))),
+    "child, share": pair(_CHILD, _ADD),
+    "child, revoke": pair(_CHILD, _REVOKE),
+    "child, child": pair(_CHILD, OPERATIONS["append and start a child"]),
+    "child, append to the new one": pair(_CHILD, append(EVE, to=NEW)),
+    "child with many members, delete": pair(_CROWD_CHILD, _DELETE_CROWD),
+    "child with many members, share": pair(
+        _CROWD_CHILD,
+        post("shareConversation", ANN, of=crowded, conversationId=CROWD, userId="eve", accessLevel="writer"),
+    ),
+    "grandchild, delete": pair(
+        post("appendEntry", BOB, conversationId=NEW, **said("new"), startedByConversationId=CHILD), _DELETE
+    ),
+    "merge, append": pair(OPERATIONS["merge"], append(ANN, knows=(ROOT, ANN))),
+    "merge, append to the other branch": pair(
+        OPERATIONS["merge"], replace(append(ANN, to=FORK), in_seconds=60)
+    ),
+    "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
+    "merge, merge with one key": by_key("merge"),
+    "merge, merge the other way": pair(
+        OPERATIONS["merge"],
+        replace(post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT), in_seconds=60),
+    ),
+    "merge, delete": pair(OPERATIONS["merge"], _DELETE),
+    "merge, revoke": pair(OPERATIONS["merge"], _REVOKE),
+    "summary, delete": pair(OPERATIONS["append a summary"], _DELETE),
+    "fork with a summary, delete": pair(OPERATIONS["append a summary and fork"], _DELETE),
+    "merge, remove the branch and a look": pair(
+        OPERATIONS["merge"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary"], (_REMOVE_FORK, read("listEntries", ANN, conversationId=ROOT))
+    ),
+    "fork with a summary, remove the branch and a look": pair(
+        OPERATIONS["append a summary and fork"], (_REMOVE_FORK, _look(NEW))
+    ),
+    "copy, append": pair(OPERATIONS["copy"], replace(append(BOB, to=FORK), in_seconds=60)),
+    "copy, copy with one key": by_key("copy"),
+    "copy, copy under one id": pair(
+        OPERATIONS["copy"], post("copyConversation", ANN, conversationId=ROOT, id=NEW)
+    ),
+    "copy, delete": pair(OPERATIONS["copy"], _DELETE),
+    "copy, delete and a look": pair(OPERATIONS["copy"], (_DELETE, _look(NEW, by=RITA))),
+    "copy, revoke the reader and a look": pair(
+        OPERATIONS["copy"],
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="rita", children="keep"),
+            _look(NEW, by=RITA),
+        ),
+    ),
+    "copy many entries, delete": pair(
+        "copy many entries",
+        delete("deleteConversation", ANN, of=lengthy, conversationId=LONG),
+        is_endless=True,
+    ),
+    "continue a copy, continue it": pair(
+        "continue an unfinished copy", "continue an unfinished copy", is_endless=True
+    ),
+    "give a copy up, continue it": pair(
+        "the sweep gives up a copy", "continue an unfinished copy", is_endless=True
+    ),
+    "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
+    "revoke, append and a look": pair(
+        (_REVOKE, read("listEntries", ANN, conversationId=ROOT)), append(BOB, knows=(ROOT, BOB))
+    ),
+    "downgrade, append": pair(_DOWNGRADE, append(BOB, knows=(ROOT, BOB))),
+    "revoke a manager, share by them": pair(
+        delete("removeMembership", ANN, conversationId=ROOT, userId="mia", children="keep"),
+        OPERATIONS["share as a manager"],
+    ),
+    "revoke a manager and a look, share by them": pair(
+        (
+            delete("removeMembership", ANN, conversationId=ROOT, userId="mia", children="keep"),
+            read("listMemberships", ANN, conversationId=ROOT),
+        ),
+        OPERATIONS["share as a manager"],
+    ),
+    "downgrade a manager and a look, downgrade by them": pair((_DOWNGRADE_MIA, _MEMBERS), _DOWNGRADE),
+    "downgrade a manager and a look, remove by them": pair(
+        (_DOWNGRADE_MIA, _MEMBERS), OPERATIONS["remove a member as a manager"]
+    ),
+    "revoke and a look, child of the owner": pair(
+        (
+            delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="mia"),
+            _look(NEW, by=MIA, of=offered),
+        ),
+        append(ANN, to=NEW, of=offered, startedByConversationId=GIVEN),
+    ),
+    "revoke with the children, append to a child": pair(
+        "remove a member", append(BOB, to=CHILD), is_endless=True
+    ),
+    "revoke with the children, start one of a child": pair(
+        (OPERATIONS["remove a member"], _look(NEW, by=BOB)),
+        append(ANN, to=NEW, startedByConversationId=CHILD),
+        is_endless=True,
+    ),
+    "revoke and a look, fork": pair((_REVOKE, _look(NEW)), _FORK),
+    "revoke and a look, fork by an append": pair((_REVOKE, _look(NEW)), OPERATIONS["append and fork"]),
+    "revoke and a look, change": pair((_REVOKE, _look(ROOT)), OPERATIONS["change"]),
+    "revoke and a look, sync": pair(
+        (_REVOKE, read("listEntries", PLANNER, conversationId=ROOT, channel="context")),
+        OPERATIONS["sync by a writer"],
+    ),
+    "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
+    "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
+    "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_GONE),
+    "archive, revoke": pair(OPERATIONS["archive"], _REVOKE),
+    "archive, downgrade": pair(OPERATIONS["archive"], _DOWNGRADE),
+    "archive, archive": pair(OPERATIONS["archive"], OPERATIONS["archive"]),
+    "unarchive, archive": pair(
+        OPERATIONS["unarchive"], change("archiveConversation", BOB, of=archived, conversationId=FORK)
+    ),
+    "archive, delete": pair(OPERATIONS["archive"], _DELETE),
+    "list, archive": pair(read("listConversations", BOB), OPERATIONS["archive"]),
+    "share, share": pair(_ADD, OPERATIONS["share as a manager"]),
+    "share, delete": pair(_ADD, _DELETE),
+    "change a level, change a level": pair(OPERATIONS["change a level"], _DOWNGRADE),
+    "change, change": pair(
+        OPERATIONS["change"], change("updateConversation", ANN, conversationId=ROOT, title="other")
+    ),
+    "change, append": pair(
+        change("updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None),
+        append(BOB, to=UNTITLED, of=untitled),
+    ),
+    "change, delete": pair(OPERATIONS["change"], _DELETE),
+    "change with If-Match, append and a look": pair(
+        OPERATIONS["change with If-Match"],
+        (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
+    ),
+    "show, change": pair(_look(ROOT), OPERATIONS["change"]),
+    "show, first text": pair(_look(UNTITLED, of=untitled), append(BOB, to=UNTITLED, of=untitled)),
+    "show, accept": pair(_look(GIVEN, of=offered), _ACCEPT),
+    "show, accept by the new owner": pair(_look(GIVEN, by=BOB, of=offered), _ACCEPT),
+    "list, change": pair(read("listConversations", ANN), OPERATIONS["change"]),
+    "list, accept": pair(read("listConversations", BOB, of=offered), _ACCEPT),
+    "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
+    "promote, promote another and a look": pair(
+        OPERATIONS["promote"],
+        (post("promoteConversation", BOB, conversationId=ROOT), _look(ROOT, by=BOB), _look(FORK, by=BOB)),
+    ),
+    "promote, promote with one key": by_key(OPERATIONS["promote by a writer"]),
+    "promote, fork and promote": pair(OPERATIONS["promote"], (OPERATIONS["fork and promote"], _look(NEW))),
+    "promote, append": pair(OPERATIONS["promote"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "promote another, append and promote": pair(
+        post("promoteConversation", BOB, conversationId=ROOT),
+        (OPERATIONS["append and promote"], _look(ROOT), _look(FORK)),
+    ),
+    "append and promote, remove the branch": pair(
+        OPERATIONS["append and promote by a writer"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
+    "append and promote, delete": pair(OPERATIONS["append and promote"], _DELETE),
+    "promote, remove the branch": pair(
+        OPERATIONS["promote"],
+        delete("deleteConversation", ANN, conversationId=FORK, scope="branch"),
+    ),
+    "promote, delete": pair(OPERATIONS["promote"], _DELETE),
+    "revoke and a look, promote by them": pair((_REVOKE, _look(FORK)), OPERATIONS["promote by a writer"]),
+    "fork several, fork": pair(OPERATIONS["fork several"], _FORK),
+    "fork several, delete": pair(OPERATIONS["fork several"], _DELETE),
+    "offer, offer": pair(
+        OPERATIONS["offer"], post("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="mia")
+    ),
+    "offer, revoke the recipient": pair(OPERATIONS["offer"], _REVOKE),
+    "offer, delete": pair(OPERATIONS["offer"], _DELETE),
+    "accept, accept": pair(_ACCEPT, OPERATIONS["accept"]),
+    "accept, accept with one key": by_key(_ACCEPT),
+    "accept, cancel": pair(_ACCEPT, _CANCEL),
+    "accept, decline": pair(_ACCEPT, _DECLINE),
+    "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
+    "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
+    "accept, append by the previous owner": pair(
+        _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
+    ),
+    "accept and a look, share": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
+        post("shareConversation", ANN, of=offered, conversationId=GIVEN, userId="eve", accessLevel="manager"),
+    ),
+    "accept and a look, downgrade by the previous owner": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
+        change("updateMembership", ANN, of=offered, conversationId=GIVEN, userId="mia", accessLevel="reader"),
+    ),
+    "accept and a look, remove by the previous owner": pair(
+        (_ACCEPT, read("listMemberships", BOB, of=offered, conversationId=GIVEN)),
+        delete("removeMembership", ANN, of=offered, conversationId=GIVEN, userId="mia"),
+    ),
+    "cancel, decline": pair(_CANCEL, _DECLINE, also=BOTH_GONE),
+    "remove the previous owner, append by them": pair(
+        OPERATIONS["remove the previous owner"], OPERATIONS["append as the previous owner"]
+    ),
+    "remove the previous owner, the sweep": pair(
+        OPERATIONS["remove the previous owner"], OPERATIONS["the sweep"]
+    ),
+    "context, context": pair(append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d"))),
+    "context, next epoch": pair(
+        append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("d", epoch=2))
+    ),
+    "context, the same context in the next epoch": pair(
+        append(PLANNER, entry=thought("c")), append(PLANNER, entry=thought("a", "b", epoch=2))
+    ),
+    "next epoch, next epoch": pair(
+        append(PLANNER, entry=thought("c", epoch=2)), append(PLANNER, entry=thought("d", epoch=2))
+    ),
+    "first context, first context": pair(
+        append(CODER, entry=thought("c")), append(CODER, entry=thought("d", epoch=3))
+    ),
+    "sync, sync": pair(OPERATIONS["sync more"], OPERATIONS["sync something else"]),
+    "sync, sync based on the same": pair(
+        *(
+            post(
+                "syncContext",
+                PLANNER,
+                conversationId=ROOT,
+                contentType="note",
+                content=["a", "b", more],
+                basedOnEntryId="<noted more>",
+            )
+            for more in ("mine", "yours")
+        )
+    ),
+    "sync, sync for the first time": pair(
+        OPERATIONS["sync for the first time"],
+        post("syncContext", CODER, conversationId=ROOT, contentType="note", content=["z"]),
+    ),
+    "sync, sync of a new conversation": pair(
+        OPERATIONS["sync a new conversation"],
+        post("syncContext", PLANNER, conversationId=NEW, contentType="note", content=["z"]),
+    ),
+    "sync, delete": pair(OPERATIONS["sync by a writer"], _DELETE),
+    "sync, context": pair(OPERATIONS["sync more"], append(PLANNER, entry=thought("d"))),
+    "turn, turn": pair("append with context", "append with another context"),
+    "turn, the same turn": pair("append with context", "append with context by a writer, cached"),
+    "turn, sync": pair("append with context", OPERATIONS["sync something else"]),
+    "turn, history": pair("append with context", append(BOB)),
+    "turn, context": pair("append with context", append(PLANNER, entry=thought("d"))),
+    "turn without change, sync": pair("append with the same context", OPERATIONS["sync something else"]),
+    "turn without context, sync for the first time": pair(
+        "append with no context at all", OPERATIONS["sync for the first time"]
+    ),
+    "turn, turn of a new conversation": pair(
+        "append with context to a new conversation", append(PLANNER, to=NEW, entry=turn("z"))
+    ),
+    "turn, first turn of a fork": pair(
+        "append with context to a fork", append(PLANNER, to=FORK, entry=turn("a", "z"))
+    ),
+    "fork at the head, turn": pair("append and fork at the head", "append with context"),
+    "revoke and a look, turn": pair(
+        (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
+    ),
+    "turn, delete": pair("append with context", _DELETE),
+    "delete, delete": pair(
+        _DELETE_GIVEN,
+        delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
+        also=BOTH_GONE + GOES_ON,
+    ),
+    "delete, delete of a child": pair(
+        _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON, is_endless=True
+    ),
+    "delete, the sweep": pair(
+        delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]
+    ),
+    "append with a key, append with it": pair(
+        OPERATIONS["append with a key"], append(ANN, key="new key", knows=(ROOT, ANN))
+    ),
+    "append by a name, append by it": pair(
+        OPERATIONS["append by a name"], by_name(**said("other"), knows=(ROOT, BOB))
+    ),
+    "append by a name and by its id with one key": pair(
+        by_name(), append(BOB, entry=said("by name")), key="one key"
+    ),
+    "append by a name with one key": by_key(OPERATIONS["append by a name, cold"]),
+    "append by a new name with one key": by_key(OPERATIONS["append by a new name"]),
+    "append by a new name, append by it": pair(
+        OPERATIONS["append by a new name"], by_name(name="new", data={"n": 3})
+    ),
+    "append by a new name, make it": pair(OPERATIONS["append by a new name"], OPERATIONS["make a name"]),
+    "append by a name, move it": pair(OPERATIONS["append by a name"], OPERATIONS["move a name"]),
+    "append by a name, move it and a look": pair(
+        OPERATIONS["append by a name"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it and a look": pair(
+        OPERATIONS["append by a name, cold"], (OPERATIONS["move a name"], _entries(ROOT))
+    ),
+    "append by a name with data, move it without": pair(
+        OPERATIONS["append by a name, cold"], OPERATIONS["move a name"]
+    ),
+    "append by a name whose conversation is deleted, append by it": pair(
+        "append by a name whose conversation is deleted", by_name(**said("other"), of=dead_family)
+    ),
+    "append by a name whose conversation is deleted, delete it": pair(
+        "append by a name whose conversation is deleted",
+        delete("deleteName", BOB, name="trip", of=dead_family),
+    ),
+    "append by a bare name with data, move it without": pair(
+        by_name(name="bare", data={"n": 2}), OPERATIONS["move a name without data"]
+    ),
+    "append by a name, delete it": pair(OPERATIONS["append by a name"], OPERATIONS["delete a name"]),
+    "append by a name, fork at the head that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
+    ),
+    "append, fork before an entry with If-Match": pair(
+        OPERATIONS["append"], OPERATIONS["fork before an entry with If-Match"]
+    ),
+    "append by a name, fork before an entry that takes it": pair(
+        OPERATIONS["append by a name"], OPERATIONS["fork before an entry and move a name"]
+    ),
+    "append by a name, delete": pair(OPERATIONS["append by a name"], _DELETE),
+    "append by a name, revoke": pair(OPERATIONS["append by a name"], _REVOKE),
+    "move a name, move it": pair(OPERATIONS["move a name"], point(to=CHILD, expectRevision=1)),
+    "move a name, move it whatever it is": pair(point(), point(to=CHILD)),
+    "move a name, delete it": pair(point(), OPERATIONS["delete a name"]),
+    "make a name, make it": pair(OPERATIONS["make a name"], point(name="new", expectRevision=0)),
+    "delete a name, delete it": pair(OPERATIONS["delete a name"], OPERATIONS["delete a name as an admin"]),
+    "fork that takes a name, fork that takes it": pair(
+        OPERATIONS["fork at the head and move a name"], _fork_of_fork_that_takes(expectRevision=1)
+    ),
+    "fork that takes a name, move it": pair(OPERATIONS["fork before an entry and move a name"], point()),
+    "make a name, delete and a look": pair(
+        OPERATIONS["make a name"], (_DELETE, read("listNames", BOB, prefix="new"))
+    ),
+    "make a name, revoke and a look": pair(
+        OPERATIONS["make a name"], (_REVOKE, read("listNames", BOB, prefix="new"))
+    ),
+    # The next pairs need a caller with several requests, or a request that is delayed for long.
+    "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote, delete and the worker": pair("promote", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "promote by a writer, delete and the worker": pair(
+        "promote by a writer", (_DELETE, _work_off(ROOT)), is_endless=True
+    ),
+    "share, delete and the worker": pair(_ADD, (_DELETE, _work_off(ROOT)), is_endless=True),
+    "change, delete and the worker": pair("change", (_DELETE, _work_off(ROOT)), is_endless=True),
+    "delete, delete and the worker": pair(
+        _DELETE_UNTITLED,
+        (_DELETE_UNTITLED, _work_off(UNTITLED, of=untitled)),
+        also=_and_worked(BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
+    "delete as an admin, delete and the worker": pair(
+        _DELETE_AS_ADMIN,
+        (_DELETE_AS_ADMIN, _work_off(UNTITLED, of=untitled)),
+        also=_and_worked(BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
+    "delete, delete of a child and the worker": pair(
+        _DELETE,
+        (delete("deleteConversation", ANN, conversationId=CHILD), _work_off(CHILD)),
+        also=_and_worked(GOES_ON),
+        is_endless=True,
+    ),
+    "offer, offer and accept": pair(
+        _offer(ANN, "mia", of=family),
+        (_offer(ANN, "bob", of=family), _accept(BOB, of=family)),
+        is_endless=True,
+    ),
+    "append, accept and remove the sender": pair(
+        append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN)), _TAKE_OVER, is_endless=True
+    ),
+    "sync, accept and remove the sender": pair(
+        post("syncContext", PLANNER, of=offered, conversationId=GIVEN, contentType="note", content=["z"]),
+        _TAKE_OVER,
+        is_endless=True,
+    ),
+    "change, accept and remove the sender": pair(
+        change("updateConversation", ANN, of=offered, conversationId=GIVEN, title="new"),
+        _TAKE_OVER,
+        is_endless=True,
+    ),
+    "append and promote, accept and remove the sender": pair(
+        append(ANN, to=GIVEN_FORK, of=offered, promote=True, knows=(GIVEN_FORK, ANN)),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
+        is_endless=True,
+    ),
+    "promote, accept and remove the sender": pair(
+        post("promoteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
+        is_endless=True,
+    ),
+    "revoke by a manager, promote": pair("remove a member as a manager", "change a level"),
+    "share, share the last place": pair(
+        post("shareConversation", ANN, of=full, conversationId=ROOT, userId="eve", accessLevel="reader"),
+        post("shareConversation", ANN, of=full, conversationId=ROOT, userId="bob", accessLevel="reader"),
+    ),
+    "context of two epochs, context of one between": pair(
+        post(
+            "appendEntry",
+            PLANNER,
+            conversationId=ROOT,
+            entries=[thought("c"), thought("d", epoch=3)],
+            knows=(ROOT, PLANNER),
+        ),
+        append(PLANNER, entry=thought("e", epoch=2)),
+    ),
+    "rewrite, rewrite and hand on": pair(
+        "the sweep",
+        (
+            OPERATIONS["the sweep"],
+            _offer(BOB, "ann", of=passed, what=PASSED),
+            _accept(ANN, of=passed),
+            _offer(ANN, "mia", of=passed, what=PASSED),
+            _accept(MIA, of=passed),
+        ),
+        is_endless=True,
+    ),
+    "the worker, the worker": pair("the worker", "the worker", is_endless=True),
+    "continue a child, continue it": pair(
+        "continue an unfinished child", "continue an unfinished child", is_endless=True
+    ),
+    "give a child up, continue it": pair(
+        "the sweep gives up", "continue an unfinished child", is_endless=True
+    ),
+    "clear a child up, make another": pair(_CLEAR_UP, append(ANN, to=HALF, of=given_up), is_endless=True),
+    "clear a child up, clear it up, make another and delete it": pair(
+        _CLEAR_UP,
+        (
+            _CLEAR_UP,
+            append(ANN, to=HALF, of=given_up),
+            delete("deleteConversation", ANN, of=given_up, conversationId=HALF),
+        ),
+        also=((200, 200, 201, 202),),  # a deletion that finds the worker busy may leave the rest to it
+        is_endless=True,
+    ),
+    "remove, fork of it": pair(_CUT_OFF, _SHOWING),
+    "remove and the worker, fork of it": pair(
+        (_CUT_OFF, _prune(ROOT, FORK, of=family)), _SHOWING, is_endless=True
+    ),
+    "remove, fork of its fork": pair(
+        _remove(CUT_TWIG, of=removed), post("forkConversation", ANN, of=removed, conversationId=CUT, id=NEW)
+    ),
+    "remove, append": pair(_CUT_OFF, append(BOB, to=FORK, knows=(FORK, BOB))),
+    "remove, child and a look": pair(
+        (_remove(GIVEN_FORK, of=offered), _look(NEW, of=offered)),
+        post(
+            "appendEntry",
+            ANN,
+            of=offered,
+            conversationId=NEW,
+            **said("new"),
+            startedByConversationId=GIVEN_FORK,
+        ),
+        is_endless=True,
+    ),
+    "remove as a manager, child": pair(
+        _remove(FORK, by=MIA), append(ANN, to=NEW, startedByConversationId=FORK), is_endless=True
+    ),
+    "remove, promote": pair(_CUT_OFF, post("promoteConversation", ANN, conversationId=FORK)),
+    "remove the current one, promote another": pair(
+        _remove(ROOT), post("promoteConversation", ANN, conversationId=FORK), is_endless=True
+    ),
+    "remove, remove": pair(_CUT_OFF, _remove(FORK, by=MIA)),
+    "remove, remove again": pair(_CUT_OFF, _CUT_OFF),
+    "remove, remove the other": pair(_CUT_OFF, _remove(ROOT, by=MIA), also=GOES_ON, is_endless=True),
+    "remove, delete": pair(_CUT_OFF, _DELETE, also=BOTH_GONE + GOES_ON),
+    "remove, delete and the worker": pair(
+        _remove(CUT_TWIG, of=removed),
+        (delete("deleteConversation", ANN, of=removed, conversationId=CUT), _work_off(CUT, of=removed)),
+        also=(*_and_worked(BOTH_GONE), (204, 202, 200)),
+        is_endless=True,
+    ),
+    "remove, accept": pair(_remove(GIVEN_FORK, of=offered), _ACCEPT),
+    "remove, accept and remove the sender": pair(
+        _remove(GIVEN_FORK, of=offered),
+        (*_TAKE_OVER, _look(GIVEN_FORK, by=BOB, of=offered)),
+        is_endless=True,
+    ),
+    "remove as a manager, downgrade and a look": pair((_DOWNGRADE_MIA, _look(FORK)), _remove(FORK, by=MIA)),
+    "remove the last, fork": pair(_LAST, _fork_of(UNTITLED, of=untitled)),
+    "remove the last, fork and remove it and a look": pair(
+        _LAST,
+        (_fork_of(UNTITLED, of=untitled), _LAST, _look(NEW, of=untitled)),
+        also=tuple((one, 404, other, 404) for one, other in BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
+    "remove the last, remove the last": pair(_LAST, _LAST, also=BOTH_GONE + GOES_ON),
+    "prune, fork through another branch": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        post(
+            "forkConversation",
+            ANN,
+            of=removed_first,
+            conversationId=CUT_TWIG,
+            id=NEW,
+            atEntryId="<of fork>",
+            position="after",
+        ),
+    ),
+    "prune, prune of its fork": pair(
+        _prune(CUT, CUT_FORK, of=removed_first),
+        (_remove(CUT_TWIG, of=removed_first), _prune(CUT, CUT_TWIG, of=removed_first)),
+        is_endless=True,
+    ),
+    "prune, delete and the worker": pair(
+        _prune(CUT, CUT_TWIG, of=removed_both),
+        (
+            delete("deleteConversation", ANN, of=removed_both, conversationId=CUT),
+            _work_off(CUT, of=removed_both),
+        ),
+        is_endless=True,
+    ),
+    **{
+        f"erase, {name}": pair(
+            work(run_erasures, of=left), (replace(one, of=left),), is_endless=True, gone=WORDS
+        )
+        for name, one in {
+            "fork at the head": post("forkConversation", ANN, conversationId=ROOT, id=NEW),
+            "fork after an entry": post(
+                "forkConversation", ANN, conversationId=ROOT, id=NEW, atEntryId="<words>", position="after"
+            ),
+            "copy": post("copyConversation", ANN, conversationId=ROOT, id=NEW),
+            "merge": post("mergeConversation", ANN, conversationId=OTHER, fromConversationId=ROOT),
+        }.items()
+    },
+    **{
+        # What is said between the tombstone and the worker's closing is deleted with the tree.
+        f"{name}, retention": pair(
+            replace(one, of=unused), work(delete_unused, of=unused), also=((201, 200), (204, 200))
+        )
+        for name, one in {
+            "show": read("getConversation", BOB, conversationId=GIVEN),
+            "show as an admin": read("adminGetConversation", ROOT_CALLER, conversationId=GIVEN),
+            "list of forks": read("listForks", BOB, conversationId=GIVEN),
+            "list": read("listConversations", BOB),
+            "append": append(BOB, to=GIVEN),
+            "fork": post("forkConversation", BOB, conversationId=GIVEN, id=NEW),
+            "promote": post("promoteConversation", BOB, conversationId=GIVEN_FORK),
+        }.items()
+    },
+    "list of forks, fork and promote": pair(
+        read("listForks", RITA, conversationId=ROOT), OPERATIONS["fork and promote"]
+    ),
+    **{
+        f"{name}, append and promote": pair(one, append(to=FORK, of=one.of, promote=True))
+        for name, one in OPERATIONS.items()
+        if one.is_read and (one.of is family or name in ("list", "list the current", "list the latest"))
+    },
+}

@@ -1,0 +1,506 @@
+"""Merging: copies of what another branch shows, and entries that sum a branch up."""
+
+from collections.abc import Callable
+
+import pytest
+
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.model import Caller, Entry, EntryRef, TokenUsage, Words
+from forklore_service.errors import (
+    ConflictError,
+    ForbiddenError,
+    ForkloreError,
+    IdempotencyMismatchError,
+    NotFoundError,
+    PayloadTooLargeError,
+    ValidationError,
+)
+from forklore_service.limits import APPEND_ENTRIES_MAX
+from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion import tree_deletion
+from forklore_service.usecases.deletion.branch_removal import remove_branch
+from forklore_service.usecases.steps import views
+from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.writing.append import append_entries
+from forklore_service.usecases.writing.merging import Merge, merge_branch
+from tests.service.usecases.builders import (
+    AFTER,
+    ANN,
+    BLANK,
+    BOB,
+    CODER,
+    EVE,
+    FORK,
+    OTHER,
+    PLANNER,
+    ROOT,
+    TWIG,
+    append,
+    conversation,
+    create,
+    fork,
+    idempotency_key,
+    large,
+    page,
+    read,
+    said,
+    say,
+    show,
+    texts,
+    thought,
+)
+from tests.service.usecases.members import WRITER, meanwhile, remove, share
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store
+from tools.harness.wire import Wire
+
+NO_ENTRY = EntryId("00000000-0000-7000-8000-000000000001")
+
+
+def merge(
+    table: Table,
+    into: str = ROOT,
+    of: str = FORK,
+    *,
+    by: Caller = ANN,
+    after: str | None = None,
+    up_to: str | None = None,
+    if_match: EntryId | None = None,
+    idempotency_key: IdempotencyKey | None = None,
+) -> list[Entry]:
+    return merge_branch(
+        table,
+        caller=by,
+        request=Merge(into, of, after, up_to, if_match),
+        idempotency_key=idempotency_key,
+    )
+
+
+@pytest.fixture
+def tree(store: Store) -> Table:
+    """A root that shows a, b, c, and a fork after b that shows a, b, x, y."""
+    table = store.process()
+    _, b, _ = say(table, ROOT, "a", "b", "c")
+    fork(table, ROOT, FORK, b, AFTER)
+    say(table, FORK, "x", "y")
+    return table
+
+
+def delete(table: Table, conversation_id: str) -> None:
+    assert tree_deletion.delete_conversation(
+        table, Mailbox().queue, caller=ANN, conversation_id=conversation_id
+    )
+
+
+def remove_fork(table: Table) -> None:
+    remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
+
+
+def fails(error: type[ForkloreError], action: Callable[[], object], *, field: str | None = None) -> None:
+    with pytest.raises(error) as raised:
+        action()
+    assert raised.value.details.get("field") == field
+
+
+# Copies
+
+
+def test_a_merge_copies_what_the_branch_shows_after_the_base(tree: Table) -> None:
+    made = merge(tree)
+
+    assert texts(made) == ["x", "y"]
+    assert read(tree, ROOT) == ["a", "b", "c", "x", "y"]
+    assert read(tree, FORK) == ["a", "b", "x", "y"]
+    originals = page(tree, FORK).entries[2:]
+    assert [entry.copied_from for entry in made] == [EntryRef(FORK, one.entry_id) for one in originals]
+    assert [entry.conversation_id for entry in made] == [ROOT, ROOT]
+    assert page(tree, ROOT).entries[3:] == made
+
+
+def test_a_root_is_merged_into_its_fork_as_well(tree: Table) -> None:
+    assert texts(merge(tree, FORK, ROOT)) == ["c"]
+    assert read(tree, FORK) == ["a", "b", "x", "y", "c"]
+
+
+def test_forks_of_a_fork_merge_what_they_do_not_share(tree: Table) -> None:
+    fork(tree, FORK, TWIG)
+    say(tree, TWIG, "t")
+    fork(tree, FORK, OTHER)
+    say(tree, OTHER, "o")
+
+    assert texts(merge(tree, TWIG, OTHER)) == ["o"]
+    assert texts(merge(tree, ROOT, TWIG)) == ["x", "y", "t", "o"]
+
+
+def test_a_copy_of_a_copy_names_the_entry_that_was_copied(tree: Table) -> None:
+    copied = merge(tree)
+    fork(tree, ROOT, TWIG, copied[0].entry_id, AFTER)
+    fork(tree, ROOT, OTHER, None, BLANK)
+
+    again = merge(tree, OTHER, TWIG, after=copied[0].copied_from and page(tree).entries[2].entry_id)
+
+    assert [entry.copied_from for entry in again] == [EntryRef(ROOT, copied[0].entry_id)]
+
+
+def test_a_blank_fork_gets_the_whole_history(tree: Table) -> None:
+    fork(tree, ROOT, TWIG, None, BLANK)
+
+    merge(tree, TWIG, FORK)
+
+    assert read(tree, TWIG) == ["a", "b", "x", "y"]
+
+
+def test_a_copy_keeps_the_authors_and_the_content_but_not_the_usage(store: Store, tree: Table) -> None:
+    share(tree, "bob", WRITER)
+    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}')
+    odd = large(40_000)
+    say(tree, FORK, used, odd, by=Caller("bob", "planner"))
+
+    *_, copied, body = merge(tree, by=CODER)
+
+    assert (copied.user_id, copied.client_id, copied.agent_id) == ("bob", "planner", "helper")
+    assert copied.usage is None
+    assert body.content == odd.content.text
+    metrics = show(tree).head.metrics
+    assert (metrics.entries, metrics.usage) == (7, TokenUsage())
+
+
+def test_context_is_not_copied(tree: Table) -> None:
+    append(tree, FORK, thought("t"), "z", by=PLANNER)
+
+    assert texts(merge(tree, by=PLANNER)) == ["x", "y", "z"]
+
+
+def test_after_and_up_to_choose_a_part_of_the_branch(tree: Table) -> None:
+    a, b, x, y = (entry.entry_id for entry in page(tree, FORK).entries)
+
+    assert texts(merge(tree, up_to=x)) == ["x"]
+    assert texts(merge(tree, after=x)) == ["y"]
+    assert texts(merge(tree, after=a, up_to=x)) == ["b", "x"]
+    assert merge(tree, after=y) == merge(tree, up_to=b) == merge(tree, after=y, up_to=x) == []
+
+
+def test_nothing_to_copy_changes_nothing(store: Store, tree: Table) -> None:
+    before = store.contents()
+
+    assert merge(tree, ROOT, ROOT) == []
+    fork(tree, ROOT, TWIG)
+    before = store.contents()
+    assert merge(tree, ROOT, TWIG) == []
+
+    assert store.contents() == before
+
+
+def test_a_merge_names_and_shows_an_untitled_conversation(store: Store) -> None:
+    table = store.process()
+    create(table, ROOT)
+    fork(table, ROOT, FORK, None, AFTER)
+    say(table, FORK, "first words", "last words")
+
+    merge(table)
+
+    shown = show(table)
+    assert (shown.conversation.title, shown.head.preview) == (
+        Words("first words", "ann"),
+        Words("last words", "ann"),
+    )
+
+
+def test_the_chain_of_the_copies_is_right(tree: Table) -> None:
+    c = page(tree).entries[-1].entry_id
+    one, other = merge(tree)
+
+    assert (one.after.history, other.after.history) == (c, one.entry_id)
+
+
+def test_a_branch_of_another_tree_or_of_none_is_400(store: Store, tree: Table) -> None:
+    say(tree, OTHER, "another tree")
+
+    for of in (OTHER, conversation(99), "x", ""):
+        fails(ValidationError, lambda of=of: merge(tree, of=of), field="fromConversationId")  # type: ignore[misc]
+    fails(NotFoundError, lambda: merge(tree, into=conversation(99)))
+
+
+def test_an_entry_that_the_branch_does_not_show_is_400(tree: Table) -> None:
+    c = page(tree, ROOT).entries[2].entry_id
+
+    for entry_id in (c, NO_ENTRY, "x"):
+        fails(ValidationError, lambda e=entry_id: merge(tree, after=e), field="afterEntryId")  # type: ignore[misc]
+        fails(ValidationError, lambda e=entry_id: merge(tree, up_to=e), field="upToEntryId")  # type: ignore[misc]
+
+
+def test_an_entry_of_another_clients_context_is_400(store: Store, tree: Table) -> None:
+    (mine,) = say(tree, FORK, thought("t"), by=PLANNER)
+    say(tree, FORK, "z")
+
+    for by in (ANN, CODER):
+        with store.unchanged():
+            fails(ValidationError, lambda c=by: merge(tree, after=mine, by=c), field="afterEntryId")  # type: ignore[misc]
+            fails(ValidationError, lambda c=by: merge(tree, up_to=mine, by=c), field="upToEntryId")  # type: ignore[misc]
+            fails(
+                ValidationError,
+                lambda c=by: append(tree, ROOT, summary(up_to=mine), by=c),  # type: ignore[misc]
+                field="mergedUpToEntryId",
+            )
+    [made] = append(tree, ROOT, summary(up_to=mine), by=PLANNER)
+    assert made.merged_from == EntryRef(FORK, mine)
+    assert texts(merge(tree, after=mine, by=PLANNER)) == ["z"]
+
+
+def test_if_match_is_the_last_entry_of_the_conversation(tree: Table) -> None:
+    b, c = (entry.entry_id for entry in page(tree).entries[1:])
+
+    with pytest.raises(ConflictError) as raised:
+        merge(tree, if_match=b)
+    assert raised.value.details["lastEntryId"] == c
+    assert texts(merge(tree, if_match=c)) == ["x", "y"]
+    fails_now = pytest.raises(ConflictError)
+    with fails_now:
+        merge(tree, ROOT, ROOT, if_match=c)
+
+
+@pytest.mark.parametrize("count", [APPEND_ENTRIES_MAX, APPEND_ENTRIES_MAX + 1])
+def test_a_merge_copies_at_most_fifty_entries(store: Store, count: int) -> None:
+    table = store.process()
+    create(table, ROOT)
+    fork(table, ROOT, FORK)
+    say(table, FORK, *(f"{at}" for at in range(50)))
+    if count > APPEND_ENTRIES_MAX:
+        say(table, FORK, "one more")
+        before = store.contents()
+        with pytest.raises(PayloadTooLargeError, match="merge in parts"):
+            merge(table)
+        assert store.contents() == before
+        fiftieth = page(table, FORK).entries[49].entry_id
+        merge(table, up_to=fiftieth)
+        merge(table, after=fiftieth)
+    else:
+        merge(table)
+
+    assert read(table, ROOT) == read(table, FORK)
+
+
+@pytest.mark.parametrize("count", [APPEND_ENTRIES_MAX, APPEND_ENTRIES_MAX + 1])
+def test_context_between_the_entries_does_not_count(
+    store: Store, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """There is so much of it that several reads find only a part of the entries."""
+    monkeypatch.setattr(views, "READ_MAX", 20)
+    monkeypatch.setattr(views, "ROUND_MAX", 10)
+    table = store.process()
+    create(table, ROOT)
+    fork(table, ROOT, FORK)
+    for at in range(count):
+        append(table, FORK, f"{at}", *(thought("t") for _ in range(at % 5 * 6)), by=PLANNER)
+
+    if count > APPEND_ENTRIES_MAX:
+        with store.unchanged(), pytest.raises(PayloadTooLargeError, match="merge in parts"):
+            merge(table)
+    else:
+        assert texts(merge(table)) == [f"{at}" for at in range(count)]
+
+
+def test_more_bytes_than_a_transaction_holds_are_413(store: Store, tree: Table) -> None:
+    for _ in range(3):
+        append(tree, FORK, large(2_400_000))
+
+    with pytest.raises(PayloadTooLargeError, match="merge in parts"):
+        merge(tree)
+    assert read(tree, ROOT) == ["a", "b", "c"]
+
+
+def test_a_repeated_merge_is_answered_as_the_first_one(tree: Table) -> None:
+    key = idempotency_key()
+    made = merge(tree, idempotency_key=key)
+    say(tree, FORK, "later")
+
+    assert merge(tree, idempotency_key=key) == made
+    with pytest.raises(IdempotencyMismatchError):
+        merge(tree, idempotency_key=idempotency_key(body="another"))
+    assert read(tree, ROOT) == ["a", "b", "c", "x", "y"]
+
+
+def test_a_repeated_merge_of_nothing_copies_nothing(tree: Table) -> None:
+    fork(tree, ROOT, TWIG)
+    assert merge(tree, ROOT, TWIG, idempotency_key=idempotency_key()) == []
+    say(tree, TWIG, "later")
+
+    assert merge(tree, ROOT, TWIG, idempotency_key=idempotency_key()) == []
+    assert texts(merge(tree, ROOT, TWIG)) == ["later"]
+
+
+def test_an_append_meanwhile_comes_before_the_copies(store: Store, tree: Table) -> None:
+    ran = meanwhile(tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
+
+    assert texts(merge(tree)) == ["x", "y"]
+    assert ran
+    assert read(tree, ROOT) == ["a", "b", "c", "meanwhile", "x", "y"]
+
+
+@pytest.mark.parametrize("nth", [2, 3])
+def test_an_append_to_the_other_branch_meanwhile_is_copied_as_well(
+    store: Store, tree: Table, nth: int
+) -> None:
+    ran = meanwhile(tree, nth, lambda: say(store.process(), FORK, "meanwhile"))
+
+    assert texts(merge(tree)) == ["x", "y", "meanwhile"]
+    assert ran
+
+
+def test_a_merge_up_to_an_entry_does_not_wait_for_the_other_branch(store: Store, tree: Table) -> None:
+    x = page(tree, FORK).entries[2].entry_id
+    wire = Wire.of(tree)
+    ran = meanwhile(tree, 3, lambda: say(store.process(), FORK, "meanwhile"))
+
+    assert texts(merge(tree, up_to=x)) == ["x"]
+    assert ran
+    assert wire.operations.count("TransactWriteItems") == 1
+
+
+def test_a_merge_of_a_conversation_into_itself_copies_what_is_appended_meanwhile(
+    store: Store, tree: Table
+) -> None:
+    b = page(tree).entries[1].entry_id
+    ran = meanwhile(tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
+
+    assert texts(merge(tree, ROOT, ROOT, after=b)) == ["c", "meanwhile"]
+    assert ran
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_merge_into_a_tree_that_is_deleted_meanwhile_writes_nothing(
+    store: Store, tree: Table, nth: int
+) -> None:
+    ran = meanwhile(tree, nth, lambda: delete(store.process(), ROOT))
+
+    fails(NotFoundError, lambda: merge(tree))
+    assert ran
+
+
+def test_a_merge_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Store, tree: Table) -> None:
+    ran = meanwhile(tree, 3, lambda: remove_fork(store.process()))
+
+    fails(ValidationError, lambda: merge(tree), field="fromConversationId")
+    assert ran
+    assert read(tree, ROOT) == ["a", "b", "c"]
+
+
+def test_a_writer_who_is_removed_meanwhile_does_not_merge(store: Store, tree: Table) -> None:
+    share(tree, "bob", WRITER)
+    ran = meanwhile(tree, 3, lambda: remove(store.process(), "bob"))
+
+    fails(ForbiddenError, lambda: merge(tree, by=BOB))
+    assert ran
+
+
+# Summaries
+
+
+def summary(of: str = FORK, up_to: EntryId | None = None, text: str = "sum") -> Draft:
+    return said(text, merged_from=EntryRef(of, up_to))
+
+
+def test_an_entry_may_name_the_branch_that_it_sums_up(tree: Table) -> None:
+    a, _, x, _ = (entry.entry_id for entry in page(tree, FORK).entries)
+
+    made = append(tree, ROOT, summary(), summary(up_to=x), summary(up_to=a), summary(ROOT, a), "plain")
+
+    named = [EntryRef(FORK, None), EntryRef(FORK, x), EntryRef(FORK, a), EntryRef(ROOT, a), None]
+    assert [entry.merged_from for entry in made] == named
+    assert page(tree, ROOT).entries[3:] == made
+
+
+def test_an_entry_that_makes_a_fork_may_name_a_branch(tree: Table) -> None:
+    b = page(tree, ROOT).entries[1].entry_id
+
+    [made] = append(tree, TWIG, summary(), fork=(ROOT, b))
+
+    assert made.merged_from == EntryRef(FORK, None)
+    fails(
+        ValidationError,
+        lambda: append(tree, OTHER, summary(OTHER), fork=(ROOT, b)),
+        field="mergedFromConversationId",
+    )
+
+
+@pytest.mark.parametrize("of", [OTHER, conversation(99), "x", ""])
+def test_a_summary_of_a_conversation_of_another_tree_is_400(store: Store, tree: Table, of: str) -> None:
+    say(tree, OTHER, "another tree")
+
+    with store.unchanged():
+        fails(ValidationError, lambda: append(tree, ROOT, "a", summary(of)), field="mergedFromConversationId")
+
+
+def test_a_summary_up_to_an_entry_that_is_not_shown_is_400(store: Store, tree: Table) -> None:
+    c = page(tree, ROOT).entries[2].entry_id
+
+    for entry_id in (c, NO_ENTRY, EntryId("x")):
+        with store.unchanged():
+            fails(
+                ValidationError,
+                lambda e=entry_id: append(tree, ROOT, summary(up_to=e)),  # type: ignore[misc]
+                field="mergedUpToEntryId",
+            )
+
+
+def test_a_new_tree_has_no_branch_to_sum_up(store: Store, tree: Table) -> None:
+    for of in (ROOT, OTHER):
+        with store.unchanged():
+            fails(
+                ValidationError,
+                lambda of=of: append(tree, OTHER, summary(of)),  # type: ignore[misc]
+                field="mergedFromConversationId",
+            )
+            fails(
+                ValidationError,
+                lambda of=of: append_entries(  # type: ignore[misc]
+                    tree, caller=ANN, request=Append(OTHER, [summary(of)], start=Start(ROOT, None))
+                ),
+                field="mergedFromConversationId",
+            )
+
+
+def test_a_stranger_is_not_told_whether_the_tree_has_the_conversation(store: Store, tree: Table) -> None:
+    for of in (FORK, conversation(99)):
+        fails(ForbiddenError, lambda of=of: append(tree, ROOT, summary(of), by=EVE))  # type: ignore[misc]
+
+
+def test_a_summary_costs_one_more_read(store: Store, tree: Table) -> None:
+    wire = Wire.of(tree)
+    append(tree, ROOT, "plain")
+    plain = len(wire.requests)
+    append(tree, ROOT, summary())
+
+    assert (plain, len(wire.requests) - plain) == (1, 2)
+
+
+def test_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Store, tree: Table) -> None:
+    ran = meanwhile(tree, 2, lambda: remove_fork(store.process()))
+
+    fails(ValidationError, lambda: append(tree, ROOT, summary()), field="mergedFromConversationId")
+    assert ran
+
+
+def test_a_fork_with_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(
+    store: Store, tree: Table
+) -> None:
+    ran = meanwhile(tree, 3, lambda: remove_fork(store.process()))
+
+    fails(
+        ValidationError,
+        lambda: append(tree, TWIG, summary(), fork=(ROOT, None)),
+        field="mergedFromConversationId",
+    )
+    assert ran
+
+
+def test_an_append_that_names_too_many_conversations_is_413(store: Store, tree: Table) -> None:
+    forks = [conversation(100 + at) for at in range(50)]
+    for one in forks:
+        fork(tree, ROOT, one)
+
+    append(tree, ROOT, *(summary(one) for one in forks[:49]))
+    with store.unchanged(), pytest.raises(PayloadTooLargeError):
+        append(tree, ROOT, *(summary(one) for one in forks))
