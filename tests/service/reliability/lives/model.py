@@ -11,14 +11,14 @@ was acknowledged.
 5. After a restore the same holds for what was there when the backup was made, and since.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from tests.reliability.violation import hold
+from tests.service.reliability.violation import hold
 
 
 @dataclass
@@ -46,14 +46,8 @@ class State:
     None: a change was begun, and nobody knows whether it was made.
     """
 
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: defaultdict[str, Line] = field(default_factory=lambda: defaultdict(Line))
     flags: dict[str, tuple[int, bool | None]] = field(default_factory=dict)
-
-    def line(self, name: str) -> Line:
-        return self.lines.setdefault(name, Line())
-
-    def is_so(self, flag: str) -> bool | None:
-        return self.flags.get(flag, (0, False))[1]
 
 
 def check(journal: Iterable[Mapping[str, Any]]) -> Counter[str]:
@@ -63,18 +57,18 @@ def check(journal: Iterable[Mapping[str, Any]]) -> Counter[str]:
         counts[record["what"]] += 1
         match record:
             case {"what": "begun", "line": line, "texts": [text]}:
-                state.line(line).begun.setdefault(text, at)
+                state.lines[line].begun.setdefault(text, at)
             case {"what": "done", "line": line, "texts": [text]}:
-                state.line(line).done.setdefault(text, at)
+                state.lines[line].done.setdefault(text, at)
             case {"what": "changing", "flag": flag}:
                 state.flags[flag] = at, None
             case {"what": "changed", "flag": flag, "begun": begun, "to": to}:
                 if state.flags[flag][0] == begun:
                     state.flags[flag] = at, to
             case {"what": "saw", "line": line, "texts": seen}:
-                state.line(line).check(seen)
+                state.lines[line].check(seen)
             case {"what": "tried", "flag": flag, "may": may}:
-                known = state.is_so(flag)
+                known = state.flags.get(flag, (0, False))[1]
                 hold(known is None or may is None or known == may, flag, "is", known, "and was found", may)
             case {"what": "backup"}:
                 backup = deepcopy(state)

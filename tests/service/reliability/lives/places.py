@@ -1,28 +1,73 @@
-"""Where an application runs: its process, its clients, and the folder that all of them share."""
+"""Where an application runs: its clients, what goes wrong with them, and the folder they share."""
 
 import asyncio
 import inspect
 import json
 import os
 import shutil
+import signal
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from forklore import AsyncForklore, Forklore
-from forklore.aws.wiring import Given
-from forklore.embedded.folder import FILE
-from forklore.embedded.opened import Opened
-from forklore.local.store import set_environment
-from tests.client.here import InvokesHere, served
-from tests.reliability.lives.faults import Faulty
+from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore_local.embedded.folder import FILE
+from forklore_local.embedded.opened import Opened
+from forklore_service.aws.wiring import Given
+from tests.clients.python.here import InvokesHere, served
 from tools.deployment.template import Template
 from tools.harness.gateway import AGENTS, given
 
 WAYS = ("folder", "async folder", "http", "async http", "lambda", "async lambda")
 AGENT = "planner"
+KINDS = ("dies before", "dies after", "unsent", "lost", "lost")
+"""What happens to a call: this process is killed, or the call or its answer is lost."""
+FAILED = 300
+
+
+class Faulty:
+    """A transport, also one for asyncio. planned: the kind of fault, by the number of the call."""
+
+    def __init__(self, inner: Any, planned: Mapping[int, str]) -> None:
+        self._inner, self._planned = inner, planned
+        self._sent = 0
+        self._meanwhile: Callable[[], None] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def lose_next(self, meanwhile: Callable[[], None]) -> None:
+        """Lose the answer of the next write that succeeds, when somebody else has acted."""
+        self._meanwhile = meanwhile
+
+    def send(self, call: Call, timeout_s: float) -> Any:
+        """Send once, or do not."""
+        self._sent += 1
+        kind = self._planned.get(self._sent, "")
+        if kind == "dies before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == "unsent":
+            raise TransportError("planted: the request was lost")
+        answer = self._inner.send(call, timeout_s)
+        is_async = inspect.isawaitable(answer)
+        return self._awaited(call, answer, kind) if is_async else self._end(call, answer, kind)
+
+    async def _awaited(self, call: Call, answer: Awaitable[RawAnswer], kind: str) -> RawAnswer:
+        return self._end(call, await answer, kind)
+
+    def _end(self, call: Call, answer: RawAnswer, kind: str) -> RawAnswer:
+        if kind == "dies after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._meanwhile is not None and not call.shape.is_read and answer.status < FAILED:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+            kind = "lost"
+        if kind == "lost":
+            raise TransportError("planted: the answer was lost")
+        return answer
 
 
 class Journal:
@@ -42,7 +87,7 @@ class Journal:
 
 
 class Place:
-    """The clients of one process. own: the application's, through the faults."""
+    """The clients of one process. own: the application's. stack: closes what it opens."""
 
     def __init__(
         self, site: Path, way: str, planned: Mapping[int, str], template: Template, stack: ExitStack
@@ -99,14 +144,3 @@ class Place:
         self.folder.rename(self.site / "gone")
         shutil.copytree(self._backup, self.folder)
         return True
-
-
-@contextmanager
-def opened_place(site: Path, way: str, planned: Mapping[int, str], template: Template) -> Iterator[Place]:
-    """Yield the place of a process."""
-    for name in list(os.environ):
-        if name.startswith(("AWS_", "FORKLORE_")):
-            del os.environ[name]
-    set_environment()
-    with ExitStack() as stack:
-        yield Place(site, way, planned, template, stack)

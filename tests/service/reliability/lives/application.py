@@ -11,7 +11,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -29,10 +29,11 @@ from forklore import (
     text_of,
 )
 from forklore.cli.app import make_app
-from tests.reliability.lives.places import AGENT, Place, opened_place
+from forklore_local.server.store import set_environment
+from tests.service.reliability.lives.places import AGENT, Place
+from tests.support.processes import PROJECT
 from tools.deployment.template import Template, read_template
 
-PROJECT = Path.cwd()
 MOVES = ("say", "turn", "two", "child", "bob", "archived", "named", "swap", "command", "look")
 """What a step can be. `two`: writers of one memory. `bob`: a member comes or goes."""
 JOB, MEMORY, CHILD, OTHER_NAME = "job", "memory", "child", "other"
@@ -56,7 +57,7 @@ class Application:
             self._journal.write("step", number=number, move=move)
             match move:
                 case "say" | "child" | "command":
-                    self._say(move, f"{move[0]}{number}", f"k{number}" if is_keyed else None)
+                    self._say(move, f"{move} {number}", f"k{number}" if is_keyed else None)
                 case "turn":
                     self._turn(self._find(), f"x{number}")
                 case "two":
@@ -226,7 +227,8 @@ def live(asked: Mapping[str, Any], template: Template) -> None:
     """Be one run. It is killed, or it ends."""
     signal.alarm(SECONDS_MAX)  # ends what hangs
     planned = {int(at): kind for at, kind in asked["faults"].items()}
-    with opened_place(Path(asked["site"]), asked["way"], planned, template) as place:
+    with ExitStack() as stack:
+        place = Place(Path(asked["site"]), asked["way"], planned, template, stack)
         try:
             Application(place, Random(asked["seed"])).run(asked["steps"], asked["begin"])
         except BaseException:  # noqa: BLE001 (the model is told)
@@ -235,12 +237,14 @@ def live(asked: Mapping[str, Any], template: Template) -> None:
 
 def import_all(template: Template) -> None:
     """Import what all runs need, by one of them in this process."""
-    with TemporaryDirectory() as site, opened_place(Path(site), "async http", {}, template) as place:
+    with TemporaryDirectory() as site, ExitStack() as stack:
+        place = Place(Path(site), "async http", {}, template, stack)
         Application(place, Random(0)).run([["command", True]], 0)
 
 
 def main() -> None:
     """Read what runs to make, a line for each, and print how each process has ended."""
+    set_environment()
     template = read_template(PROJECT / "template.yaml")
     import_all(template)
     gc.collect()  # nothing of it goes into the processes
