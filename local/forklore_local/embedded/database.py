@@ -123,7 +123,7 @@ class Database:
                 return self._connect()
 
     def _drop(self, connection: _Connection) -> None:
-        """Close a connection whose use was cut off: an open statement would keep an old view."""
+        """Close a connection for good. After a use that was cut off it would keep an old view."""
         connection.close()
         self._open.discard(connection)
 
@@ -242,6 +242,14 @@ class Database:
             factory=_Connection,
         )
         self._open.add(connection)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def _prepare(self, connection: _Connection) -> None:
         run = connection.execute
         run("PRAGMA synchronous = FULL")
         run("PRAGMA fullfsync = ON")  # macOS: what was written is on the disk and not in its cache
@@ -251,7 +259,6 @@ class Database:
         if self._path is not None:
             run("SELECT 1 FROM sqlite_schema").fetchone()  # opens the log
             connection.log = _identity(_log_of(self._path))
-        return connection
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -286,7 +293,7 @@ class Database:
         while self._own is None and len(self._idle) < len(self._open) and time.monotonic() < give_up_at:
             time.sleep(0.001)
         while self._idle:
-            self._idle.pop().close()
+            self._drop(self._idle.pop())
 
     def after_fork(self, *, is_child: bool) -> None:
         """Go on, but not in the child: what it inherits may be in use by a thread of the parent."""

@@ -22,6 +22,8 @@ from forklore_local.embedded.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataE
 from forklore_local.embedded.service import EmbeddedService
 from forklore_service.domain.model import Caller
 from tests.local.embedded.asking import call
+from tests.local.embedded.conftest import Kept
+from tests.local.embedded.items import put
 from tests.local.embedded.writer import entry
 from tests.support.processes import PROJECT
 
@@ -373,6 +375,21 @@ def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert len(json.loads(call(service, "listConversations", {"limit": 200}, ANN).text)["data"]) == len(
             made
         )
+
+
+@pytest.mark.failure("other-place")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_finds_no_connection_in_use_after_a_write_that_was_refused(kept: Kept) -> None:
+    def refuse(_: object) -> None:
+        raise ValueError
+
+    with pytest.raises(ValueError) as caught:  # who keeps the error keeps the connection in its traceback
+        kept.database.write(refuse)
+    for _ in range(2):
+        in_another_process(lambda: None)
+        assert not kept.database._open
+    assert caught
+    put(kept.client, "a", "b")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
