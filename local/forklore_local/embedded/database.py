@@ -269,7 +269,7 @@ class Database:
             if self._path is not None and _identity(self._path) != self._file:
                 self._is_replaced = True
                 self._require_open()
-            raise failure(error, self._path and self._path.parent) from error
+            raise failure(error, self._path) from error
 
     def close(self) -> None:
         """Refuse every further call, and close the connections when nothing uses them any more."""
@@ -303,6 +303,14 @@ class Database:
             self.turn.close()
         self._opening.release()
         self._writing.release()
+
+
+def _may_be_written(path: Path) -> bool:
+    """Tell whether this user may write a file and those beside it. Needs no file handle."""
+    files = [file for file in (path, _log_of(path), path.with_name(f"{path.name}-shm")) if file.exists()]
+    return os.access(path.parent, os.W_OK | os.X_OK) and all(
+        os.access(file, os.R_OK | os.W_OK) for file in files
+    )
 
 
 def _log_of(path: Path) -> Path:
@@ -342,10 +350,13 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
-    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored."""
+def failure(error: sqlite3.Error, path: Path | None) -> ForkloreError:
+    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored.
+
+    path: of the file; None for memory.
+    """
     name = getattr(error, "sqlite_errorname", "")
-    place = "the store in memory" if folder is None else str(folder)
+    place = "the store in memory" if path is None else str(path.parent)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return UnavailableError("another process has been writing for long; try again")
     if name.startswith("SQLITE_FULL"):
@@ -353,6 +364,8 @@ def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
     if name.startswith("SQLITE_IOERR"):
         told = f"the disk of {place} failed, or has no room ({name}); look at it"
         return StoreFailedError(told, reason="failed")
+    if name.startswith("SQLITE_CANTOPEN") and path is not None and _may_be_written(path):
+        return UnavailableError(f"{place} cannot be opened now: free some file handles, or try again")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
         told = f"{place} cannot be opened or written ({name}); check who may write it"
         return StoreFailedError(told, reason="read_only")
