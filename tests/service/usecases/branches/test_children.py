@@ -271,9 +271,11 @@ def test_an_id_of_somebody_else_is_403_and_a_deleted_one_404(store: Store, paren
         start(parent)
 
 
-def test_later_changes_of_members_affect_only_one_of_the_two_trees(store: Store, parent: Table) -> None:
+def test_later_changes_that_keep_children_affect_only_one_of_the_two_trees(
+    store: Store, parent: Table
+) -> None:
     start(parent)
-    remove(parent, "bob")
+    remove(parent, "bob", keep=True)
     share(parent, "dan", MANAGER)
     update(parent, "eve", READER, of=CHILD)
     update(parent, "eve", MANAGER, of=CHILD)
@@ -668,7 +670,7 @@ def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table,
             assert answer(lambda: start(process, by=BOB, idempotency_key=key)) == first  # noqa: B023
         with store.refuses(IdempotencyMismatchError):
             start(process, by=BOB, idempotency_key=idempotency_key(by=BOB, body="another"))
-    remove(parent, "bob")
+    remove(parent, "bob", keep=True)
     with store.unchanged():
         assert answer(lambda: start(store.process(), by=BOB, idempotency_key=key)) == first
     remove(parent, "bob", of=CHILD)
