@@ -360,7 +360,7 @@ class AsyncConversation:
             if "position" in more:
                 raise InputError("before and after say the position", details={"field": "position"})
             more["position"] = "after" if before is OMITTED else "before"
-        fields = {
+        fields: dict[str, Any] = {
             "at_entry_id": None if isinstance(anchor, Omitted) else id_of(anchor),
             "name": None if taken is None else {"name": taken, **revision},
             "promote": promote,
