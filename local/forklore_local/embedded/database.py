@@ -7,8 +7,8 @@ of this machine: file systems of a network do not lock as SQLite needs it.
 A transaction that was committed outlives a power failure (WAL and synchronous=FULL). One that was
 not has changed nothing, whenever the process is killed or a signal raises an exception.
 
-Nobody finds what is written into a file that was removed or replaced. So before a commit is
-acknowledged, the files at the path are compared with those that are open.
+Nobody finds what is written into a file that was removed or replaced. So before a commit and
+after it, the files at the path are compared with those that are open.
 """
 
 import os
@@ -151,8 +151,8 @@ class Database:
         An error of `work` is raised; then it must have written nothing. Transactions of threads
         that wait at the same time are committed together.
         Raises StoreFailedError if the file cannot be written, and UnavailableError if it is closed
-        or another process writes for long: then nothing was changed, unless the file was replaced
-        during the commit. Raises UnansweredError if a signal ended the thread that made the commit.
+        or another process writes for long: then nothing was changed, unless the text says that
+        it may have been. Raises UnansweredError if a signal ended the thread that made the commit.
         """
         transaction = _Transaction(work)
         self._waiting.append(transaction)
@@ -217,8 +217,9 @@ class Database:
                 except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
                     transaction.error = error
             self._require_in_place(connection)
-            connection.execute("COMMIT")
-            self._require_in_place(connection)  # again, but what was committed stays where it is
+            with self._open_whether_stored():
+                connection.execute("COMMIT")
+                self._require_in_place(connection)
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -227,6 +228,16 @@ class Database:
             raise
         if connection is not self._own:
             self._idle.append(connection)
+
+    @contextmanager
+    def _open_whether_stored(self) -> Iterator[None]:
+        """Say in a failure of a commit that the commit may be on the disk all the same."""
+        try:
+            with self._explained():
+                yield
+        except StoreFailedError as error:
+            told = f"{error}. What was asked may have been stored: ask it again later, with its key"
+            raise StoreFailedError(told, reason=str(error.details["reason"])) from error
 
     # Connections
 
