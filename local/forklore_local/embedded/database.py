@@ -7,8 +7,8 @@ of this machine: file systems of a network do not lock as SQLite needs it.
 A transaction that was committed outlives a power failure (WAL and synchronous=FULL). One that was
 not has changed nothing, whenever the process is killed or a signal raises an exception.
 
-Nobody finds what is written into a file that was removed or replaced. So before a commit is
-acknowledged, the files at the path are compared with those that are open.
+Nobody finds what is written into a file that was removed or replaced. So before a commit and
+after it, the files at the path are compared with those that are open.
 """
 
 import os
@@ -123,7 +123,7 @@ class Database:
                 return self._connect()
 
     def _drop(self, connection: _Connection) -> None:
-        """Close a connection whose use was cut off: an open statement would keep an old view."""
+        """Close a connection for good. After a use that was cut off it would keep an old view."""
         connection.close()
         self._open.discard(connection)
 
@@ -151,8 +151,8 @@ class Database:
         An error of `work` is raised; then it must have written nothing. Transactions of threads
         that wait at the same time are committed together.
         Raises StoreFailedError if the file cannot be written, and UnavailableError if it is closed
-        or another process writes for long: then nothing was changed. Raises UnansweredError if a
-        signal ended the thread that made the commit.
+        or another process writes for long: then nothing was changed, unless the text says that
+        it may have been. Raises UnansweredError if a signal ended the thread that made the commit.
         """
         transaction = _Transaction(work)
         self._waiting.append(transaction)
@@ -216,8 +216,10 @@ class Database:
                     raise
                 except Exception as error:  # noqa: BLE001 (it is raised in the thread of the call)
                     transaction.error = error
-            connection.execute("COMMIT")
             self._require_in_place(connection)
+            with self._open_whether_stored():
+                connection.execute("COMMIT")
+                self._require_in_place(connection)
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -226,6 +228,16 @@ class Database:
             raise
         if connection is not self._own:
             self._idle.append(connection)
+
+    @contextmanager
+    def _open_whether_stored(self) -> Iterator[None]:
+        """Say in a failure of a commit that the commit may be on the disk all the same."""
+        try:
+            with self._explained():
+                yield
+        except StoreFailedError as error:
+            told = f"{error}. What was asked may have been stored: ask it again later, with its key"
+            raise StoreFailedError(told, reason=str(error.details["reason"])) from error
 
     # Connections
 
@@ -241,6 +253,14 @@ class Database:
             factory=_Connection,
         )
         self._open.add(connection)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def _prepare(self, connection: _Connection) -> None:
         run = connection.execute
         run("PRAGMA synchronous = FULL")
         run("PRAGMA fullfsync = ON")  # macOS: what was written is on the disk and not in its cache
@@ -250,7 +270,6 @@ class Database:
         if self._path is not None:
             run("SELECT 1 FROM sqlite_schema").fetchone()  # opens the log
             connection.log = _identity(_log_of(self._path))
-        return connection
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -261,7 +280,7 @@ class Database:
             if self._path is not None and _identity(self._path) != self._file:
                 self._is_replaced = True
                 self._require_open()
-            raise failure(error, self._path and self._path.parent) from error
+            raise failure(error, self._path) from error
 
     def close(self) -> None:
         """Refuse every further call, and close the connections when nothing uses them any more."""
@@ -285,7 +304,7 @@ class Database:
         while self._own is None and len(self._idle) < len(self._open) and time.monotonic() < give_up_at:
             time.sleep(0.001)
         while self._idle:
-            self._idle.pop().close()
+            self._drop(self._idle.pop())
 
     def after_fork(self, *, is_child: bool) -> None:
         """Go on, but not in the child: what it inherits may be in use by a thread of the parent."""
@@ -295,6 +314,14 @@ class Database:
             self.turn.close()
         self._opening.release()
         self._writing.release()
+
+
+def _may_be_written(path: Path) -> bool:
+    """Tell whether this user may write a file and those beside it. Needs no file handle."""
+    files = [file for file in (path, _log_of(path), path.with_name(f"{path.name}-shm")) if file.exists()]
+    return os.access(path.parent, os.W_OK | os.X_OK) and all(
+        os.access(file, os.R_OK | os.W_OK) for file in files
+    )
 
 
 def _log_of(path: Path) -> Path:
@@ -334,10 +361,13 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
-    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored."""
+def failure(error: sqlite3.Error, path: Path | None) -> ForkloreError:
+    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored.
+
+    path: of the file; None for memory.
+    """
     name = getattr(error, "sqlite_errorname", "")
-    place = "the store in memory" if folder is None else str(folder)
+    place = "the store in memory" if path is None else str(path.parent)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return UnavailableError("another process has been writing for long; try again")
     if name.startswith("SQLITE_FULL"):
@@ -345,6 +375,8 @@ def failure(error: sqlite3.Error, folder: Path | None) -> ForkloreError:
     if name.startswith("SQLITE_IOERR"):
         told = f"the disk of {place} failed, or has no room ({name}); look at it"
         return StoreFailedError(told, reason="failed")
+    if name.startswith("SQLITE_CANTOPEN") and path is not None and _may_be_written(path):
+        return UnavailableError(f"{place} cannot be opened now: free some file handles, or try again")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN")):
         told = f"{place} cannot be opened or written ({name}); check who may write it"
         return StoreFailedError(told, reason="read_only")

@@ -59,7 +59,7 @@ def prepared(folder: Path) -> Path:
         with closing(sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS)) as connection:
             _prepare(connection, path)
     except sqlite3.Error as error:
-        raise DataError(f"cannot open {path}: {failure(error, path.parent)}") from error
+        raise DataError(f"cannot open {path}: {failure(error, path)}") from error
     return path
 
 

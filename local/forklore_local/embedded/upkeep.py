@@ -103,7 +103,7 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
         ) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise failure(error, folder) from error
+        raise failure(error, folder / FILE) from error
 
 
 def _sync(place: Path) -> None:

@@ -42,6 +42,9 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield wrong("wrong_created_at", "the root was created at another time")
         if has_root and group.current not in tree.conversations:
             yield wrong("wrong_current", f"{group.current} is not live", 17)
+        head = tree.heads.get(group.current)
+        if head is not None and head.last < (group.promoted_by or head.last):
+            yield wrong("wrong_current", "its HEAD lacks the append that promoted it", 17)
         if has_root and group.conversations != len(tree.conversations):
             yield wrong(
                 "wrong_conversations", f"{group.conversations}, but there are {len(tree.conversations)}", 18

@@ -21,7 +21,10 @@ import pytest
 from forklore_local.embedded.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
 from forklore_local.embedded.service import EmbeddedService
 from forklore_service.domain.model import Caller
+from forklore_service.errors import UnavailableError
 from tests.local.embedded.asking import call
+from tests.local.embedded.conftest import Kept
+from tests.local.embedded.items import everything, key, put
 from tests.local.embedded.writer import entry
 from tests.support.processes import PROJECT
 
@@ -114,6 +117,18 @@ def test_nothing_is_acknowledged_for_a_folder_that_was_removed_or_replaced(
             assert str(folder) in answer.text
     with EmbeddedService.open(tmp_path / "copy") as service:
         assert title(service, made) == "kept"
+
+
+@pytest.mark.failure("replaced-folder")
+def test_what_is_refused_while_the_folder_is_moved_is_not_written(tmp_path: Path) -> None:
+    folder, moved = tmp_path / "data", tmp_path / "moved"
+    with EmbeddedService.open(folder) as service:
+        made = create(service)
+        folder.rename(moved)
+        assert call(service, "createConversation", {"title": "refused"}, ANN).status == 507
+    with EmbeddedService.open(moved) as service:
+        listed = json.loads(call(service, "listConversations", {}, ANN).text)["data"]
+        assert [one["id"] for one in listed] == [made]
 
 
 def test_a_link_that_is_put_elsewhere_replaces_the_folder(tmp_path: Path) -> None:
@@ -347,6 +362,7 @@ def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
             assert made
             assert failed
             assert all(answer.status == 507 and "has no room" in answer.text for answer in failed)
+            assert all("may have been stored" in answer.text for answer in failed)  # its commit failed
             for one in made:
                 assert title(service, one) == "kept"
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
@@ -361,6 +377,42 @@ def test_a_disk_without_room_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert len(json.loads(call(service, "listConversations", {"limit": 200}, ANN).text)["data"]) == len(
             made
         )
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_who_has_no_file_handles_may_try_again_later(tmp_path: Path) -> None:
+    def run_out() -> None:
+        kept = Kept(tmp_path)
+        put(kept.client, "a", "there")
+        while kept.database._idle:
+            kept.database._drop(kept.database._idle.pop())
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        free = os.dup(0)
+        os.close(free)
+        for limit in range(free, free + 3):  # none for the file, its log, or the index of the log
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limits[1]))
+            with pytest.raises(UnavailableError):
+                put(kept.client, "a", "refused")
+            assert not kept.database._open
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        put(kept.client, "a", "later")
+        assert everything(kept.client) == [key("a", "later"), key("a", "there")]
+
+    in_another_process(run_out)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_finds_no_connection_in_use_after_a_write_that_was_refused(kept: Kept) -> None:
+    def refuse(_: object) -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError) as caught:  # who keeps the error keeps the connection in its traceback
+        kept.database.write(refuse)
+    for _ in range(2):
+        in_another_process(lambda: None)
+        assert not kept.database._open
+    assert caught.type is LookupError
+    put(kept.client, "a", "b")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

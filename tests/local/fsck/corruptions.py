@@ -880,6 +880,11 @@ CORRUPTIONS = [
         lambda m: m.change(keys.group(FORMER), current=text(KEPT)),
     ),
     a(
+        "a current branch without the append that promoted it",
+        "wrong_current",
+        lambda m: m.change(keys.group(ROOT), current=text(ROOT), promotedBy=text(LATE_IN_2099)),
+    ),
+    a(
         "a removed root that is still the current branch",
         "wrong_current",
         lambda m: m.change(keys.group(VANISHED), current=None),

@@ -154,7 +154,7 @@ def test_a_request_without_a_valid_caller_is_401_with_one_body(
 def test_naming_roles_is_403_unless_the_deployment_allows_it(
     direct: Direct, monkeypatch: pytest.MonkeyPatch, roles: list[str]
 ) -> None:
-    asked = request(caller={**ANN, "roles": roles})
+    asked = request(caller={**ANN, "clientId": "planner", "roles": roles})
 
     assert direct.send(request(caller={**ANN, "roles": []}))["status"] == 200
     for value in ("", "refused"):
@@ -162,6 +162,9 @@ def test_naming_roles_is_403_unless_the_deployment_allows_it(
         assert (direct.send(asked)["status"], direct.send(asked)["body"]["code"]) == (403, "forbidden")
     monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "allowed")
     assert direct.send(asked)["status"] == 200
+    assert direct.send(asked, alias="planner")["body"]["code"] == "forbidden"
+    monkeypatch.setenv("FORKLORE_DIRECT_USERS", "planner=*")
+    assert direct.send(asked)["body"]["code"] == "forbidden"
     monkeypatch.setenv("FORKLORE_DIRECT_ROLES", "yes")
     with pytest.raises(RuntimeError, match="set FORKLORE_DIRECT_ROLES"):
         direct.send(asked)
@@ -206,7 +209,13 @@ def test_a_list_of_users_that_says_not_whose_they_are_is_refused(
 
 @pytest.mark.parametrize(
     ("alias", "client", "status"),
-    [("planner", "planner", 200), ("planner", "coder", 403), ("planner", None, 403), ("$LATEST", None, 200)],
+    [
+        ("planner", "planner", 200),
+        ("planner", "coder", 403),
+        ("planner", None, 403),
+        ("$LATEST", None, 200),
+        ("7", "7", 403),
+    ],
 )
 def test_an_alias_of_the_function_is_for_the_client_of_its_name(
     direct: Direct, alias: str, client: str | None, status: int

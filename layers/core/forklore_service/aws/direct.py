@@ -6,7 +6,7 @@ checked by the same code as the HTTP API's requests.
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -138,24 +138,25 @@ def _run(
     if isinstance(request.input, Mapping):
         record.path = record.query = request.input
     record.caller = caller = NOBODY if operation.is_public else caller_named(request.caller)
-    if caller.roles and not settings.direct_roles:
-        raise ForbiddenError("this deployment lets no direct invocation name roles")
     if not operation.is_public:
         arn = getattr(context, "invoked_function_arn", "")  # a program's own test may have none
-        _require_client(caller, arn, settings.direct_users)
+        _require_client(caller, arn, settings)
     raw = raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
     return answering.run(operation, raw, context, record.usage, settings)
 
 
-def _require_client(caller: Caller, arn: str, users: Sequence[tuple[str, str]]) -> None:
+def _require_client(caller: Caller, arn: str, settings: ServiceSettings) -> None:
     """Raise ForbiddenError if the caller's client may not send this request, or not for this user.
 
     arn: what was invoked. An alias of the function stands for the client of its name, because IAM
-    can let a role invoke one alias and nothing else. users: clients with patterns of the users that
-    they may speak for; without any, each may speak for all.
+    can let a role invoke one alias and nothing else. A version stands for nobody. Where a client is
+    limited, nobody has roles: they would lift the limit.
     """
-    client, alias = caller.client_id, "".join(arn.split(":")[ALIAS_AT:])
-    if alias not in ("", "$LATEST", client):
+    users = settings.direct_users
+    client, alias = caller.client_id, "".join(arn.split(":")[ALIAS_AT:]).removeprefix("$LATEST")
+    if caller.roles and (alias or users or not settings.direct_roles):
+        raise ForbiddenError("this deployment lets no such direct invocation name roles")
+    if alias and (alias != client or alias.isdecimal()):
         raise ForbiddenError("this alias of the function is for the client of its name alone")
     patterns = [pattern for of, pattern in users if of == client]
     if users and not any(read_pattern(one).fullmatch(caller.user_id) for one in patterns):

@@ -42,17 +42,19 @@ class Found:
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
 
-    def torn(self) -> list[Key]:
+    def torn(self, *, after_looks: bool = False) -> list[Key]:
         """Return the keys of items that were found and do not belong together.
 
         These are CONV and HEAD of one conversation, GROUP and a MEM that disagree about the owner,
-        and a HEAD without the append by which GROUP says that it was promoted.
+        and a HEAD without the append by which GROUP says that it was promoted. after_looks: the
+        items were read many times. Such a HEAD then is damage, with which one can read and append.
         """
         torn: list[Key] = []
         for key in self._items:
             if keys.is_head(key.sort):
                 conv = keys.conversation(key.partition, keys.in_head(key.sort))
-                torn += (conv, key) if self._is_torn(conv, key) or self._is_before_promotion(key) else ()
+                is_torn = self._is_torn(conv, key)
+                torn += (conv, key) if is_torn or (not after_looks and self._is_before_promotion(key)) else ()
             elif keys.is_member(key.sort):
                 torn += (keys.group(key.partition), key) if self._is_other_owner(key) else ()
         return torn

@@ -131,6 +131,16 @@ class Reads:
         """Yield the conversations of a tree, with what is written seldom."""
         return map(items.conversation, self._source.query(keys.conversations_range(group_id)))
 
+    def unsigned_words(self, group_id: str) -> Iterator[tuple[Key, str]]:
+        """Yield each title of a tree, in a CONV, and preview, in a HEAD, that has no author."""
+        rows = self._source.query(
+            keys.conversations_and_heads_range(group_id), only=("title", "titledBy", "preview", "previewBy")
+        )
+        for row in rows:
+            for told, by in (("title", "titledBy"), ("preview", "previewBy")):
+                if told in row and by not in row:
+                    yield items.key(row), row[told]["S"]
+
     def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
         """Yield each conversation of a tree with the owner that its HEAD names."""
         rows = self._source.query(keys.heads_range(group_id), only=("owner",))

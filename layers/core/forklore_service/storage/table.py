@@ -288,7 +288,7 @@ class Table:
         settled: dict[tuple[Key, str], Key] = {}
         for attempt in range(LOOKS_MAX):
             doubted = {mark: group for mark, group in found.doubted().items() if mark not in settled}
-            torn = [*found.torn(), *doubted.values()]
+            torn = [*found.torn(after_looks=attempt + 1 == LOOKS_MAX), *doubted.values()]
             if not torn:
                 return found
             settled |= doubted

@@ -13,6 +13,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.erasures import PSEUDONYM_PREFIX, Erasure
 from forklore_service.domain.jsontext import text_of, to_json
+from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Channel, Entry, ForkPosition, JobKind, Words
 from forklore_service.domain.names import NameMove, NameRef
 from forklore_service.errors import ForbiddenError, NotFoundError
@@ -66,7 +67,7 @@ from tests.service.usecases.members import (
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, fresh_store
 from tests.support.torn import tear
-from tools.harness.wire import Wire
+from tools.harness.wire import Request, Wire
 
 ADMIN = Caller("root", bypasses_membership=True)
 BOBS_PLANNER = Caller("bob", "planner")
@@ -244,6 +245,61 @@ def test_a_title_of_40_characters_and_a_preview_of_100_are_found(store: Store) -
 
     shown = show(store.process())
     assert (shown.conversation.described.title, shown.head.preview) == (None, None)
+
+
+@pytest.mark.parametrize("length", [5, 20, 100_000])
+def test_words_without_an_author_go_with_the_texts_that_may_have_given_them(
+    store: Store, length: int
+) -> None:
+    """Older versions wrote no authors. Exports and folders of theirs may still come."""
+    table = store.process()
+    create(table, ROOT)
+    share(table, "bob")
+    say(table, ROOT, secret("".join(map(str, range(length)))), by=BOB)
+    fork(table, ROOT, FORK)
+    create(table, OTHER, title="of another tree")
+    for of in (ROOT, FORK):
+        _take_author(store, keys.conversation(ROOT, of), "titledBy")
+        _take_author(store, keys.head(ROOT, of), "previewBy")
+
+    erased(store)
+
+    assert traces(store, "bob", WORDS) == []
+    assert show(store.process(), OTHER).conversation.described.title == "of another tree"
+    assert intact(store)
+
+
+def test_a_title_that_is_chosen_beside_an_erasure_stays(store: Store) -> None:
+    table, mailbox = store.process(), Mailbox()
+    create(table, ROOT)
+    share(table, "bob")
+    say(table, ROOT, secret("one"), by=BOB)
+    _take_author(store, keys.conversation(ROOT, ROOT), "titledBy")
+    begun, worker = erase(table, mailbox), store.process()
+    [message] = mailbox.take()
+    change = Change({"title": "chosen"})
+
+    def choose(request: Request) -> None:
+        if request.operation == "TransactWriteItems" and "attribute_not_exists(#titledBy)" in str(
+            request.body
+        ):
+            conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=change)
+
+    Wire.of(worker).before(choose)
+
+    message.work(worker, mailbox.queue)
+    drain(store, mailbox)
+
+    ended(store, begun)
+    assert show(store.process()).conversation.described.title == "chosen"
+    assert traces(store, "bob", WORDS) == []
+
+
+def _take_author(store: Store, of: Key, author: str) -> None:
+    """Let the item be as older versions wrote it."""
+    item = store.item(of)
+    del item[author]
+    store.put(item)
 
 
 def test_copies_of_an_erased_entry_are_erased_too(shared: Store) -> None:

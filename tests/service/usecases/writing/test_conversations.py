@@ -451,6 +451,22 @@ def test_a_conversation_that_is_torn_at_every_look_is_503(store: Store, table: T
         show(store.process())
 
 
+def test_a_head_without_the_append_that_promoted_it_is_shown_and_appended_to(
+    store: Store, table: Table
+) -> None:
+    """Point-in-time recovery may restore a transaction in part."""
+    create(table)
+    say(table, ROOT, "a")
+    older = store.item(keys.head(ROOT, ROOT))
+    [lost] = say(table, ROOT, "b")
+    store.put(older)
+    store.change(keys.group(ROOT), current=items.text(ROOT), promotedBy=items.text(lost))
+
+    assert show(store.process()).head.last < lost
+    [later] = say(store.process(), ROOT, "c")
+    assert show(store.process()).head.last == later
+
+
 # Ids that are not free
 
 

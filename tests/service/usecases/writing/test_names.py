@@ -567,11 +567,15 @@ def test_a_key_holds_for_a_conversation_by_its_name_and_by_its_id(table: Table, 
     [second] = append(table, first.conversation_id, "b", idempotency_key=by_id(later, first.conversation_id))
 
     for process in (table, store.process()):
-        with store.unchanged():
-            assert append(
-                process, first.conversation_id, "a", idempotency_key=by_id(by_name, first.conversation_id)
-            ) == [first]
-            assert tell(process, "b", idempotency_key=later) == [second]
+        assert append(
+            process, first.conversation_id, "a", idempotency_key=by_id(by_name, first.conversation_id)
+        ) == [first]
+        assert tell(process, "b", idempotency_key=later) == [second]
+
+    assert read(table, first.conversation_id) == ["a", "b"]
+    create(table, OTHER)
+    point(table, OTHER)
+    assert tell(table, "b", idempotency_key=later) == [second]
 
 
 def test_a_key_of_the_conversation_that_a_name_has_left_does_not_count(table: Table, store: Store) -> None:

@@ -108,11 +108,23 @@ def forget_words(of: Key, user_id: str) -> Action:
 
     The conversation gets no new title by itself.
     """
-    is_head = keys.is_head(of.sort)
-    kind = ActionKind.HEAD if is_head else ActionKind.CONVERSATION
-    told, by = ("#preview", "#previewBy") if is_head else ("#title", "#titledBy")
+    told, by, kind = _words_in(of)
     condition, values = f"{by} = :user", {":user": text(user_id)}
     return action.update(kind, of, f"REMOVE {told}, {by}", of=of.sort, condition=condition, values=values)
+
+
+def forget_unsigned(of: Key, words: str) -> Action:
+    """Remove the title from a CONV, or the preview from a HEAD, if it is this and has no author."""
+    told, by, kind = _words_in(of)
+    condition, values = f"{told} = :words AND attribute_not_exists({by})", {":words": text(words)}
+    return action.update(kind, of, f"REMOVE {told}", of=of.sort, condition=condition, values=values)
+
+
+def _words_in(of: Key) -> tuple[str, str, ActionKind]:
+    """Return where a CONV or a HEAD holds what somebody said, and who did, with its kind."""
+    if keys.is_head(of.sort):
+        return "#preview", "#previewBy", ActionKind.HEAD
+    return "#title", "#titledBy", ActionKind.CONVERSATION
 
 
 # HEAD

@@ -6,8 +6,9 @@ An erased entry keeps its place, so that no fork, cursor or epoch changes (`doma
 from collections.abc import Sequence
 from itertools import chain
 
-from forklore_service.domain import keys
+from forklore_service.domain import content, keys
 from forklore_service.domain.erasures import Erasure, Mention, erased
+from forklore_service.domain.jsontext import read_value
 from forklore_service.domain.model import Channel
 from forklore_service.limits import packs
 from forklore_service.storage import actions, bodies
@@ -22,14 +23,17 @@ WRITES_MAX = 80
 def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Sequence[Mention]) -> bool:
     """Erase entries of a live tree, and remove titles and previews that are the user's words.
 
-    Contexts lose their digests first. Return whether all is done: nothing is if the tree is not
-    live, and what has changed since it was read stays for the next pass.
+    Before that, contexts lose their digests, and conversations what older versions made of texts.
+    Return whether all is done: nothing is if the tree is not live, and what has changed since it
+    was read stays for the next pass.
     """
     group = table.get([keys.group(group_id)]).group(group_id)
     if group is None or not group.is_live:
         return False
     if any(one.entry and one.entry.entry.channel is Channel.CONTEXT for one in mentions):
         forget_digests(table, group_id)
+    if any(one.entry for one in mentions):
+        _forget_unsigned(table, group_id, mentions)
     left, most, is_done = list(mentions), (WRITES_MAX, TRANSACTION_BYTES_MAX), True
     while left:
         portion = next(packs(left, most, _size))
@@ -55,6 +59,22 @@ def forget_digests(table: Table, group_id: str) -> None:
     """Remove the digests of a tree's contexts, but for those that change meanwhile."""
     for digest in table.read.known_contexts(group_id):
         table.try_commit([actions.context.forget_digest(digest)])
+
+
+def _forget_unsigned(table: Table, group_id: str, mentions: Sequence[Mention]) -> None:
+    """Remove the tree's previews that have no author, and such titles that an entry would give.
+
+    Data of older versions has no authors.
+    """
+    unsigned = list(table.read.unsigned_words(group_id))
+    titles: set[str] = set()
+    if any(not keys.is_head(key.sort) for key, _ in unsigned):
+        said = [one.entry for one in mentions if one.entry and one.entry.entry.channel is Channel.HISTORY]
+        texts = (content.history_text(read_value(table.content_of(group_id, one) or "[]")) for one in said)
+        titles = {text[: content.TITLE_CHARACTERS] for text in texts if text}
+    for key, words in unsigned:
+        if keys.is_head(key.sort) or words in titles:
+            table.try_commit([actions.conversation.forget_unsigned(key, words)])
 
 
 def _size(mention: Mention) -> tuple[int, int]:

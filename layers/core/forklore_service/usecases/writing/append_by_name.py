@@ -6,7 +6,12 @@ from forklore_service.domain.names import Name, NameMove
 from forklore_service.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.steps.append_answer import Appended, appended_again
-from forklore_service.usecases.steps.idempotency import IdempotentReplay, keys_of, raise_if_answered
+from forklore_service.usecases.steps.idempotency import (
+    IdempotentReplay,
+    keys_of,
+    put_records,
+    raise_if_answered,
+)
 from forklore_service.usecases.steps.optimistic import CHANGE, attempts
 from forklore_service.usecases.steps.requests import Append
 from forklore_service.usecases.writing.append import append_unless_done
@@ -41,7 +46,7 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
             continue
         except UnavailableError:
             raise
-        except (ForkloreError, IdempotentReplay):
+        except (ForkloreError, IdempotentReplay) as error:
             # What there is to answer counts only if the name still points there. It may have moved.
             name = _look_up(table, caller, move, request)
             points_to = name.conversation_id if name else None
@@ -49,6 +54,9 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
                 known = points_to
                 continue
             if name is None or not is_hidden(table, caller, name):
+                if isinstance(error, IdempotentReplay) and request.idempotency_key is not None:
+                    # It was sent by the conversation's id. Now it was sent by the name, too.
+                    table.try_commit(put_records(table, request.idempotency_key, error.record))
                 raise
             try:
                 anew = move._replace(expect_revision=name.revision, left=name)
