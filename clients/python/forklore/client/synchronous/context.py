@@ -47,6 +47,7 @@ class Context:
     ) -> results.Synced:
         """Make the stored context equal to `memory`, the whole present one; return what was done.
 
+        The conversation is made if it does not exist.
         Only what is new is written. A memory that does not go on from the stored one begins an
         epoch and replaces it. That is refused if the stored one is not the one that `memory` is
         based on: a list from `latest` knows it, and any other list is based on what was last read,
@@ -55,11 +56,12 @@ class Context:
         Raises ConflictError with the reason `context_moved` if somebody was faster: read the latest
         memory again. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
+        content = elements(memory, "memory")
         with jsontext.called("memory", memory):
             synced = self._api.sync_context(
                 self._resolve_made(),
                 content_type=content_type,
-                content=elements(memory, "memory"),
+                content=content,
                 based_on_entry_id=base_of(memory, based_on, self._seen),
                 usage=usage,
                 idempotency_key=idempotency_key,
