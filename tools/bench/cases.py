@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from forklore_service.api.fields import FORKS_AT_ONCE
 from forklore_service.domain.model import Caller
+from forklore_service.limits import FORKS_AT_ONCE
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
 from tools.harness.service import OPERATIONS
 

@@ -12,7 +12,7 @@ export type Memory = readonly unknown[];
 
 /**
  * What a memory goes on from, such as a list from `latest`; null replaces whatever is stored. Without it, this is
- * what the given list was read from, or else what was last read or written by this object, or nothing.
+ * what the given list was read from, or else what was last read, written or confirmed by this object, or nothing.
  */
 export interface Based {
 	basedOn?: Memory | EntryOrId | null | undefined;
@@ -113,10 +113,10 @@ export class Context {
 		return { contentType, content: memory, basedOnEntryId: this.#baseOf(memory, basedOn) };
 	}
 
-	/** Note what was written, so that what comes next is based on it. */
+	/** Note what is stored now, so that what comes next is based on it. */
 	written(memory: Memory, synced: Synced | undefined): void {
-		if (!synced?.entry) return;
-		this.#seen = synced.entry.id;
+		if (!synced) return;
+		this.#seen = synced.lastEntryId ?? NOTHING;
 		if (readFrom.has(memory)) readFrom.set(memory, this.#seen);
 	}
 

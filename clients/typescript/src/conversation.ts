@@ -3,6 +3,7 @@
 import type { Keyed, Matched, Sent } from "./calls.ts";
 import { Context, type Based, type Memory } from "./context.ts";
 import {
+	ApiError,
 	BadRequestError,
 	ConflictError,
 	ForbiddenError,
@@ -56,7 +57,8 @@ export type AppendAllOptions = Omit<AppendEntries, "entries"> & Keyed & Matched;
 
 /**
  * What `fork` takes. before, after: the entry that the fork leaves out, or ends with; without both it is at the
- * head. name: points to the fork from then on. moveName: so does the name of this object.
+ * head. name: a new name, which points to the fork from then on. moveName: `name` may exist, and moves; without
+ * `name` that of this object does.
  */
 export type ForkOptions = Omit<ForkConversation, "atEntryId" | "count" | "name"> &
 	Keyed &
@@ -85,6 +87,9 @@ const HISTORY = "history";
 const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
+const FORKS_AT_ONCE = 10;
+/** What an append says of the conversation that it makes. */
+const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
 /**
  * One conversation. Nothing is sent before the first call.
@@ -119,7 +124,7 @@ export class Conversation {
 			async (sent) => {
 				this.#isMade ||= await this.exists(sent);
 				if (!this.#isMade) throw new InputError("the child has no entry yet, and its first entry makes it");
-				return this.resolve(sent);
+				return (await this.#shown(sent)) ?? this.#makeNamed(sent);
 			},
 		);
 	}
@@ -133,10 +138,17 @@ export class Conversation {
 	/**
 	 * Return the conversation's id; look the name up if it is not known yet.
 	 *
-	 * Throws NotFoundError for a name that does not exist: its first entry makes it.
+	 * Throws NotFoundError for a name that does not exist, or whose conversation is gone: its next entry makes one.
 	 */
 	async resolve(options: Sent = {}): Promise<string> {
-		this.#id ??= (await this.#api.lookUpName({ name: this.name ?? "" }, options)).conversationId;
+		if (this.#id === undefined) {
+			const named = await this.#api.lookUpName({ name: this.name ?? "" }, options);
+			if (named.deleted === true) {
+				const why = `what ${JSON.stringify(this.name)} pointed to is gone`;
+				throw new NotFoundError(why, { status: 404, code: "not_found" });
+			}
+			this.#id = named.conversationId;
+		}
 		return this.#id;
 	}
 
@@ -161,11 +173,34 @@ export class Conversation {
 		}
 	}
 
+	/**
+	 * Make an empty conversation for a name that `resolve` does not find, and return its id.
+	 *
+	 * If somebody is faster, it is theirs, and the empty one stays without a name.
+	 */
+	async #makeNamed(options: Sent): Promise<string> {
+		const name = this.name ?? "";
+		const { id: conversationId } = await this.#api.createConversation({}, options);
+		const gone = await this.#api.lookUpName({ name }, options).catch((error: unknown) => {
+			if (saysNothing(error)) return undefined;
+			throw error;
+		});
+		const expectRevision = gone?.deleted === true ? gone.revision : 0;
+		try {
+			await this.#api.setName({ name, conversationId, expectRevision }, options);
+		} catch (error) {
+			if (!(error instanceof ConflictError && error.reason === "name_moved")) throw error;
+		}
+		return this.resolve(options);
+	}
+
 	// Writing
 
 	/**
 	 * Append a message and return it. The conversation is made if it does not exist.
 	 *
+	 * Throws InputError for a title, tags or metadata of a conversation that exists already, unless the call has an
+	 * idempotency key, so that it may repeat the one that made it.
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
 	async say(role: Role, text: string, options: SayOptions = {}): Promise<AppendedEntry> {
@@ -218,6 +253,7 @@ export class Conversation {
 	 */
 	async #append(fields: Append, options: Keyed & Matched): Promise<Appended> {
 		const key = options.idempotencyKey ?? newId();
+		if (options.idempotencyKey === undefined) await this.#refuseDescription(fields, options);
 		const sent = { ...options, idempotencyKey: key };
 		if (this.#id !== undefined && !this.#unanswered.has(key)) {
 			const appended = await this.#api.appendEntry(
@@ -236,6 +272,20 @@ export class Conversation {
 		const [first] = "data" in appended ? appended.data : [appended];
 		this.#id ??= first?.conversationId;
 		return appended;
+	}
+
+	/**
+	 * Throw InputError for a title, tags or metadata if the conversation exists: its append would not change them.
+	 *
+	 * One with a key of the caller's is let through: it may repeat the one that made the conversation.
+	 */
+	async #refuseDescription(fields: Append, { signal }: Sent): Promise<void> {
+		const told = DESCRIPTION.find((field) => fields[field] !== undefined);
+		if (told === undefined || !(await this.exists({ signal }))) return;
+		throw new InputError(
+			`the conversation exists, and an append does not change its ${told}: use update`,
+			told,
+		);
 	}
 
 	/** Throw InputError if the name has moved since an entry was sent by it: that entry may be here or there. */
@@ -263,7 +313,8 @@ export class Conversation {
 	/**
 	 * Fork before or after an entry, without both at the head; nothing is copied.
 	 *
-	 * count: makes so many equal forks at once, and returns an array of them.
+	 * count: makes so many equal forks, and returns an array of them; up to 10 are made at once, all or none. Throws ConflictError with the reason
+	 * `name_moved` for a `name` that exists, unless `moveName` is set.
 	 */
 	async fork(options: ForkOptions & { count: number }): Promise<Conversation[]>;
 	async fork(options?: ForkOptions): Promise<Conversation>;
@@ -281,28 +332,59 @@ export class Conversation {
 		} = options;
 		if ("before" in options && "after" in options)
 			throw new InputError("a fork is before an entry or after one");
-		if (moveName && name !== undefined) throw new InputError("a fork gets this object's name or another one");
-		if (moveName && this.name === undefined) {
+		const taken = moveName ? (name ?? this.name) : name;
+		if (moveName && taken === undefined) {
 			throw new InputError("the conversation was not asked for by a name", "moveName");
 		}
 		const isAnchored = "before" in options || "after" in options;
 		if (isAnchored && more.position !== undefined) {
 			throw new InputError("before and after say the position", "position");
 		}
-		const taken = moveName ? this.name : name;
-		const forked = await this.#api.forkConversation(
-			{
-				...more,
-				conversationId: await this.resolve({ signal }),
-				...(isAnchored && { atEntryId: anchorOf(before ?? after), position: before ? "before" : "after" }),
-				count: count === 1 ? undefined : count, // the service takes 2 and more
-				name: taken === undefined ? undefined : { name: taken },
-			},
-			{ idempotencyKey, ifMatch, signal },
-		);
+		const fields = {
+			...more,
+			conversationId: await this.resolve({ signal }),
+			...(isAnchored && {
+				atEntryId: anchorOf(before ?? after),
+				position: before ? ("before" as const) : ("after" as const),
+			}),
+			name: taken === undefined ? undefined : { name: taken, ...(!moveName && { expectRevision: 0 }) },
+		};
+		const sent = { idempotencyKey, ifMatch, signal };
+		if (count !== undefined && count > FORKS_AT_ONCE) return this.#forkOften(count, fields, sent);
+		const several = count === 1 ? undefined : count; // the service takes 2 and more
+		const forked = await this.#api.forkConversation({ ...fields, count: several }, sent);
 		if ("data" in forked) return forked.data.map((one) => new Conversation(this.#api, one.id));
 		const made = new Conversation(this.#api, forked.id, taken);
 		return count === undefined ? made : [made];
+	}
+
+	/**
+	 * Make more equal forks than the service makes at once.
+	 *
+	 * The idempotency keys follow from one. At the head, those of a later request would differ if something came
+	 * between, so it is bound to what the first ones show.
+	 */
+	async #forkOften(
+		count: number,
+		fields: ForkConversation & { conversationId: string },
+		{ idempotencyKey: key = newId(), ifMatch, signal }: Keyed & Matched,
+	): Promise<Conversation[]> {
+		const isAtHead = fields.atEntryId === undefined && fields.atKey === undefined;
+		const made: Conversation[] = [];
+		while (made.length < count) {
+			const left = count - made.length;
+			const several = Math.ceil(left / Math.ceil(left / FORKS_AT_ONCE)); // never one alone
+			const sent = { idempotencyKey: `${key}-${left}`, ifMatch, signal };
+			const forked = await this.#api
+				.forkConversation({ ...fields, count: several }, sent)
+				.catch((error: unknown) => {
+					throw error instanceof ApiError ? Object.assign(error, { idempotencyKey: key }) : error;
+				});
+			if (!("data" in forked)) throw new UnexpectedAnswerError("the answer to several forks holds one");
+			if (isAtHead) ifMatch ??= forked.data[0]?.forkedAtEntryId;
+			made.push(...forked.data.map((one) => new Conversation(this.#api, one.id)));
+		}
+		return made;
 	}
 
 	/**

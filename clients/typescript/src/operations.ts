@@ -569,11 +569,15 @@ export interface SyncContext {
 	userId?: string | null | undefined;
 }
 
-/** What a sync did. `epoch` is null when there is no context, `entry` when nothing was written. */
+/**
+ * What a sync did. `entry`: null if nothing was written. `lastEntryId`: the last context entry
+ * now.
+ */
 export interface Synced {
 	entry: Entry | null;
 	epoch: number | null;
 	epochIncremented: boolean;
+	lastEntryId: string | null;
 	noOp: boolean;
 }
 
@@ -1341,7 +1345,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
 	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
-	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "noOp"]},
+	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "lastEntryId", "noOp"]},
 	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
 	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},

@@ -127,7 +127,6 @@ test.each<[string, () => unknown]>([
 	["before nothing", () => chat.fork({ before: undefined as unknown as string })],
 	["after nothing", () => chat.fork({ after: null as unknown as string })],
 	["after a conversation", () => chat.fork({ after: chat as unknown as string })],
-	["another name and its own", () => fl.named("x").fork({ name: "y", moveName: true })],
 	["the id of a name that was not looked up", () => fl.named("x").id],
 ])("%s is refused, too", async (_, call) => {
 	await expect(Promise.resolve().then(call)).rejects.toBeInstanceOf(InputError);

@@ -14,6 +14,7 @@ ELEMENTS_MAX = 1_000
 """Of one entry's content."""
 APPEND_ENTRIES_MAX = 50
 """Of one append, and of one merge."""
+FORKS_AT_ONCE = 10
 PAGE_ENTRIES_MAX = 1_000
 PAGE_BYTES_MAX = 5_000_000
 """Of the content of a page and of an append, which is answered as a whole."""

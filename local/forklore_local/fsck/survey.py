@@ -381,7 +381,7 @@ def _usage(text: str) -> TokenUsage:
     told = jsontext.read_value(text)
     tokens = [int(told.get(name, 0)) for name in ("inputTokens", "outputTokens", "cachedInputTokens")]
     cost = Decimal(told.get("costUsd", 0)).scaleb(COST_DECIMALS)
-    return TokenUsage(tokens[0], tokens[1], tokens[2], int(cost))
+    return TokenUsage(tokens[0], tokens[1], tokens[2], round(cost))
 
 
 def _interned(entry_id: str | None) -> str | None:

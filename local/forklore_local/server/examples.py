@@ -102,7 +102,13 @@ _CONTEXT: Json = {
     "contentType": "text/plain",
     "content": ["Lisbon, two nights", "no hostels"],
 }
-_SYNCED: Json = {"epoch": 2, "noOp": False, "epochIncremented": True, "entry": _CONTEXT}
+_SYNCED: Json = {
+    "epoch": 2,
+    "noOp": False,
+    "epochIncremented": True,
+    "entry": _CONTEXT,
+    "lastEntryId": _CONTEXT["id"],
+}
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",

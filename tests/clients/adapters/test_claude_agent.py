@@ -1,7 +1,9 @@
 """The session store for the Claude Agent SDK, beyond the SDK's own tests."""
 
+import gc
 import random
 from typing import Any
+from weakref import ref
 
 import anyio
 import pytest
@@ -58,6 +60,16 @@ async def test_the_same_lines_are_appended_again_after_many_other_sessions(
             await store.append(new_key(), lines)
         await store.append(key, lines)
         assert await store.load(key) == lines * 2
+
+
+async def test_what_is_gone_leaves_no_locks_in_the_event_loop() -> None:
+    sessions = heads.Sessions()
+    locks = ref(sessions._locks_of_the_loop())
+
+    del sessions
+
+    gc.collect()
+    assert locks() is None
 
 
 @pytest.mark.failure("other-place")

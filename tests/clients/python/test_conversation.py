@@ -45,12 +45,25 @@ def test_the_id_of_a_named_conversation_is_known_after_the_first_call(ann: Any, 
     assert (chat.id, chat.name) == (said.conversation_id, "first call")
 
 
-@pytest.mark.parametrize(
-    "more", [{"before": "a", "after": "b"}, {"move_name": True}, {"name": "x", "move_name": True}]
-)
+@pytest.mark.parametrize("more", [{"before": "a", "after": "b"}, {"move_name": True}])
 def test_a_fork_that_is_asked_for_in_two_ways_is_refused(chat: Any, do: Do, more: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         do(lambda: chat.fork(**more))
+
+
+@pytest.mark.parametrize("count", [10, 11, 21])
+def test_any_number_of_equal_forks_is_made_once(chat: Any, do: Do, count: int) -> None:
+    first = do(lambda: chat.say("user", "Where to?"))
+    do(lambda: chat.say("ai", "Lisbon."))
+
+    forks = do(lambda: chat.fork(after=first, count=count, idempotency_key="tries"))
+    again = do(lambda: chat.fork(after=first, count=count, idempotency_key="tries"))
+    at_head = do(lambda: chat.fork(count=count))
+
+    assert [one.id for one in again] == [one.id for one in forks]
+    assert len({one.id for one in [*forks, *at_head]}) == 2 * count
+    assert {len(do(one.entries().list)) for one in forks} == {1}
+    assert {len(do(one.entries().list)) for one in at_head} == {2}
 
 
 def test_entries_cannot_begin_in_the_middle_and_go_backward(chat: Any) -> None:

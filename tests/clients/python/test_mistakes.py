@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from forklore import Conversation, Forklore, InputError, NotFoundError, ServerError, UnexpectedAnswerError
+from forklore import (
+    ConflictError,
+    Conversation,
+    Forklore,
+    InputError,
+    NotFoundError,
+    ServerError,
+    UnexpectedAnswerError,
+)
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations.shapes import SHAPES
 from forklore.client.operations.synchronous import Operations
@@ -139,6 +147,25 @@ def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
 def test_a_fork_at_no_entry_is_refused(ann: Forklore, mistake: Any) -> None:
     with pytest.raises(InputError):
         ann.conversation(ID).fork(**mistake)
+
+
+def test_forks_at_the_head_that_would_differ_are_not_made(
+    ann: Forklore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = ann.conversation()
+    chat.say("user", "Where to?")
+    fork = ann.api.fork_conversation
+
+    def fork_and_say(*given: Any, **fields: Any) -> Any:
+        made = fork(*given, **fields)
+        chat.say("ai", "Lisbon.")
+        return made
+
+    monkeypatch.setattr(ann.api, "fork_conversation", fork_and_say)
+    with pytest.raises(ConflictError) as caught:
+        chat.fork(count=11, idempotency_key="tries")
+
+    assert (caught.value.reason, caught.value.idempotency_key) == ("stale", "tries")
 
 
 @pytest.mark.parametrize("name", ["", None, 5])

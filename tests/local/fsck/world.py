@@ -111,7 +111,7 @@ def _large(size: int) -> str:
 
 def _main_tree(process: Process) -> World:
     said = [
-        say(process, ROOT, "one", idempotency_key="k1", usage={"inputTokens": 5, "costUsd": 1}),
+        say(process, ROOT, "one", idempotency_key="k1", usage={"inputTokens": 5, "costUsd": 0.1 * 3 + 6e-10}),
         say(process, ROOT, "two"),
     ]
     thoughts = [think(process, ROOT, "a"), think(process, ROOT, "b", epoch=2), think(process, ROOT, "c")]

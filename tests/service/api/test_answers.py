@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore_service.api import answers, results
+from forklore_service.api.entry_requests import usage_of
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.jsontext import JsonText, to_json
+from forklore_service.domain.jsontext import JsonText, read_value, to_json
 from forklore_service.domain.model import (
     Channel,
     Conversation,
@@ -108,6 +109,14 @@ def test_a_cost_shows_as_many_digits_as_it_needs(nano: int, cost: str) -> None:
     answer = answers.conversation(shown(metrics=Metrics(usage=TokenUsage(cost_nano_usd=nano))))
 
     assert to_json(answer["metrics"]["costUsd"]) == cost
+
+
+@pytest.mark.parametrize(
+    ("cost", "nano"), [(0.1 * 3, 300_000_000), ("0.0000000006", 1), ("1e-300", 0), ("1000000000", 10**18)]
+)
+def test_a_cost_counts_in_whole_billionths_of_a_dollar(cost: object, nano: int) -> None:
+    text = f'{{"costUsd":{cost}}}'
+    assert usage_of(JsonText(text, read_value(text))).cost_nano_usd == nano
 
 
 def test_a_conversation_omits_absent_values_its_tree_and_its_client() -> None:

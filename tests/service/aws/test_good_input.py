@@ -126,6 +126,7 @@ ENOUGH = {
         )
     ),
     "usage: nine decimals": append(with_usage('{"costUsd":999999999.999999999}')),
+    "usage: a sum of floats": append(with_usage('{"costUsd":0.30000000000000004}')),
     "usage: an exponent": append(with_usage('{"costUsd":1e-9,"inputTokens":9e15}')),
     "usage: minus zero": append(with_usage('{"costUsd":-0.0,"inputTokens":-0}')),
     "If-Match: the last": append(PLAIN, to=FORK, headers=[("If-Match", '"<of fork>"')]),
@@ -282,6 +283,7 @@ def test_metadata_comes_back_token_by_token(open_world: World, tokens: str) -> N
         '{"costUsd":1e-9,"outputTokens":1E3}',
         '{"cachedInputTokens":-0,"costUsd":-0.0}',
         '{"costUsd":0e999}',
+        '{"costUsd":0.30000000000000004}',
         "{ }",
     ],
 )

@@ -228,7 +228,8 @@ class Choices:
 
     def usage(self) -> Json:
         usage = self.some_of(inputTokens=3, outputTokens=2**40, cachedInputTokens=0, costUsd=Decimal("0.25"))
-        return usage | ({"costUsd": Decimal("0.000000001")} if self.chance(0.1) else {})
+        odd = self.one_of(Decimal("0.000000001"), Decimal("0.30000000000000004"), Decimal("0.0000000015"))
+        return usage | ({"costUsd": odd} if self.chance(0.1) else {})
 
     def context(self, caller: Caller, of: Conversation | None) -> list[Json]:
         """Return a whole context to sync: the known one, or a longer, shorter or different one."""

@@ -134,8 +134,8 @@ class Entry(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced(Value):
-    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was
-    written."""
+    """What a sync did. `entry`: null if nothing was written. `lastEntryId`: the last context
+    entry now."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"entry": Entry.of}
 
@@ -143,6 +143,7 @@ class Synced(Value):
     no_op: bool
     epoch_incremented: bool
     entry: Entry | None
+    last_entry_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

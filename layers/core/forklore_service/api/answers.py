@@ -175,12 +175,13 @@ class Entry(TypedDict):
 
 
 class Synced(TypedDict):
-    """What a sync did. `epoch` is null when there is no context, `entry` when nothing was written."""  # noqa: W505 (the API shows it)
+    """What a sync did. `entry`: null if nothing was written. `lastEntryId`: the last context entry now."""  # noqa: W505 (the API shows it)
 
     epoch: int | None
     noOp: bool
     epochIncremented: bool
     entry: Entry | None
+    lastEntryId: str | None
 
 
 PresentContext = Maybe[
@@ -503,6 +504,7 @@ def synced(synced: "syncing.Synced") -> Synced:
         "noOp": synced.no_op,
         "epochIncremented": synced.epoch_incremented,
         "entry": None if synced.entry is None else entry(synced.entry),
+        "lastEntryId": synced.last,
     }
 
 

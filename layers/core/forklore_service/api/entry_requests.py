@@ -21,6 +21,9 @@ from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, TokenUsage
 from forklore_service.limits import APPEND_ENTRIES_MAX
 
+COST_DECIMALS = 9
+"""Of a cost in the metrics, which are exact sums."""
+
 
 class UsageFields(Request):
     """What a model call used."""
@@ -61,7 +64,7 @@ Usage = Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA]
 
 
 def usage_of(text: JsonText | None) -> TokenUsage:
-    """Return the token usage that an entry adds to the metrics."""
+    """Return the token usage that an entry adds to the metrics, its cost rounded to them."""
     if text is None:
         return TokenUsage()
     used = UsageFields.model_validate(text.value)
@@ -69,7 +72,7 @@ def usage_of(text: JsonText | None) -> TokenUsage:
         used.input_tokens,
         used.output_tokens,
         used.cached_input_tokens,
-        int(used.cost_usd.scaleb(fields.COST_DECIMALS_MAX)),
+        round(used.cost_usd.scaleb(COST_DECIMALS)),
     )
 
 

@@ -16,6 +16,7 @@ from forklore_service.domain.names import is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.limits import (
     ELEMENTS_MAX,
+    FORKS_AT_ONCE,
     KEY_CHARACTERS_MAX,
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
@@ -25,7 +26,6 @@ from forklore_service.limits import (
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$"
 INTEGER_MAX = 2**53
-FORKS_AT_ONCE = 10
 TAGS_MAX = 50
 NAME_DATA_BYTES_MAX = 4 * 1024
 USAGE_BYTES_MAX = 1024
@@ -252,8 +252,6 @@ SearchTypes = Annotated[
 ]
 """How to search: any of these ways will do."""
 
-COST_DECIMALS_MAX = 9
-
 
 def _cost(value: Any) -> Any:
     """Return a JSON number as an exact decimal."""
@@ -262,12 +260,10 @@ def _cost(value: Any) -> Any:
     cost = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
     if not 0 <= cost <= 10**9:
         raise ValueError("must be between 0 and 1000000000")
-    if int(cost.as_tuple().exponent) < -COST_DECIMALS_MAX:
-        raise ValueError(f"must have at most {COST_DECIMALS_MAX} decimals")
     return cost
 
 
-COST_SCHEMA = {"type": "number", "minimum": 0, "maximum": 10**9, "description": "At most 9 decimals."}
+COST_SCHEMA = {"type": "number", "minimum": 0, "maximum": 10**9}
 Cost = Annotated[Decimal, BeforeValidator(_cost), WithJsonSchema(COST_SCHEMA)]
 
 

@@ -59,12 +59,15 @@ class Entries(Making):
         epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
         known = [element for entry in entries for element in entry["content"]]
         if comparable(known) == comparable(sent):
-            return {"epoch": epoch or None, "noOp": True, "epochIncremented": False, "entry": None}
+            last = entries[-1]["id"] if entries else None
+            told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
+            return told | {"entry": None, "lastEntryId": last}
         goes_on = epoch > 0 and sent != [] and comparable(known) == comparable(sent[: len(known)])
         starts = not goes_on and (epoch > 0 or is_new)
         epoch, rest = (epoch, sent[len(known) :]) if goes_on else (epoch + 1, sent)
         made = self._take_in(r, into, given | {"channel": "context", "content": rest}, epoch, told)
-        return {"epoch": epoch, "noOp": False, "epochIncremented": starts, "entry": made}
+        told = {"epoch": epoch, "noOp": False, "epochIncremented": starts}
+        return told | {"entry": made, "lastEntryId": made["id"]}
 
     def get_entry(self, r: Request, _chosen: Json) -> Outcome:
         shown = [e for e in self._shown_to(r, self._opened(r)) if e["id"] == r.given["entryId"]]

@@ -85,7 +85,9 @@ class Making(Pointers):
         self._register(into)
         into.own.append(entry)
         used = {"entries": 1, **entry.get("usage", {})}
-        into.totals = {name: total + Decimal(used.get(name, 0)) for name, total in into.totals.items()}
+        into.totals = {
+            name: total + round(Decimal(used.get(name, 0)), 9) for name, total in into.totals.items()
+        }
         if into.said.get("updatedAt"):
             into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
         if text := text_of(entry):

@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
-from forklore_service.api.fields import FORKS_AT_ONCE
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Description, ForkPosition
 from forklore_service.errors import ForkLimitError, PayloadTooLargeError
+from forklore_service.limits import FORKS_AT_ONCE
 from forklore_service.storage import items
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.table import Table

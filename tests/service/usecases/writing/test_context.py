@@ -818,4 +818,6 @@ def test_what_a_fork_inherits_is_what_its_first_context_is_based_on(table: Table
     with pytest.raises(ConflictError):
         sync(table, "c", to=FORK, based_on=first.entry_id)
 
+    same = sync(table, "a", "b", to=FORK)
+    assert (same.no_op, same.last) == (True, second.entry_id)
     assert sync(table, "c", to=FORK, based_on=second.entry_id).epoch_incremented

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, cast
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -54,7 +54,6 @@ class Sessions:
     def __init__(self) -> None:
         self._held: OrderedDict[str, Session] = OrderedDict()
         self._holding = Lock()
-        self._locks: RunVar[WeakValueDictionary[str, anyio.Lock]] = RunVar("locks")
 
     def of(self, name: str) -> Session:
         """Return what is known of a transcript."""
@@ -79,10 +78,14 @@ class Sessions:
         return name in self._locks_of_the_loop()
 
     def _locks_of_the_loop(self) -> "WeakValueDictionary[str, anyio.Lock]":
-        locks = self._locks.get(None)
-        if locks is None:
-            self._locks.set(locks := WeakValueDictionary())
-        return locks
+        of_all = _locks.get(None)
+        if of_all is None:
+            _locks.set(of_all := WeakKeyDictionary())
+        return of_all.setdefault(self, WeakValueDictionary())
+
+
+_locks: RunVar[WeakKeyDictionary[Sessions, WeakValueDictionary[str, anyio.Lock]]] = RunVar("locks")
+"""One variable for all, as an event loop keeps what each variable holds for as long as it lives."""
 
 
 def folded(

@@ -46,19 +46,21 @@ class AsyncContext:
     ) -> results.Synced:
         """Make the stored context equal to `memory`, the whole present one; return what was done.
 
+        The conversation is made if it does not exist.
         Only what is new is written. A memory that does not go on from the stored one begins an
         epoch and replaces it. That is refused if the stored one is not the one that `memory` is
-        based on: a list from `latest` knows it, and any other list is based on what was last read
-        or written by this object, or on nothing. based_on: what it is based on instead, such as a
-        list from `latest`; None replaces whatever is stored.
+        based on: a list from `latest` knows it, and any other list is based on what was last read,
+        written or confirmed by this object, or on nothing. based_on: what it is based on instead,
+        such as a list from `latest`; None replaces whatever is stored.
         Raises ConflictError with the reason `context_moved` if somebody was faster: read the latest
         memory again. Raises InputError for a child that has no entry yet: its first entry makes it.
         """
+        content = elements(memory, "memory")
         with jsontext.called("memory", memory):
             synced = await self._api.sync_context(
                 await self._resolve_made(),
                 content_type=content_type,
-                content=elements(memory, "memory"),
+                content=content,
                 based_on_entry_id=base_of(memory, based_on, self._seen),
                 usage=usage,
                 idempotency_key=idempotency_key,
@@ -73,12 +75,12 @@ class AsyncContext:
         return {"contentType": content_type, "content": elements(memory, "context"), **told}
 
     def written(self, memory: Sequence[Any], synced: results.Synced | None) -> None:
-        """Note what was written, so that what comes next is based on it."""
-        if synced is None or synced.entry is None:
+        """Note what is stored now, so that what comes next is based on it."""
+        if synced is None:
             return
-        self._seen = synced.entry.id
+        self._seen = synced.last_entry_id or NOTHING
         if isinstance(memory, Memory):
-            memory.based_on = synced.entry.id
+            memory.based_on = self._seen
 
     async def latest(self) -> Memory:
         """Return the memory of the latest epoch, as it was synced; empty if there is none.

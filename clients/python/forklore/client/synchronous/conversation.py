@@ -2,6 +2,7 @@
 """A conversation to talk in."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any, Literal, Unpack, overload
 
 from forklore.client import jsontext, results
@@ -18,6 +19,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
+    ApiError,
     BadRequestError,
     ConflictError,
     ForbiddenError,
@@ -25,7 +27,7 @@ from forklore.client.errors import (
     NotFoundError,
     UnexpectedAnswerError,
 )
-from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
@@ -39,6 +41,10 @@ INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
+DESCRIPTION = ("title", "tags", "metadata")
+"""What an append says of the conversation that it makes."""
+NAME_MOVED = "name_moved"
+"""The service's reason not to move a name that somebody has moved."""
 Level = Literal["manager", "writer", "reader"]
 Children = Literal["include", "keep"]
 
@@ -92,11 +98,15 @@ class Conversation:
     def resolve(self) -> str:
         """Return the conversation's id; look the name up if it is not known yet.
 
-        Raises NotFoundError for a name that does not exist: its first entry makes it.
+        Raises NotFoundError for a name that does not exist, or whose conversation is gone: its next
+        entry makes one.
         """
         if self._id is None:
             assert self._name is not None
-            self._id = (self._api.look_up_name(name=self._name)).conversation_id
+            named = self._api.look_up_name(name=self._name)
+            if named.deleted:
+                raise NotFoundError(f"what {self._name!r} pointed to is gone", code=NOT_FOUND)
+            self._id = named.conversation_id
         return self._id
 
     def exists(self) -> bool:
@@ -112,7 +122,7 @@ class Conversation:
         return True
 
     def _resolve_shown(self) -> str | None:
-        """Return the id; None for a name that does not exist. It shows nothing."""
+        """Return the id; None for a name that `resolve` does not find. It shows nothing."""
         try:
             return self.resolve()
         except NotFoundError as error:
@@ -124,6 +134,28 @@ class Conversation:
         self._is_made = self._is_made or self.exists()
         if not self._is_made:
             raise InputError("the child has no entry yet, and its first entry makes it")
+        return self._resolve_shown() or self._make_named()
+
+    def _make_named(self) -> str:
+        """Make an empty conversation for a name that `resolve` does not find, and return its id.
+
+        If somebody is faster, it is theirs, and the empty one stays without a name.
+        """
+        assert self._name is not None
+        made = self._api.create_conversation()
+        try:
+            gone = self._api.look_up_name(name=self._name)
+        except NotFoundError as error:
+            if error.code != NOT_FOUND:
+                raise
+            revision = 0
+        else:
+            revision = gone.revision if gone.deleted else 0
+        try:
+            self._api.set_name(name=self._name, conversation_id=made.id, expect_revision=revision)
+        except ConflictError as error:
+            if error.reason != NAME_MOVED:
+                raise
         return self.resolve()
 
     # Writing
@@ -143,6 +175,8 @@ class Conversation:
 
         role: `user`, `ai` or `system`. key: a name of the entry's own, unique in the conversation.
         if_last: append only behind this entry. more: other arguments of `append_entry`.
+        Raises InputError for a title, tags or metadata of a conversation that exists, unless the
+        call has an idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
         return self._append_one(
@@ -224,6 +258,7 @@ class Conversation:
         What was sent by the name and has no answer may be where the name pointed then. So it is
         sent by the name again.
         """
+        self._refuse_description(fields)
         key = fields.get("idempotency_key")
         if self._id is None or key in self._unanswered:
             assert self._name is not None
@@ -239,6 +274,19 @@ class Conversation:
         appended = self._api.append_entry(self._id, **_with_birth(fields, self._born))
         self._is_made = True
         return appended
+
+    def _refuse_description(self, fields: Mapping[str, Any]) -> None:
+        """Raise InputError for a title, tags or metadata if the conversation exists.
+
+        Its append would not change them. One with a key of the caller's is let through: it may
+        repeat the one that made the conversation.
+        """
+        told = next((name for name in DESCRIPTION if fields.get(name) is not None), None)
+        if told and fields.get("idempotency_key") is None and self.exists():
+            raise InputError(
+                f"the conversation exists, and an append does not change its {told}: use update",
+                details={"field": told},
+            )
 
     def _require_name(self) -> None:
         """Raise InputError if the name has moved since it was asked about first.
@@ -292,20 +340,20 @@ class Conversation:
     ) -> "Conversation | list[Conversation]":
         """Fork before or after an entry, without both at the head; nothing is copied.
 
-        count: makes so many equal forks at once, and returns a list of them. name: points to the
-        fork from then on. move_name: so does the name of this object. promote: the fork becomes
-        the current branch. more: other arguments of `fork_conversation`.
-        Raises InputError for both `before` and `after`, for one of them and `position`, for None as
-        one of them, for both `name` and `move_name`, and for `move_name` of an object without a
-        name.
+        count: makes so many equal forks, and returns a list of them; up to 10 are made at once, all
+        or none. name: a new name, which points to the fork from then on. move_name: `name` may
+        exist, and moves; without `name` that of this object does. promote: the fork becomes the
+        current branch. more: other arguments of `fork_conversation`.
+        Raises ConflictError with the reason `name_moved` for a name that exists, and InputError for
+        both `before` and `after`, for one of them and `position`, for None as one of them, and for
+        `move_name` without any name.
         """
         if before is not OMITTED and after is not OMITTED:
             raise InputError("a fork is before an entry or after one, not both")
-        if move_name and name is not None:
-            raise InputError("a fork gets the name of this object or another one, not both")
-        if move_name and self._name is None:
+        taken = self._name if move_name and name is None else name
+        if move_name and taken is None:
             raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
-        taken = self._name if move_name else name
+        revision = {} if move_name else {"expectRevision": 0}
         anchor = after if before is OMITTED else before
         if anchor is None:
             raise InputError("a fork at the head has neither before nor after, and None is no entry")
@@ -313,18 +361,46 @@ class Conversation:
             if "position" in more:
                 raise InputError("before and after say the position", details={"field": "position"})
             more["position"] = "after" if before is OMITTED else "before"
-        forked = self._api.fork_conversation(
-            self.resolve(),
-            at_entry_id=None if isinstance(anchor, Omitted) else id_of(anchor),
-            count=None if count == 1 else count,  # the service takes 2 and more
-            name=None if taken is None else {"name": taken},
-            promote=promote,
+        fields: dict[str, Any] = {
+            "at_entry_id": None if isinstance(anchor, Omitted) else id_of(anchor),
+            "name": None if taken is None else {"name": taken, **revision},
+            "promote": promote,
             **more,
-        )
+        }
+        if count is not None and count > FORKS_AT_ONCE:
+            return self._fork_often(count, fields)
+        several = None if count == 1 else count  # the service takes 2 and more
+        forked = self._api.fork_conversation(self.resolve(), count=several, **fields)
         if isinstance(forked, results.Conversations):
             return [Conversation(self._api, one.id) for one in forked.data]
         made = Conversation(self._api, forked.id, name=taken)
         return made if count is None else [made]
+
+    def _fork_often(self, count: int, fields: dict[str, Any]) -> "list[Conversation]":
+        """Make more equal forks than the service makes at once.
+
+        The idempotency keys follow from one. At the head, those of a later request would differ if
+        something came between, so it is bound to what the first ones show.
+        """
+        own = fields.pop("idempotency_key", None)
+        key = new_key() if own is None else own
+        is_at_head = fields["at_entry_id"] is None and fields.get("at_key") is None
+        made: list[Conversation] = []
+        while left := count - len(made):
+            several = ceil(left / ceil(left / FORKS_AT_ONCE))  # never one alone
+            try:
+                forked = self._api.fork_conversation(
+                    self.resolve(), count=several, idempotency_key=f"{key}-{left}", **fields
+                )
+            except ApiError as error:
+                error.idempotency_key = key
+                raise
+            if not isinstance(forked, results.Conversations):
+                raise UnexpectedAnswerError("the answer to several forks holds one")
+            if is_at_head:
+                fields["if_match"] = fields.get("if_match") or forked.data[0].forked_at_entry_id
+            made += [Conversation(self._api, one.id) for one in forked.data]
+        return made
 
     def start_child(
         self,

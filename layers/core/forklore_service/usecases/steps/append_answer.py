@@ -44,7 +44,7 @@ def record_appended(
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:
         entries = [*entries, *([synced.entry] if synced.entry else [])]
-        note = json.dumps([synced.epoch, synced.epoch_incremented])
+        note = json.dumps([synced.epoch, synced.epoch_incremented, synced.last])
     entry_ids = tuple(entry.entry_id for entry in entries)
     record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, entry_ids, note)
     return put_records(table, idempotency_key, record)
@@ -55,6 +55,6 @@ def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appe
     entries = table.entries(record.group_id, record.entry_ids)
     if not record.body:
         return Appended(entries)
-    epoch, epoch_incremented = json.loads(record.body)
+    epoch, epoch_incremented, last = json.loads(record.body)
     written = entries[own:]
-    return Appended(entries[:own], Synced(epoch, written[0] if written else None, epoch_incremented))
+    return Appended(entries[:own], Synced(epoch, written[0] if written else None, epoch_incremented, last))

@@ -23,11 +23,16 @@ from forklore_service.usecases.steps.views import LatestEpoch
 
 
 class Synced(NamedTuple):
-    """What a sync did. epoch: the latest now; None without context. entry: None for a no-op."""
+    """What a sync did.
+
+    epoch: the latest now; None without context. entry: None for a no-op. last: the last entry of
+    the epoch now; None without context.
+    """
 
     epoch: int | None
     entry: Entry | None
     epoch_incremented: bool
+    last: EntryId | None
 
     @property
     def no_op(self) -> bool:
@@ -39,12 +44,14 @@ class Decision(NamedTuple):
 
     epoch: the client's latest in the view, before that. draft: the entry to append; None: the
     context is known already. increments: whether the entry begins a new epoch.
+    shown_last: the last entry of that epoch in the view; None: there was none.
     last: where the client's CTX ended when it was read; None: there was none.
     """
 
     epoch: Epoch
     draft: Draft | None
     increments: bool = False
+    shown_last: EntryId | None = None
     last: EntryId | None = None
 
     @property
@@ -54,8 +61,9 @@ class Decision(NamedTuple):
     def outcome(self, batch: Batch) -> Synced:
         """Return what was done. batch: what is appended; it ends with the decision's draft."""
         if self.draft is None:
-            return Synced(self.epoch.number or None, None, epoch_incremented=False)
-        return Synced(self.draft.entry.epoch, batch.entries[-1], epoch_incremented=self.increments)
+            return Synced(self.epoch.number or None, None, epoch_incremented=False, last=self.shown_last)
+        entry = batch.entries[-1]
+        return Synced(self.draft.entry.epoch, entry, epoch_incremented=self.increments, last=entry.entry_id)
 
     def action(self, batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> Action:
         """Return the action that moves CTX, or checks it if nothing is written to the context.
@@ -145,7 +153,7 @@ def _decide(
     sync = decide_sync(epoch.digest, present.value, epoch=epoch.number)
     last = own.last if own else None
     if sync is None:
-        return Decision(epoch, None, last=last)
+        return Decision(epoch, None, shown_last=latest.last, last=last)
     if sync.increments and present.based_on not in (None, latest.last):
         raise ConflictError(
             "the stored context is not the one that this context goes on from: read it again",
@@ -153,7 +161,7 @@ def _decide(
             latestEpoch=epoch.number,
         )
     rest = jsontext.elements_of(present.content, sync.start)
-    return Decision(epoch, present.in_epoch(sync.epoch, rest), sync.increments, last)
+    return Decision(epoch, present.in_epoch(sync.epoch, rest), sync.increments, latest.last, last)
 
 
 class _KnownEntries:

@@ -45,7 +45,8 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
 
 def _create_nothing(table: Table, caller: Caller, request: Append) -> Appended:
     """Return the answer to an empty context for a conversation that does not exist."""
-    answer, key = Appended([], Synced(None, None, epoch_incremented=False)), request.idempotency_key
+    nothing = Synced(None, None, epoch_incremented=False, last=None)
+    answer, key = Appended([], nothing), request.idempotency_key
     record = record_appended(table, key, answer, group_id=NO_GROUP, conversation_id=request.conversation_id)
     refused = table.try_commit(record) if record else None
     if refused is not None:
