@@ -2,6 +2,7 @@
 
 import type { Keyed, Matched } from "./calls.ts";
 import {
+	ApiError,
 	BadRequestError,
 	ConflictError,
 	InputError,
@@ -210,7 +211,7 @@ export class ChatStore {
 	/**
 	 * Store messages that stand behind one another, each by itself if need be, and note why one is not stored.
 	 *
-	 * Throws what keeps the chat from being read: then nothing can be stored.
+	 * Throws what keeps the chat from being read, or any message from being stored.
 	 */
 	async #save(run: Waiting[]): Promise<void> {
 		const [first] = run;
@@ -234,6 +235,7 @@ export class ChatStore {
 				return next;
 			});
 		} catch (error) {
+			if (isOfAll(error)) throw error;
 			if (run.length === 1) {
 				first.error = error;
 				return;
@@ -357,6 +359,10 @@ const isOutdated = (error: unknown): boolean =>
 	error instanceof MismatchError ||
 	error instanceof NotFoundError ||
 	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
+
+/** Tell whether a server takes no writes now, or not so many: no message is the cause. */
+const isOfAll = (error: unknown): boolean =>
+	error instanceof ApiError && [429, 503, 507].includes(error.status ?? 0);
 
 /** Tell whether a message was refused for what it is, so that it would be again. */
 const isRefused = (error: unknown): boolean =>

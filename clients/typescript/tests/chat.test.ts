@@ -169,6 +169,23 @@ test.each([401, 500])("what was answered %i is sent again before what follows it
 	expect(told).toEqual([["b"], []]);
 });
 
+test.each([429, 503, 507])(
+	"while all writes are answered %i, one is tried for all that waits",
+	async (status) => {
+		const { store, refused } = faulty(status);
+		await store.append(null, said("a"));
+		refused.add("b");
+		await expect(store.append("a", said("b"), said("c"), said("d"))).rejects.toMatchObject({ status });
+		asked = 0;
+		await expect(store.append("d", said("e"))).rejects.toMatchObject({ status });
+		expect(asked).toBe(3); // two to read the chat
+		expect(store.unsaved.map(({ message }) => message.id)).toEqual(["b", "c", "d", "e"]);
+		refused.clear();
+		await store.append("e", said("f"));
+		expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d>e", "e>f", "f"]);
+	},
+);
+
 test("what still cannot be stored is passed over, and comes later as another branch", async () => {
 	const { store, refused, told } = faulty(401);
 	refused.add("a").add("c");

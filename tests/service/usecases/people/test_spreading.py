@@ -199,6 +199,7 @@ def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
             if repeats:
                 with contextlib.suppress(NotFoundError):
                     change(store.process())
+                assert levels(family, user) == wanted, "its answer says that all is done"
             _sweep(store)
             assert levels(family, user) == (wanted if begun or repeats else [was] * 4), nth
             assert_settled(store)
@@ -223,7 +224,7 @@ def test_what_is_too_much_for_a_request_is_left_to_workers(
     monkeypatch.setattr(spreading, "CHANGED_AT_ONCE", 1)
     monkeypatch.setattr(sharing, "spread", partial(spreading.spread, changed_max=1))
 
-    assert remove(family, "bob") == Spread(1, (ROOT, CHILD))
+    assert remove(family, "bob") == Spread(1, (ROOT,))
     assert levels(family).count(None) == 2
     with pytest.raises(NotFoundError):
         lower(family, "bob", READER)
@@ -233,15 +234,36 @@ def test_what_is_too_much_for_a_request_is_left_to_workers(
 
 
 @pytest.mark.failure("too-many-for-one-transaction")
+@pytest.mark.parametrize("name", CHANGES)
 def test_a_repetition_goes_on_where_the_first_request_stopped(
-    family: Table, store: Store, monkeypatch: pytest.MonkeyPatch
+    family: Table, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    user, _, change, level = CHANGES[name]
     monkeypatch.setattr(spreading, "CHANGED_AT_ONCE", 1)
     monkeypatch.setattr(sharing, "spread", partial(spreading.spread, changed_max=1))
 
-    assert remove(family, "bob").left == (ROOT, CHILD)
-    assert remove(family, "bob").children == 1
-    assert levels(family).count(None) == 3
+    for done in range(2, 5):
+        change(family)
+        assert levels(family, user).count(level) == done
+
+
+@pytest.mark.failure("revocation-in-children")
+@pytest.mark.parametrize("nth", [1, 2])
+def test_of_two_removals_at_once_the_second_goes_on_with_what_the_first_has_left(
+    family: Table, store: Store, nth: int
+) -> None:
+    def remove_and_die() -> None:
+        process = store.process()
+        dies(process, 2, before=False)
+        with pytest.raises(Killed):
+            remove(process, "bob")
+
+    process = store.process()
+    ran = meanwhile(process, nth, remove_and_die)
+    assert remove(process, "bob") == Spread(children=3)
+    assert ran
+    assert levels(family) == [None] * 4
+    assert_settled(store)
 
 
 def test_a_new_member_is_let_into_the_children(store: Store, family: Table) -> None:

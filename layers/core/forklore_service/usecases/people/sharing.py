@@ -150,7 +150,12 @@ def update_membership(
         access.require(tree.level, AccessLevel.MANAGER)
         member = tree.require_target()
         access.require_grant(tree.level, member.level, level)
-        done = _change(table, tree, caller, member, level, keep_children=keep_children)
+        is_repeated = tree.earlier is not None and member.level is level
+        done = (
+            tree.earlier
+            if is_repeated
+            else _change(table, tree, caller, member, level, keep_children=keep_children)
+        )
         if done is not None:
             return Membership(conversation_id, Member(user_id, level, member.created_at)), done
     raise UnavailableError(_BUSY)
@@ -200,11 +205,9 @@ def _change(
             *(note_spreading(table, group) if spreads else []),
         ]
     )
-    if refused is None:
-        return spread(table, group.group_id) if spreads and group.children else tree.earlier or Spread()
-    if level is None and refused.is_absent(ActionKind.CHANGED_MEMBER):
-        return Spread()
-    return None
+    if refused is not None:
+        return None
+    return spread(table, group.group_id) if spreads and group.children else Spread()
 
 
 def _time_of_sharing(table: Table, group: Group) -> str:

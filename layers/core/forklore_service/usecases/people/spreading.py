@@ -5,10 +5,11 @@ that is for these copies, too, as deep as they go. A membership that was given i
 stays, and so does that of its owner; then nothing below that child changes, either. A new member
 is let into the children, too, if that is asked for: there, who asked must be allowed to do so.
 
-The change marks GROUP, and puts a JOB, if the tree has children. The mark goes when no direct child
-is left to change. A child that has children gets a mark and a JOB of its own, in the transaction
-that changes it. While a tree is marked its members do not change, and each change in a child checks
-the mark. So a worker that was held up takes nothing from somebody who was let in again.
+The change marks GROUP, and puts a JOB, if the tree has children. A child that has children gets a
+mark and a JOB of its own, in the transaction that changes it. A mark goes when no direct child is
+left to change and none is marked. So nothing below a tree without a mark lacks the change. While a
+tree is marked its members do not change, and each change in a child checks the mark. So a worker
+that was held up takes nothing from somebody who was let in again.
 """
 
 import contextlib
@@ -42,8 +43,8 @@ READ_AT_ONCE = 200
 class Spread(NamedTuple):
     """How far a change of a member has spread.
 
-    children: how many trees were changed by this request. left: the trees with children that may
-    still lack the change; their JOBs tell the worker.
+    children: how many trees were changed by this request. left: the tree, while what was started
+    from it may still lack the change; its JOB tells the worker.
     """
 
     children: int = 0
@@ -75,25 +76,41 @@ def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX
 
     changed_max: stop after about so many changed trees; None: when time is up.
     """
-    waiting, changed = [group_id], 0
+    waiting, marked, changed = [group_id], list[Group](), 0
     with contextlib.suppress(UnavailableError):
-        while waiting:
-            for some in _spread_to_children(table, waiting[0]):
-                changed += len(some)
-                waiting += [child.group_id for child in some if child.children]
-                if changed_max is not None and changed >= changed_max:
-                    return Spread(changed, tuple(waiting))
-            del waiting[0]
-    return Spread(changed, tuple(waiting))
+        for tree_id in waiting:
+            tree = _read_marked(table, tree_id)
+            if tree is None:
+                continue
+            marked.append(tree)
+            for some in in_batches(all_child_keys(table, tree), READ_AT_ONCE):
+                children = [list_key(key.sort).conversation_id for key in some]
+                rest = dict.fromkeys(children)
+                for done in _change_children(table, tree, children):
+                    changed += len(done)
+                    waiting += [child.group_id for child in done if child.children]
+                    for child in done:
+                        del rest[child.group_id]
+                    if changed_max is not None and changed >= changed_max:
+                        return Spread(changed, (group_id,))
+                waiting += _marked(table, list(rest))
+        for tree in reversed(marked):  # each after all that it has started
+            ended = [
+                actions.group.end_spreading(tree),
+                actions.job.delete(JobKind.MEMBERS, tree.group_id),
+            ]
+            table.try_commit(ended)
+        return Spread(changed)
+    return Spread(changed, (group_id,))
 
 
 def finish_spreading(table: Table, group_id: str) -> Spread:
-    """Let a change reach the direct children of the tree, so that its members may change again.
+    """Let a change reach all children of the tree, so that its members may change again.
 
     Raises UnavailableError if there are too many for one request.
     """
     done = spread(table, group_id)
-    if group_id in done.left:
+    if done.left:
         raise UnavailableError("an earlier change of the members has not reached all children; try again")
     return done
 
@@ -105,35 +122,43 @@ def run_spreading(table: Table, queue: Queue, group_id: str, *, lease: str | Non
     """
     done = spread(table, group_id, changed_max=None)
     delay_s = RETRY_SECONDS if table.has_time() else 0
-    if group_id in done.left:
-        queue.announce([group_id], kind=JobKind.MEMBERS, lease=lease, delay_s=delay_s)
-    announce_spreading(queue, [other for other in done.left if other != group_id], delay_s=delay_s)
+    queue.announce(done.left, kind=JobKind.MEMBERS, lease=lease, delay_s=delay_s)
     return not done.left
 
 
-def announce_spreading(queue: Queue, group_ids: Sequence[str], *, delay_s: int = 0) -> None:
+def announce_spreading(queue: Queue, group_ids: Sequence[str]) -> None:
     """Ask the worker to go on in these trees."""
-    queue.announce(group_ids, kind=JobKind.MEMBERS, delay_s=delay_s)
+    queue.announce(group_ids, kind=JobKind.MEMBERS)
 
 
-def _spread_to_children(table: Table, group_id: str) -> Iterator[list[Group]]:
-    """Change the member in the direct children, some at a time, and then take the mark away.
+def _read_marked(table: Table, group_id: str) -> Group | None:
+    """Return the tree if it is marked. If not, take away a JOB that may be left."""
+    tree = table.get([keys.group(group_id)]).group(group_id)
+    if tree is not None and tree.is_live and tree.spreading and tree.member_change is not None:
+        return tree
+    gone = [actions.group.check_not_spreading(group_id), actions.job.delete(JobKind.MEMBERS, group_id)]
+    table.try_commit(gone)
+    return None
+
+
+def _marked(table: Table, group_ids: Sequence[str]) -> list[str]:
+    """Return those trees that are marked, for this change or for an own one."""
+    found = table.get(keys.group(group_id) for group_id in group_ids)
+    trees = [tree for group_id in group_ids if (tree := found.group(group_id))]
+    return [tree.group_id for tree in trees if tree.is_live and tree.spreading]
+
+
+def _change_children(table: Table, parent: Group, children: Sequence[str]) -> Iterator[list[Group]]:
+    """Change the member in direct children, some at a time.
 
     Yield those that were changed, as they were before.
     """
-    parent = table.get([keys.group(group_id)]).group(group_id)
-    if parent is None or not parent.is_live or not parent.spreading or parent.member_change is None:
-        gone = [actions.group.check_not_spreading(group_id), actions.job.delete(JobKind.MEMBERS, group_id)]
-        table.try_commit(gone)
-        return
-    for some in in_batches(all_child_keys(table, parent), READ_AT_ONCE):
-        children = [list_key(key.sort).conversation_id for key in some]
-        for due in in_batches(_due(table, parent.member_change, children), CHANGED_AT_ONCE):
-            changed = _change(table, parent, parent.member_change, due)
-            if changed is None:
-                return
-            yield changed
-    table.try_commit([actions.group.end_spreading(parent), actions.job.delete(JobKind.MEMBERS, group_id)])
+    assert parent.member_change is not None, "marked"
+    for due in in_batches(_due(table, parent.member_change, children), CHANGED_AT_ONCE):
+        changed = _change(table, parent, parent.member_change, due)
+        if changed is None:
+            return
+        yield changed
 
 
 class _Due(NamedTuple):
