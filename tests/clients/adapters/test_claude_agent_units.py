@@ -21,7 +21,7 @@ async def test_a_fork_costs_the_same_units_at_10_and_at_3000_messages(metered: M
             await store.append(key, [*turn(1), *(turn(1)[1] for _ in range(answers - 1))])
         cost = await metered.cost(store.fork(key, up_to=str(uuid.uuid4())))
         costs.append((cost.requests, cost.read_units, cost.write_units))
-    assert costs == [(5, 15, 24)] * 2
+    assert costs == [(5, 16, 26)] * 2
 
 
 async def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
@@ -33,5 +33,5 @@ async def test_a_turn_costs_the_units_of_the_page(metered: Metered) -> None:
         return store.append(key, [question, said("assistant", text, question)])
 
     first, second = await metered.cost(one()), await metered.cost(one())
-    assert (first.read_units, first.write_units) == (3, 30)
-    assert (second.read_units, second.write_units) == (0, 14)
+    assert (first.read_units, first.write_units) == (3, 32)
+    assert (second.read_units, second.write_units) == (0, 16)
