@@ -264,7 +264,7 @@ def test_what_holds_more_than_its_words_is_not_edited(blank: Page, api: Forklore
     assert steps.turn(page, "What is the weather?").get_by_role("button", name="Edit").count() == 1
 
 
-def test_numbers_are_shown_and_sent_again_as_they_are_spelled(blank: Page, api: Forklore, user: str) -> None:
+def test_numbers_are_shown_as_they_are_spelled(blank: Page, api: Forklore, user: str) -> None:
     numbers = '"order":12345678901234567890,"price":1.0,"big":1e308,"all":[-0,2.50,7]'
     content = f'"content":[{{"role":"USER","text":"See this",{numbers}}}]'
     body = f'{{"channel":"history","contentType":"history","usage":{{"costUsd":2.10}},{content}}}'
@@ -278,12 +278,6 @@ def test_numbers_are_shown_and_sent_again_as_they_are_spelled(blank: Page, api: 
     card.get_by_text("More fields", exact=True).click()
     for number in numbers.replace('":', '": ').split(",")[:3]:
         expect(card).to_contain_text(number)
-
-    steps.edit(page, "See this", "Look at this")
-
-    expect(steps.entry(page, "Look at this")).to_be_visible()
-    other = f"/v1/conversations/{steps.place_of(page)[0]}/entries"
-    assert numbers in "".join(blank.request.get(other, headers=headers).text().split())
 
 
 def test_another_answer_is_asked_for(blank: Page, api: Forklore, user: str) -> None:
