@@ -8,10 +8,9 @@ import * as client from "../src/index.ts";
 import { differences, type Step } from "./support/contract.js";
 import { KEYS, ROOT } from "./support/server.ts";
 
-export const STORIES = JSON.parse(readFileSync(`${ROOT}/tests/clients/python/contract.json`, "utf8")) as Record<
-	string,
-	Step[]
->;
+export const STORIES = JSON.parse(
+	readFileSync(`${ROOT}/tests/clients/python/contract.json`, "utf8"),
+) as Record<string, Step[]>;
 
 test.each(Object.entries(STORIES))("%s", async (name, steps) => {
 	const at = { url: inject("url"), clientKey: KEYS.planner, run: "vitest" };

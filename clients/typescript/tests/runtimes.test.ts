@@ -17,7 +17,9 @@ const PACKAGE = join(import.meta.dirname, "..");
 const FOLDER = join(import.meta.dirname, "runtimes");
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".html": "text/html" };
 const IS_REQUIRED = Boolean(process.env["FORKLORE_REQUIRE_RUNTIMES"]);
-const stories = JSON.parse(readFileSync(join(ROOT, "tests", "clients", "python", "contract.json"), "utf8")) as unknown;
+const stories = JSON.parse(
+	readFileSync(join(ROOT, "tests", "clients", "python", "contract.json"), "utf8"),
+) as unknown;
 
 beforeAll(() => {
 	if (!existsSync(join(PACKAGE, "dist", "index.js")))
