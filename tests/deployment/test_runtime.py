@@ -6,6 +6,7 @@ emulator of Lambda's runtime interface, and AWS's client for it.
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,17 +142,19 @@ def test_a_built_function_answers_the_user_whom_the_built_authorizer_finds(
     assert bad["answer"].status == 401
 
 
-def test_each_request_writes_one_json_line_to_the_log_without_its_content(
+def test_each_request_and_each_change_writes_a_json_line_to_the_log_without_content(
     service: Deployed, told: dict[str, Answer]
 ) -> None:
     logged = service.functions["EntriesFunction"].log()
     lines = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
 
     of_story = [("appendEntry", "201"), ("listEntries", "200"), ("getEntry", "200")]
-    assert [(line["message"], line["operation"], line["status"]) for line in lines[: len(of_story)]] == [
-        ("request", *one) for one in of_story
-    ]
-    assert all(line["requestId"] and line["_aws"]["CloudWatchMetrics"] for line in lines)
+    requests = [line for line in lines if line["message"] == "request"]
+    assert [(line["operation"], line["status"]) for line in requests[: len(of_story)]] == of_story
+    assert all(line["requestId"] and line["_aws"]["CloudWatchMetrics"] for line in requests)
+    changes = [line for line in lines if line["message"] == "change"]
+    assert changes[0]["operation"] == "appendEntry"
+    assert re.fullmatch("[0-9a-f]{32,}", changes[0]["user"])
     assert CONTENT in told["listEntries"].text
     assert CONTENT not in "\n".join(logged)
 
