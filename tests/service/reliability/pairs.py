@@ -148,6 +148,8 @@ _TAKE_OVER = (
 _CLEAR_UP = _work_off(HALF, of=given_up, in_seconds=ABANDONED_SECONDS)
 BOTH_GONE = ((204, 204),)
 """Both delete the same thing. The second one finds it done, as if its first answer was lost."""
+BOTH_REMOVED = ((200, 200),)
+"""The same of a member: the second one goes on with what the first one has left in children."""
 GOES_ON = ((202, 204), (204, 202))
 """A request that finds another one closing the tree leaves the rest to the worker."""
 
@@ -317,7 +319,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
     "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
-    "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_GONE),
+    "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_REMOVED),
     "archive, revoke": pair(OPERATIONS["archive"], _REVOKE),
     "archive, downgrade": pair(OPERATIONS["archive"], _DOWNGRADE),
     "archive, archive": pair(OPERATIONS["archive"], OPERATIONS["archive"]),
