@@ -201,7 +201,7 @@ def test_a_banner_that_nobody_reads_does_not_keep_the_server_from_serving(tmp_pa
 
 @pytest.mark.parametrize("module", ["forklore_local.server.openapi", "forklore_local.server.token --keys"])
 def test_a_program_whose_reader_leaves_ends_in_silence(module: str) -> None:
-    line = f"{sys.executable} -m {module} | true"
+    line = f"{shlex.quote(sys.executable)} -m {module} | true"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False
     )
