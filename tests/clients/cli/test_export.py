@@ -117,7 +117,7 @@ def grown(client: forklore.Forklore, seed: int, *, agent: bool, steps: int = 25)
             case "merge":
                 chosen.append(**said(), merged_from_conversation_id=random.choice(branches))
             case "sync" if agent:
-                chosen.context.sync([f"memory {random.random()}"])
+                chosen.context.sync([f"memory {random.random()}"], based_on=None)
             case "fork":
                 entry = random.choice(chosen.entries(channel="history").list())
                 places: Any = {random.choice(["before", "after"]): entry}
@@ -179,7 +179,7 @@ def shared(clients: dict[str, forklore.Forklore], seed: int, *, steps: int = 20)
                 say(who, branches[-1], forked_at_conversation_id=branch)
             case "sync" if AGENTS[who]:
                 with suppress(forklore.ForbiddenError):
-                    clients[who].conversation(branch).context.sync([f"memory {next(count)}"])
+                    clients[who].conversation(branch).context.sync([f"memory {next(count)}"], based_on=None)
             case _:
                 say(who, branch)
     for branch in random.sample(branches, min(len(branches) - 1, random.randrange(4))):
