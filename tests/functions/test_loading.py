@@ -38,7 +38,7 @@ def test_a_function_of_the_http_api_loads_no_models_of_answers_or_of_administrat
         name for name in loaded(function) if re.search(r"forklore_service\.api\.(\w+_requests|results)", name)
     }
     assert models
-    assert not models & {"forklore_service.api.admin_requests", "forklore_service.api.results"}
+    assert not models & {"forklore_service.api.admin_requests", "forklore_service.api.answer_models"}
 
 
 def test_the_agents_function_loads_all_operations_at_the_start() -> None:

@@ -19,9 +19,9 @@ from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
-from forklore_service.usecases.steps.requests import Append
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 
 PAGE_ENTRIES = 40

@@ -19,10 +19,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from forklore_local.porting.choosing import Choice, Scope
 from forklore_local.porting.exporting import export
 from forklore_local.porting.importing import carry_out, check
 from forklore_local.porting.new_ids import SameIds
+from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache

@@ -36,7 +36,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from forklore.client import results
-from forklore.client.answering import nothing
+from forklore.client.decoding import nothing
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.{base} import {Base}
 from forklore.client.operations.shapes import SHAPES

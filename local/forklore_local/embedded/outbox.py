@@ -55,7 +55,7 @@ def note(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
 
 
 def is_told(sort: str) -> bool:
-    """Tell whether the change of an item may tell something. events/telling.py has the rules."""
+    """Tell whether an item's change may tell something. events/from_changes.py has the rules."""
     return sort == "GROUP" or sort.startswith(_KINDS)
 
 

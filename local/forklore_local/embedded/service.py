@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from forklore_local.embedded.changes import tell
 from forklore_local.embedded.folder import DataError
 from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.told import tell
 from forklore_service.api.failures import response_to
 from forklore_service.api.inputs import operation_named
 from forklore_service.api.operation import NOBODY, RawRequest, Service

@@ -5,7 +5,7 @@ import json
 from forklore_service.events.around import Around
 from forklore_service.events.changes import change_of
 from forklore_service.events.event import Content, Event
-from forklore_service.events.telling import events_of
+from forklore_service.events.from_changes import events_of
 from forklore_service.storage.table import Table
 
 READ_SECONDS = 5.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from forklore_local.fsck import contexts, conversations, groups, keyed, links, outside, remnants
+from forklore_local.fsck import contexts, conversations, groups, keyed, links, other_partitions, remnants
 from forklore_local.fsck.facts import Tree
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
@@ -26,7 +26,7 @@ def findings(survey: Survey) -> list[Finding]:
     found = list(survey.findings)
     for tree in survey.trees.values():
         found += _of_tree(tree, survey)
-    found += outside.check(survey)
+    found += other_partitions.check(survey)
     found += links.check(survey)
     return sorted(found, key=lambda one: (one.key, one.kind))
 

@@ -11,10 +11,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from forklore_local.fsck.again import Moving, by_tree, look_again
 from forklore_local.fsck.check import findings
 from forklore_local.fsck.chunks import OPEN_MAX
 from forklore_local.fsck.finding import Finding
+from forklore_local.fsck.recheck import Moving, by_tree, look_again
 from forklore_local.fsck.report import Report, Verdict
 from forklore_local.fsck.source import NotForkloreError, Source
 from forklore_local.fsck.survey import Survey

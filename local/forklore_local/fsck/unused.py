@@ -10,8 +10,8 @@ from forklore_service.domain.retention import FIRST_PLACE, unused_before
 from forklore_service.errors import ForkloreError
 from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
-from forklore_service.storage.patience import PatientConnection
 from forklore_service.storage.table import Table
+from forklore_service.storage.timeouts import PatientConnection
 from forklore_service.storage.unused import find_unused
 
 LOOK_SECONDS = 20.0

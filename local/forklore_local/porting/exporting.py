@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from forklore_local.porting.choosing import Choice, Scope, trees
 from forklore_local.porting.failures import PortingError, UnreadableError
 from forklore_local.porting.output import ExportFile
 from forklore_local.porting.reading import ChangedError, TreeOutline, TreeReader
-from forklore_local.porting.records import Record, Said
+from forklore_local.porting.records import EntryLine, Record
+from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
 from forklore_service.domain.clock import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
@@ -162,5 +162,5 @@ class _Exporting:
         yield from tree.outline.records()
         for record in self.reader.rest(tree):
             yield record
-            if is_alone and isinstance(record, Said):
+            if is_alone and isinstance(record, EntryLine):
                 self.on_done(1)

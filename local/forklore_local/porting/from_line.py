@@ -4,20 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 from forklore_local.porting.failures import FormatError
+from forklore_local.porting.fields import DESCRIPTION, ENTRY
 from forklore_local.porting.lines import Line
-from forklore_local.porting.plain import DESCRIPTION, ENTRY
 from forklore_local.porting.records import (
     FORMAT,
     VERSION,
     Branch,
+    ContextLine,
     End,
+    EntryLine,
     Header,
-    Held,
     Kind,
     Parent,
     Record,
     Removed,
-    Said,
     Total,
     TreeStart,
 )
@@ -188,7 +188,7 @@ def _removed(line: Line, group_id: str) -> Removed:
     return Removed(conversation_id, created_at, line.time("removedAt"), _path(line))
 
 
-def _entry(line: Line, _group_id: str) -> Said:
+def _entry(line: Line, _group_id: str) -> EntryLine:
     entry_id, content = line.entry_id("id"), line.raw("content")
     if content is None:
         raise FormatError("an entry without 'content'")
@@ -211,7 +211,7 @@ def _entry(line: Line, _group_id: str) -> Said:
         copied_from=_reference(line, "copiedFromConversationId", "copiedFromEntryId"),
         **plain,
     )
-    return Said(entry, line.number("answerBytes"))
+    return EntryLine(entry, line.number("answerBytes"))
 
 
 def _turn(line: Line) -> Turn:
@@ -225,11 +225,11 @@ def _turn(line: Line) -> Turn:
     return turn
 
 
-def _context(line: Line, _group_id: str) -> Held:
+def _context(line: Line, _group_id: str) -> ContextLine:
     digest = line.digest_or_none("digest")
     epoch = Epoch(line.number("epoch"), line.entry_id("firstEntryId"), digest)
     context = ClientContext(epoch, last=line.entry_id("lastEntryId"), entries=line.number("ownEntries"))
-    return Held(line.uuid("conversationId"), _user(line, "clientId"), context)
+    return ContextLine(line.uuid("conversationId"), _user(line, "clientId"), context)
 
 
 def _end(line: Line, _group_id: str) -> End:

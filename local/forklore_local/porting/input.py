@@ -17,13 +17,13 @@ from forklore_local.porting.output import chained
 from forklore_local.porting.records import (
     FORMAT,
     Branch,
+    ContextLine,
     End,
+    EntryLine,
     Header,
-    Held,
     Kind,
     Outline,
     Removed,
-    Said,
     Total,
     TreeStart,
 )
@@ -37,7 +37,17 @@ from forklore_service.domain.tree import Member
 LINE_BYTES_MAX = 64 << 20
 """No line is longer. An entry takes at most what one request does."""
 HEADER_BYTES_MAX = 4_096
-_ORDER = {TreeStart: 0, Member: 1, Transfer: 2, Name: 3, Branch: 4, Removed: 5, Said: 6, Held: 7, End: 8}
+_ORDER = {
+    TreeStart: 0,
+    Member: 1,
+    Transfer: 2,
+    Name: 3,
+    Branch: 4,
+    Removed: 5,
+    EntryLine: 6,
+    ContextLine: 7,
+    End: 8,
+}
 
 
 class Lines:
@@ -75,20 +85,20 @@ class TreeLines:
         if not isinstance(start, TreeStart):
             raise FormatError("no tree begins here")
         self.outline = Outline(start)
-        self.held: list[Held] = []
+        self.held: list[ContextLine] = []
         self.end: End | None = None
         self._reached = 0
         self._next: object = self._read_outline()
         _check_outline(self.outline)
         self._ends = self.outline.shown_before()
 
-    def entries(self) -> Iterator[Said]:
+    def entries(self) -> Iterator[EntryLine]:
         """Yield the entries, and check what can be checked when all were read."""
         record, last = self._next, FIRST
         seen: dict[tuple[str, Channel], int] = {}
         firsts: dict[str, EntryId] = {}
         lasts: dict[str, EntryId] = {}
-        while isinstance(record, Said):
+        while isinstance(record, EntryLine):
             entry = record.entry
             owner = entry.conversation_id
             if entry.entry_id <= last:
@@ -107,7 +117,7 @@ class TreeLines:
             bounds = firsts.get(branch.id), lasts.get(branch.id, head.floor)
             if counted != (head.history, head.context) or bounds != (head.first, head.last):
                 raise FormatError(f"the entries of {branch.id} are not those that it counts")
-        while isinstance(record, Held):
+        while isinstance(record, ContextLine):
             self.held.append(record)
             record = self._take()
         _check_held(self.outline, self.held)
@@ -115,7 +125,7 @@ class TreeLines:
 
     # Lines
 
-    def _read_outline(self) -> "Said | Held | End":
+    def _read_outline(self) -> "EntryLine | ContextLine | End":
         outline = self.outline
         while True:
             record = self._take()
@@ -134,7 +144,7 @@ class TreeLines:
                 case Removed():
                     _add(outline, record.conversation_id)
                     outline.removed[record.conversation_id] = record
-                case Said() | Held() | End():
+                case EntryLine() | ContextLine() | End():
                     return record
                 case _:
                     raise FormatError("the tree before has no end")
@@ -272,7 +282,7 @@ def _check_outline(outline: Outline) -> None:
         raise FormatError(f"tree {group_id} has a removed branch of which no other shows an entry")
 
 
-def _check_held(outline: Outline, held: list[Held]) -> None:
+def _check_held(outline: Outline, held: list[ContextLine]) -> None:
     known = outline.branches.keys() | outline.removed.keys()
     of = {(one.conversation_id, one.client_id) for one in held}
     if len(of) < len(held) or any(conversation_id not in known for conversation_id, _ in of):

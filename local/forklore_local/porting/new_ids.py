@@ -9,7 +9,7 @@ import hmac
 import uuid
 from dataclasses import dataclass, replace
 
-from forklore_local.porting.records import Branch, Held, Outline, Parent, Removed, Said
+from forklore_local.porting.records import Branch, ContextLine, EntryLine, Outline, Parent, Removed
 from forklore_service.domain import ids
 from forklore_service.domain.ancestry import Path, Segment
 from forklore_service.domain.ids import FIRST, LAST, STEP_MAX, EntryId
@@ -83,7 +83,7 @@ def of_outline(outline: Outline, new: Ids) -> Outline:
     )
 
 
-def of_entry(said: Said, new: Ids) -> Said:
+def of_entry(said: EntryLine, new: Ids) -> EntryLine:
     """Return an entry with other ids. What it was copied from keeps its ids."""
     if isinstance(new, SameIds):
         return said
@@ -102,7 +102,7 @@ def of_entry(said: Said, new: Ids) -> Said:
     )
 
 
-def of_held(held: Held, new: Ids) -> Held:
+def of_held(held: ContextLine, new: Ids) -> ContextLine:
     """Return what a client holds with other ids."""
     if isinstance(new, SameIds):
         return held

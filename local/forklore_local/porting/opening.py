@@ -11,8 +11,8 @@ from forklore_service.errors import ForkloreError
 from forklore_service.storage import schema
 from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
-from forklore_service.storage.patience import PatientConnection
 from forklore_service.storage.table import Table
+from forklore_service.storage.timeouts import PatientConnection
 
 __all__ = ["Table", "back_up", "table_at", "table_in"]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from forklore_local.porting.choosing import Choice, Scope
 from forklore_local.porting.failures import PortingError
-from forklore_local.porting.records import Branch, End, Header, Record, Removed, Said, Total
+from forklore_local.porting.records import Branch, End, EntryLine, Header, Record, Removed, Total
+from forklore_local.porting.scope import Choice, Scope
 from forklore_local.porting.to_line import line_of
 from forklore_service.domain.keys import ListKey
 
@@ -94,7 +94,7 @@ class ExportFile:
 
     def write_tree(self, place: ListKey, records: Iterable[Record]) -> None:
         """Write a whole tree. If `records` raises, nothing of the tree stays."""
-        digest, counts = hashlib.sha256(), {Branch: 0, Removed: 0, Said: 0}
+        digest, counts = hashlib.sha256(), {Branch: 0, Removed: 0, EntryLine: 0}
         try:
             for record in records:
                 line = line_of(record)
@@ -105,7 +105,7 @@ class ExportFile:
         except BaseException:
             self._cut(self.state.offset)
             raise
-        end = End(place.conversation_id, counts[Branch], counts[Said], digest.hexdigest())
+        end = End(place.conversation_id, counts[Branch], counts[EntryLine], digest.hexdigest())
         self._stream.write(line_of(end))
         state = self.state
         state.offset, state.place = self._stream.tell(), (place.created_at, place.conversation_id)

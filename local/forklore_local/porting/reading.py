@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from forklore_local.porting.records import Branch, Held, Outline, Parent, Record, Removed, Said, TreeStart
+from forklore_local.porting.records import (
+    Branch,
+    ContextLine,
+    EntryLine,
+    Outline,
+    Parent,
+    Record,
+    Removed,
+    TreeStart,
+)
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
@@ -101,13 +110,13 @@ class TreeReader:
         for some in self._batches(tree.outline):
             for stored, entry in zip(some, self._with_bodies(tree.outline.group_id, some), strict=True):
                 told.take(stored)
-                yield Said(entry, stored.escaped_bytes)
+                yield EntryLine(entry, stored.escaped_bytes)
         told.check()
         self._check_unchanged(tree)
         for (conversation_id, client_id), context in sorted(told.contexts.items()):
             is_sure = told.is_sure_of(conversation_id, client_id)
             now = context if is_sure else self._now(tree, conversation_id, client_id, context)
-            yield Held(conversation_id, client_id, now)
+            yield ContextLine(conversation_id, client_id, now)
 
     # The parts of an outline
 

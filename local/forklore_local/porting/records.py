@@ -110,7 +110,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EntryLine:
     """An entry. size: the bytes that it takes in an answer."""
 
     entry: Entry
@@ -118,7 +118,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ContextLine:
     """A client's latest epoch in a conversation."""
 
     conversation_id: str
@@ -147,7 +147,7 @@ class Total:
 
 
 Record = (
-    Header | TreeStart | Member | Transfer | Name | Branch | Removed | Said | Held | End | Total
+    Header | TreeStart | Member | Transfer | Name | Branch | Removed | EntryLine | ContextLine | End | Total
 )  # fmt: skip
 
 

@@ -2,19 +2,19 @@
 
 from typing import Any
 
+from forklore_local.porting.fields import DESCRIPTION, ENTRY
 from forklore_local.porting.lines import Raw, written
-from forklore_local.porting.plain import DESCRIPTION, ENTRY
 from forklore_local.porting.records import (
     FORMAT,
     VERSION,
     Branch,
+    ContextLine,
     End,
+    EntryLine,
     Header,
-    Held,
     Kind,
     Record,
     Removed,
-    Said,
     Total,
     TreeStart,
 )
@@ -85,9 +85,9 @@ def line_of(record: Record) -> bytes:
                     "path": _path_members(record.path),
                 },
             )
-        case Said():
+        case EntryLine():
             return written(Kind.ENTRY, _entry_members(record))
-        case Held():
+        case ContextLine():
             return written(
                 Kind.CONTEXT,
                 {
@@ -166,7 +166,7 @@ def _lasts_members(lasts: LastEntries) -> dict[str, str]:
     return {name: entry_id for name, entry_id in held.items() if entry_id is not None}
 
 
-def _entry_members(said: Said) -> dict[str, Any]:
+def _entry_members(said: EntryLine) -> dict[str, Any]:
     entry, turn = said.entry, said.entry.turn
     merged, copied = entry.merged_from, entry.copied_from
     return {

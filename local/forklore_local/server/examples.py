@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from forklore_service.api import results
+from forklore_service.api import answer_models
 
 REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
 
@@ -145,16 +145,16 @@ _NAME: Json = {
 }
 
 ANSWERS: dict[type[BaseModel], Json] = {
-    results.Health: {"status": "ok"},
-    results.Conversation: _CONVERSATION,
-    results.Forked: {**_CONVERSATION, "id": _FORK_ID},
-    results.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
-    results.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
-    results.AdminConversationPage: {
+    answer_models.Health: {"status": "ok"},
+    answer_models.Conversation: _CONVERSATION,
+    answer_models.Forked: {**_CONVERSATION, "id": _FORK_ID},
+    answer_models.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
+    answer_models.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
+    answer_models.AdminConversationPage: {
         "data": [{**_CONVERSATION, "clientId": "travel-planner"}],
         "afterCursor": None,
     },
-    results.ForkPage: {
+    answer_models.ForkPage: {
         "data": [
             {
                 "conversationId": _ID,
@@ -167,15 +167,15 @@ ANSWERS: dict[type[BaseModel], Json] = {
         ],
         "afterCursor": None,
     },
-    results.Appended: {**_ENTRY, "context": _SYNCED},
-    results.Entry: _ENTRY,
-    results.EntryPage: {
+    answer_models.Appended: {**_ENTRY, "context": _SYNCED},
+    answer_models.Entry: _ENTRY,
+    answer_models.EntryPage: {
         "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],
     },
-    results.Comparison: {
+    answer_models.Comparison: {
         "base": {"entryId": _ENTRY["id"]},
         "branches": [
             {"conversationId": _ID, "data": [], "afterCursor": None},
@@ -186,7 +186,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
             },
         ],
     },
-    results.Ancestors: {
+    answer_models.Ancestors: {
         "data": [
             {
                 "conversationId": _ID,
@@ -201,24 +201,24 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
         ]
     },
-    results.SearchPage: {"data": [_HIT], "afterCursor": None},
-    results.Synced: _SYNCED,
-    results.Entries: {"data": [_COPIED]},
-    results.Membership: _MEMBER,
-    results.ChangedMembership: {**_MEMBER, "children": 1},
-    results.RemovedMembership: {"children": 1},
-    results.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
+    answer_models.SearchPage: {"data": [_HIT], "afterCursor": None},
+    answer_models.Synced: _SYNCED,
+    answer_models.Entries: {"data": [_COPIED]},
+    answer_models.Membership: _MEMBER,
+    answer_models.ChangedMembership: {**_MEMBER, "children": 1},
+    answer_models.RemovedMembership: {"children": 1},
+    answer_models.MembershipPage: {"data": [{**_MEMBER, "userId": "alice", "accessLevel": "owner"}, _MEMBER]}
     | {"afterCursor": None},
-    results.Transfer: _TRANSFER,
-    results.Name: _NAME,
-    results.NamePage: {
+    answer_models.Transfer: _TRANSFER,
+    answer_models.Name: _NAME,
+    answer_models.NamePage: {
         "data": [_NAME, {**_NAME, "name": "winter trip", "conversationId": _FORK_ID, "deleted": True}],
         "afterCursor": None,
     },
-    results.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
-    results.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
-    results.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
-    results.Erasure: {
+    answer_models.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
+    answer_models.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
+    answer_models.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
+    answer_models.Erasure: {
         "id": _ERASURE_ID,
         "state": "done",
         "pseudonym": "erased-5f0c2a9be41d7836b90e1c4fa2d65873",

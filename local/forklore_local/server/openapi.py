@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 
 from forklore_local.server import examples, guide, refusals
 from forklore_local.server.log import end_with_reader
-from forklore_service.api import operations, results
+from forklore_service.api import answer_models, operations
 from forklore_service.api.fields import UUID_PATTERN
 from forklore_service.api.operation import Operation
 from forklore_service.errors import PHRASES
@@ -104,7 +104,7 @@ def text() -> str:
 def _models(served: Iterable[Operation]) -> Iterable[type[BaseModel]]:
     for operation in served:
         yield from (m for m in (operation.query, operation.body, operation.result) if m is not None)
-    yield results.Error
+    yield answer_models.Error
 
 
 def _used(schemas: Json, users: Any) -> Json:

@@ -14,7 +14,7 @@ import pytest
 from forklore.cli.importing.carrying_out import _Crew
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.telling import Telling
+from forklore.cli.importing.reporting import Telling
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.clients.cli.running import Forklore

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from forklore.client import errors, results
-from forklore.client.answering import failure, nothing, result_of
 from forklore.client.calls import RawAnswer
+from forklore.client.decoding import failure, nothing, result_of
 from forklore.client.errors import ApiError, UnexpectedAnswerError
 from forklore.client.messages import id_of, message, role_of, text_of
 from forklore.client.values import Value

@@ -12,7 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from pydantic.alias_generators import to_snake
 
 from forklore import ApiError, AsyncForklore, Forklore
-from forklore.client.answering import result_of
+from forklore.client.decoding import result_of
 from forklore.client.errors import InputError
 from forklore.client.values import Value, wire_name
 from tests.clients.python.here import InvokesHere, served

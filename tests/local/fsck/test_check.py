@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from forklore_local.fsck import outside
-from forklore_local.fsck.again import by_tree, look_again
+from forklore_local.fsck import other_partitions
 from forklore_local.fsck.check import check
 from forklore_local.fsck.finding import Finding
+from forklore_local.fsck.recheck import by_tree, look_again
 from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_local.fsck.source import Source
 from forklore_service.domain import keys
@@ -45,10 +45,10 @@ def test_what_the_service_makes_is_intact_and_holds_every_kind(intact: Made) -> 
 def test_every_kind_of_finding_is_planted() -> None:
     """A kind is a word with underscores in the source, or it is made of the kind of the item."""
     planted = {kind for corruption in CORRUPTIONS for kind in corruption.kinds}
-    sources = "\n".join(path.read_text() for path in Path(outside.__file__).parent.glob("*.py"))
+    sources = "\n".join(path.read_text() for path in Path(other_partitions.__file__).parent.glob("*.py"))
     words = set(re.findall(r'"([a-z]+(?:_[a-z0-9]+)+)"', sources))
     of_items = {f"malformed_{kind}" for kind in Kind if SHAPES[kind].needed or SHAPES[kind].possible}
-    of_items |= {f"{how}_{kind}" for kind in outside.INVARIANTS for how in ("missing", "orphan")}
+    of_items |= {f"{how}_{kind}" for kind in other_partitions.INVARIANTS for how in ("missing", "orphan")}
     of_items.remove(f"missing_{Kind.ERASED_TREE}")  # no item implies one
 
     of_folders = {

@@ -18,7 +18,7 @@ from tests.service.reliability.violation import hold
 from tests.service.reliability.world import settle
 from tests.support.tables import Store
 
-Held = Mapping[Key, Mapping[str, Any]]
+ContextLine = Mapping[Key, Mapping[str, Any]]
 Point = tuple[int, Fault]
 """The number of a call, from 1, and what goes wrong with it."""
 GIVEN_UP_SECONDS = LEASE_SECONDS + 60
@@ -34,7 +34,7 @@ class Failing:
     new_store: Callable[[], AbstractContextManager[Store]]
 
     @cached_property
-    def whole(self) -> Held:
+    def whole(self) -> ContextLine:
         """What the table holds, and an import of the file must give back."""
         return held(self.store)
 
@@ -101,7 +101,7 @@ class Failing:
         hold(held(store) == self.whole, *why)
 
 
-def _without_children(held_by: Held) -> Held:
+def _without_children(held_by: ContextLine) -> ContextLine:
     """Return items without the counts of children, which are made after their parents."""
     return {
         key: {name: value for name, value in item.items() if name != "children"}

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from forklore_local.fsck.shapes import Kind, kind_of
-from forklore_local.porting.choosing import Choice, Scope
 from forklore_local.porting.exporting import Exported, export
 from forklore_local.porting.importing import Imported, carry_out, check
 from forklore_local.porting.new_ids import Ids, SameIds
+from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.names import Name

@@ -7,8 +7,8 @@ from random import random
 import pytest
 
 from forklore_local.fsck.shapes import Kind, kind_of
-from forklore_local.porting.choosing import Choice, Scope
 from forklore_local.porting.failures import UnreadableError
+from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from tests.local.fsck import world

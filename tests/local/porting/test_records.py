@@ -11,13 +11,13 @@ from forklore_local.porting.from_line import record_of
 from forklore_local.porting.lines import read, written
 from forklore_local.porting.records import (
     Branch,
+    ContextLine,
     End,
+    EntryLine,
     Header,
-    Held,
     Parent,
     Record,
     Removed,
-    Said,
     Total,
     TreeStart,
 )
@@ -82,7 +82,7 @@ RECORDS: list[Record] = [
         PATH,
     ),
     Removed(FORK, NOW, NOW, PATH),
-    Said(
+    EntryLine(
         filled(
             Entry(
                 *(TWO, FORK, "zoë", Channel.CONTEXT, "text/plain", LINES),
@@ -94,7 +94,7 @@ RECORDS: list[Record] = [
         ),
         17,
     ),
-    Held(FORK, "app", ClientContext(Epoch(4, ONE, bytes(range(32))), last=TWO, entries=2)),
+    ContextLine(FORK, "app", ClientContext(Epoch(4, ONE, bytes(range(32))), last=TWO, entries=2)),
     End(TREE, 1, 2, "0f"),
     Total(1, 2, 3, "0f"),
 ]
@@ -159,7 +159,7 @@ def test_what_is_absent_comes_back_as_absent() -> None:
         TreeStart(TREE, "ann", NOW),
         Branch(Conversation(TREE, TREE, NOW), Head("", NOW)),
         Removed(TREE, None, NOW),
-        Said(entry, 0),
+        EntryLine(entry, 0),
     ]
 
     assert [record_of(read(line_of(record)), TREE) for record in bare] == bare

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from forklore_local.porting.choosing import Choice, Scope
 from forklore_local.porting.new_ids import NewIds
+from forklore_local.porting.scope import Choice, Scope
 from tests.local.fsck import world
 from tests.local.porting.round_trip import exported, held, imported, lines_of
 from tests.service.model.history import MOVES

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from forklore_local.server import examples, openapi, refusals
 from forklore_service import errors
-from forklore_service.api import operations, results
+from forklore_service.api import answer_models, operations
 from forklore_service.api.operation import Operation, checked
 from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.aws.http_events import read_query
@@ -165,7 +165,7 @@ def test_a_body_is_required_where_an_empty_one_is_refused(operation: Operation) 
 
 def test_every_example_of_an_answer_fits_its_schema() -> None:
     for operation, status, response in responses():
-        models: list[type[BaseModel]] = [operation.result or results.Error]
+        models: list[type[BaseModel]] = [operation.result or answer_models.Error]
         found = [
             held
             for content in response.get("content", {}).values()
@@ -175,7 +175,7 @@ def test_every_example_of_an_answer_fits_its_schema() -> None:
             ]
         ]
         if int(status) >= 400:
-            models = [results.Error]
+            models = [answer_models.Error]
         has_body = int(status) >= 400 or operation.result is not None
         assert bool(found) == has_body, (operation.name, status)
         for held in found:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore_service.api import answers, results
+from forklore_service.api import answer_models, answers
 from forklore_service.api.entry_requests import usage_of
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
@@ -30,8 +30,8 @@ from forklore_service.domain.model import (
     Words,
 )
 from forklore_service.limits import KEY_CHARACTERS_MAX, escaped_size
-from forklore_service.usecases.steps.drafts import answer_bytes
-from forklore_service.usecases.steps.loading import ConversationDetails
+from forklore_service.usecases.shared.drafts import answer_bytes
+from forklore_service.usecases.shared.loading import ConversationDetails
 from tests.service.api import samples
 from tests.service.aws.world import conversation_id
 from tests.service.domain.builders import examples, filled
@@ -144,8 +144,8 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
     details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(is_archived=True)
     text = to_json(answers.conversation(details))
 
-    results.Conversation.model_validate_json(text, strict=True)
-    assert set(json.loads(text)) == set(samples.names_of(results.Conversation))
+    answer_models.Conversation.model_validate_json(text, strict=True)
+    assert set(json.loads(text)) == set(samples.names_of(answer_models.Conversation))
     assert "the-tree" not in text
     assert "planner" not in text
     assert '"metadata":{"n": 1.0},' in text
@@ -236,8 +236,8 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
         )
     )
 
-    results.Entry.model_validate_json(text, strict=True)
-    assert set(json.loads(text)) == set(samples.names_of(results.Entry))
+    answer_models.Entry.model_validate_json(text, strict=True)
+    assert set(json.loads(text)) == set(samples.names_of(answer_models.Entry))
     assert '"usage":{"costUsd":1.50}' in text
     assert (
         json.loads(text).items()

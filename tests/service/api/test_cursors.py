@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from forklore_service.api import cursors
-from forklore_service.usecases.steps.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor
 
 
 @pytest.mark.failure("bad-parameter")

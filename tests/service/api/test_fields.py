@@ -19,7 +19,7 @@ from forklore_local.fsck.shapes import SHAPES, Kind
 from forklore_local.fsck.source import Source
 from forklore_local.fsck.survey import Survey
 from forklore_local.server import examples
-from forklore_service.api import entry_requests, operations, results
+from forklore_service.api import answer_models, entry_requests, operations
 from forklore_service.api.conversation_requests import (
     CreateConversation,
     ForkConversation,
@@ -256,22 +256,22 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
     """Return what was made or changed as every read shows it, and as the answer did."""
     made = answer.json
     match BY_NAME[case.operation].result:
-        case results.Forked if "data" in made:
+        case answer_models.Forked if "data" in made:
             alone = [world.send(show(one["id"])).json for one in made["data"]]
             assert [one for one in alone if one["id"] != alone[0]["id"]] == made["data"][1:]
             return [{**one, "equal": made["data"]} for one in alone]
-        case results.Conversation | results.Forked:
+        case answer_models.Conversation | answer_models.Forked:
             own, of_auditor = (world.send(one).json for one in (show(made["id"]), _as_auditor(made["id"])))
             listed = world.send(conversations("mode=all&ancestry=all&limit=200")).json["data"]
             named = _name(world, case, made["id"])
             rows = [made, own, of_auditor, *(row for row in listed if row["id"] == made["id"])]
             return [{**row, **named} for row in rows]
-        case results.Name:
+        case answer_models.Name:
             return [made, world.send(Ask("GET", "/v1/names/lookup", query=f"name={made['name']}")).json]
-        case results.Membership | results.ChangedMembership:
+        case answer_models.Membership | answer_models.ChangedMembership:
             rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/memberships")).json["data"]
             return [made, *(row for row in rows if row["userId"] == made["userId"])]
-        case results.Transfer:
+        case answer_models.Transfer:
             return [made, world.send(show_transfer(made["id"])).json]
         case _:
             entry = made["entry"] if "entry" in made else made.get("data", [made])[0]
@@ -401,7 +401,7 @@ def test_the_reference_names_every_field(operation: Operation) -> None:
     assert taken <= reference.names_in(reference.said_of(operation.name)), "see docs/api.md"
 
 
-SHOWN = {Kind.CONV: results.AdminConversation, Kind.ENTRY: results.Entry}
+SHOWN = {Kind.CONV: answer_models.AdminConversation, Kind.ENTRY: answer_models.Entry}
 """The answers that have an attribute as it is stored, by the kind of the item."""
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forklore_service.api.results import Error
+from forklore_service.api.answer_models import Error
 from tests.service.aws.world import JSON, Ask
 from tools.harness.gateway import Answer
 

@@ -12,7 +12,7 @@ from forklore_service.api import cursors
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import Place
 from forklore_service.errors import InvalidCursorError
-from forklore_service.usecases.steps.cursors import valid
+from forklore_service.usecases.shared.cursors import valid
 from tests.service.aws.world import (
     FOREIGN,
     PLAIN,

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from forklore_service.api import conversation_requests, entry_requests, naming, operations, results
+from forklore_service.api import answer_models, conversation_requests, entry_requests, naming, operations
+from forklore_service.api.answer_models import Error
 from forklore_service.api.operation import Operation
-from forklore_service.api.results import Error
 from forklore_service.domain.epochs import canonical
 from tests.service.api.samples import bodies_of, edges_of, names_of, schemas_of, words_of
 from tests.service.aws.world import (
@@ -468,7 +468,7 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         for one in made.get("data", [made]):
             shown = exact(world.send(show(one["id"], user=ask.user)).text)
             assert shown == one
-            assert_kept(sent, shown, *names_of(results.Conversation))
+            assert_kept(sent, shown, *names_of(answer_models.Conversation))
         return
     if ask.path.endswith("/sync"):
         assert_is_the_context(world, ask, made)
@@ -482,7 +482,7 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert {entry["copiedFromConversationId"] for entry in one_by_one} <= {ROOT, FORK}
         return
     for part, shown in zip(sent.get("entries", [sent]), one_by_one, strict=True):
-        assert_kept(part, shown, *names_of(results.Entry))
+        assert_kept(part, shown, *names_of(answer_models.Entry))
 
 
 def members_of(world: World, ask: Ask) -> list[Any]:

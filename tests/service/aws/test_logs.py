@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from forklore_local.server.invocation import LambdaContext
-from forklore_service.api import results
+from forklore_service.api import answer_models
 from forklore_service.api.conversation_requests import CreateConversation
 from forklore_service.api.descriptions import Described
 from forklore_service.api.entry_requests import EntryFields
@@ -152,7 +152,7 @@ def test_a_bug_is_500_and_one_json_line_that_says_where_in_the_code_it_is(
         headers=[("Authorization", f"Bearer {USER}"), ("X-Request-Id", "of-the-bug"), *HEADERS],
     )
     answer = HttpApi([failing]).handle(event, LambdaContext(function))
-    error = results.Error.model_validate_json(answer["body"], strict=True)
+    error = answer_models.Error.model_validate_json(answer["body"], strict=True)
     line, request = lines.all
 
     assert (answer["statusCode"], error.code, error.request_id) == (500, "internal_error", "of-the-bug")

@@ -1,7 +1,7 @@
 """Requests with two mistakes: the error is the first in the order of checks.
 
 The order is: credentials, form, existence, membership, level, then the rest. More about the rest is
-in tests/service/usecases/steps/test_refusals.py.
+in tests/service/usecases/shared/test_refusals.py.
 """
 
 import pytest

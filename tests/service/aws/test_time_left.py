@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from forklore_service.api.operation import Service
-from forklore_service.aws.answering import service_for
+from forklore_service.aws.running import service_for
 from forklore_service.aws.wiring import Consumption, ServiceSettings
 from forklore_service.errors import UnavailableError
 from tools.harness.gateway import Gateway

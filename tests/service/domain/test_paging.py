@@ -13,8 +13,8 @@ from forklore_service.domain.model import StoredEntry
 from forklore_service.domain.paging import RangeAnswer, RangeRead, Span, Window
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.views import READ_MAX, Filter, Page
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.view_pages import READ_MAX, Page, Shown
 from tests.service.domain.builders import (
     FORK,
     ROOT,
@@ -31,16 +31,16 @@ from tests.service.domain.builders import (
     stored,
 )
 
-HISTORY = Filter((H,))
-BOTH = Filter((H, C), "planner")
-CONTEXT = Filter((C,), "planner")
+HISTORY = Shown((H,))
+BOTH = Shown((H, C), "planner")
+CONTEXT = Shown((C,), "planner")
 
 
 def read(
     shelf: Shelf,
     view: View | None,
     *,
-    show: Filter = HISTORY,
+    show: Shown = HISTORY,
     limit: int = 50,
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
@@ -49,8 +49,8 @@ def read(
     """Return a page of a view, or of the whole tree if `view` is None, with forklore's own loop."""
     table = cast(Table, shelf)
     if view is None:
-        return views.read_tree(table, "tree", show=show, limit=limit, window=window, backward=backward)
-    return views.read_view(
+        return view_pages.read_tree(table, "tree", show=show, limit=limit, window=window, backward=backward)
+    return view_pages.read_view(
         table,
         "tree",
         view,
@@ -66,7 +66,7 @@ def walk(
     shelf: Shelf,
     view: View | None,
     *,
-    show: Filter,
+    show: Shown,
     limit: int,
     window: Window,
     backward: bool,
@@ -103,7 +103,7 @@ def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[Page]:
 
 
 def plain_list(
-    listed: Iterable[StoredEntry], *, show: Filter, window: Window, backward: bool
+    listed: Iterable[StoredEntry], *, show: Shown, window: Window, backward: bool
 ) -> list[StoredEntry]:
     """Return the shown entries of an ordered list, in the direction of reading."""
     within = [e for e in listed if show.admits(e.entry) and window.start <= e.entry_id < window.stop]
@@ -364,7 +364,7 @@ def window_of(seen: Sequence[StoredEntry], after: int | None, up_to: int | None)
     return cut
 
 
-def count_own(tree: Tree, conversation_id: str, show: Filter) -> int:
+def count_own(tree: Tree, conversation_id: str, show: Shown) -> int:
     """Return HEAD's count of a conversation's own entries in the channels of `show`."""
     entries = (stored.entry for stored in tree.entries)
     return sum(e.conversation_id == conversation_id and e.channel in show.channels for e in entries)
@@ -384,7 +384,7 @@ def count_own(tree: Tree, conversation_id: str, show: Filter) -> int:
 def test_the_pages_of_a_view_make_its_whole_list_in_both_directions(
     growth: Growth,
     who: int,
-    show: Filter,
+    show: Shown,
     limit: int,
     after: int | None,
     up_to: int | None,
@@ -414,7 +414,7 @@ def test_the_pages_of_a_view_make_its_whole_list_in_both_directions(
 @given(growth=GROWTHS, show=SHOWS, limit=LIMITS, after=PICK, up_to=PICK, early=PICK)
 def test_the_pages_of_a_whole_tree_make_all_its_entries_in_the_order_of_ids(
     growth: Growth,
-    show: Filter,
+    show: Shown,
     limit: int,
     after: int | None,
     up_to: int | None,
@@ -434,7 +434,7 @@ def test_the_pages_of_a_whole_tree_make_all_its_entries_in_the_order_of_ids(
 @examples(700)
 @given(growth=GROWTHS, who=st.integers(0, 99), show=SHOWS, limit=LIMITS, since=st.integers(1, 20), early=PICK)
 def test_entries_appended_after_the_count_was_read_may_be_missing_only_at_the_end(
-    growth: Growth, who: int, show: Filter, limit: int, since: int, early: int | None
+    growth: Growth, who: int, show: Shown, limit: int, since: int, early: int | None
 ) -> None:
     tree = growth.tree()
     here = tree.conversations[who % len(tree.conversations)]
@@ -562,7 +562,7 @@ def test_only_context_of_the_requested_client_and_epoch_is_shown() -> None:
     ]
     shown = {
         (channels, epoch): numbers_of(
-            read(Shelf(entries), view_of(ROOT, ()), show=Filter(channels, "planner", epoch)).entries
+            read(Shelf(entries), view_of(ROOT, ()), show=Shown(channels, "planner", epoch)).entries
         )
         for channels in ((H,), (C,), (H, C))
         for epoch in (None, 1, 2)
@@ -644,7 +644,7 @@ def test_a_page_of_a_chain_of_a_thousand_forks_is_one_round(backward: bool, own_
 @pytest.mark.parametrize("show", [HISTORY, BOTH], ids=["history", "both"])
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_page_of_a_long_chain_costs_little_more_in_a_crowded_tree(
-    backward: bool, show: Filter, crowd: int
+    backward: bool, show: Shown, crowd: int
 ) -> None:
     entries, view, shown = chain_of(300, crowd=crowd)
     shelf = Shelf(entries)

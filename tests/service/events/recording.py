@@ -13,7 +13,7 @@ from forklore_service.domain import ids
 from forklore_service.events.around import Around
 from forklore_service.events.changes import Change
 from forklore_service.events.event import Content, Event
-from forklore_service.events.telling import events_of
+from forklore_service.events.from_changes import events_of
 from forklore_service.storage import items
 from forklore_service.storage.clock import system_ms
 from forklore_service.storage.table import Table

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 import pydantic
 
-from forklore_service.api import operations, results
+from forklore_service.api import answer_models, operations
 from forklore_service.api.operation import Operation
 from forklore_service.errors import PHRASES
 from tests.service.model.asking import Caller
@@ -144,7 +144,7 @@ def check(operation: Operation, response: httpx.Response, *, request_id: str | N
     assert request_id in (None, response.headers["X-Request-Id"]), f"another request id: {what}"
     assert status in _statuses(operation), f"not documented: {what}"
     is_success = status in (operation.status, *operation.also)
-    model = _model(operation, response) if is_success else results.Error
+    model = _model(operation, response) if is_success else answer_models.Error
     if model is None:
         assert not response.content, f"a body: {what}"
         return
@@ -153,7 +153,7 @@ def check(operation: Operation, response: httpx.Response, *, request_id: str | N
         model.model_validate_json(response.content, strict=True)
     except pydantic.ValidationError as error:
         raise AssertionError(f"not as documented: {error} in {what}") from error
-    if model is results.Error:
+    if model is answer_models.Error:
         _check_error(response, what)
 
 
@@ -170,7 +170,7 @@ def _model(operation: Operation, response: httpx.Response) -> type[pydantic.Base
     if operation.name != "appendEntry":
         return operation.result
     is_batch = "entries" in json.loads(response.request.content)
-    return results.Entries if is_batch else results.AppendedEntry
+    return answer_models.Entries if is_batch else answer_models.AppendedEntry
 
 
 def _check_error(response: httpx.Response, what: str) -> None:

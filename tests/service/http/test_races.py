@@ -14,8 +14,8 @@ from forklore_service.domain.model import ForkPosition
 from forklore_service.errors import NotFoundError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.steps.requests import Fork
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing.conversations import NewConversation, create_conversation
 from tests.service.http.client import Answer, Json, Service
 from tests.service.http.conftest import a_new_table

@@ -21,7 +21,7 @@ from forklore_service.domain.model import Caller, Channel, ForkPosition
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore_service.usecases.reading.entries import ListEntriesRequest, PageStart, list_entries
-from forklore_service.usecases.steps.requests import Fork
+from forklore_service.usecases.shared.requests import Fork
 from tests.service.http.client import Service
 from tests.service.model.asking import Caller as HttpCaller
 from tests.support.machine_clock import MachineClock

@@ -12,7 +12,7 @@ import pytest
 
 from forklore_service.events.around import Around
 from forklore_service.events.changes import change_of
-from forklore_service.events.telling import ENTRIES_MAX, events_of
+from forklore_service.events.from_changes import ENTRIES_MAX, events_of
 from forklore_service.storage import bus as bus_module
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import branch_removal

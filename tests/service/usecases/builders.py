@@ -13,11 +13,11 @@ from forklore_service.usecases.branches import forks, promotion
 from forklore_service.usecases.branches.forks import ForkRequest
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.reading.entries import EntryPage, ListEntriesRequest, PageStart
-from forklore_service.usecases.steps.append_answer import Appended
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.steps.loading import ConversationDetails
-from forklore_service.usecases.steps.requests import Append, Fork
+from forklore_service.usecases.shared.appended import Appended
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries, append_turn
 from forklore_service.usecases.writing.conversations import NewConversation

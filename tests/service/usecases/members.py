@@ -17,7 +17,7 @@ from forklore_service.usecases.people.spreading import Spread
 from forklore_service.usecases.people.transfers import Role
 from forklore_service.usecases.reading import conversation_lists
 from forklore_service.usecases.reading.conversation_lists import ListRequest
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from tests.service.usecases.builders import ANN, ROOT
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire

@@ -6,11 +6,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from forklore.cli.entries import is_shown, text_to_show
+from forklore.cli.escaping import visible
 from forklore.cli.graph import GraphEntry, GraphLine, draw
 from forklore.cli.output import Output, Part
 from forklore.cli.references import PART_MIN
 from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows
-from forklore.cli.visible import visible
 from forklore.client.messages import role_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Exit codes, and what is said of an error: one line."""
 
-from forklore.cli.visible import visible
+from forklore.cli.escaping import visible
 from forklore.client import errors
 
 DONE = 0

@@ -14,9 +14,9 @@ from forklore.cli.shell import Shell
 from forklore.extras import from_extra
 
 if TYPE_CHECKING:
-    from forklore_local.porting.choosing import Choice
     from forklore_local.porting.importing import Imported
     from forklore_local.porting.opening import Table
+    from forklore_local.porting.scope import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def folder_of(shell: Shell) -> Path:
 
 def export_table(shell: Shell, at: TableAt, choice: "Choice", output: str, *, skip_damaged: bool) -> int:
     """Write the trees of a choice to a file, and say what was written. Return the exit code."""
-    from forklore_local.porting.choosing import Scope
     from forklore_local.porting.exporting import export
     from forklore_local.porting.failures import NoSuchTreeError, PortingError, UnreadableError
+    from forklore_local.porting.scope import Scope
 
     try:
         with at.opened(shell) as table, progress("exporting") as bar:

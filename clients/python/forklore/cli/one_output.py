@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from forklore.cli.escaping import visible_json
 from forklore.cli.exits import CommandError
-from forklore.cli.visible import visible_json
 
 Write = Callable[[str], object]
 

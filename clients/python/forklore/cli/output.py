@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from dataclasses import fields
 from typing import IO, Any
 
+from forklore.cli.escaping import ascii_json, visible, visible_json, visible_lines
 from forklore.cli.paging import paged
-from forklore.cli.visible import ascii_json, visible, visible_json, visible_lines
 from forklore.client import jsontext
 from forklore.client.values import Value, wire_name
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from forklore.cli.visible import visible
+from forklore.cli.escaping import visible
 
 
 @dataclass(frozen=True, slots=True)

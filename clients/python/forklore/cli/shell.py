@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from forklore.cli.connecting import chosen, connected
+from forklore.cli.escaping import visible
 from forklore.cli.exits import is_forklores
 from forklore.cli.output import Output
 from forklore.cli.paging import pager_of
 from forklore.cli.references import id_with, is_id, is_part
 from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
-from forklore.cli.visible import visible
 from forklore.client.errors import ApiError, NotFoundError
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore_service.usecases.people import sharing
     from forklore_service.usecases.reading import ancestors, comparing, search
     from forklore_service.usecases.reading import entries as listing
-    from forklore_service.usecases.steps import append_answer as appending
-    from forklore_service.usecases.steps import loading, syncing
+    from forklore_service.usecases.shared import appended as appending
+    from forklore_service.usecases.shared import loading, syncing
     from forklore_service.usecases.writing import names
 
 _T = TypeVar("_T")

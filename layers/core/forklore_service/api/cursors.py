@@ -17,7 +17,7 @@ from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.errors import ValidationError
 from forklore_service.usecases.reading import search
-from forklore_service.usecases.steps.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor
 
 _DIGEST_BYTES = 6
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

@@ -26,7 +26,7 @@ from forklore_service.errors import ForbiddenError, ForkloreError, NotFoundError
 from forklore_service.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
 
 MESSAGE_MAX, FIELD_MAX = 600, 100
 """Characters of an error's message and field name. Both may hold text that the caller sent."""
@@ -198,12 +198,12 @@ class Operation(NamedTuple):
     @property
     def result(self) -> type[pydantic.BaseModel] | None:
         """The model of the answer, for the API document and tests. No function loads the models."""
-        from forklore_service.api import results
+        from forklore_service.api import answer_models
 
         described = self.answer or self.run.__annotations__["return"]
         if get_origin(described) is Answer:
             [described] = get_args(described)
-        return None if described in (None, NoneType) else results.model_of(described)
+        return None if described in (None, NoneType) else answer_models.model_of(described)
 
     @property
     def path_names(self) -> list[str]:

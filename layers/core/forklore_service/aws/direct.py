@@ -14,7 +14,7 @@ from forklore_service.api.failures import response_to
 from forklore_service.api.inputs import operation_named, raw_request
 from forklore_service.api.operation import NOBODY, Operation
 from forklore_service.api.responses import Response, error_response
-from forklore_service.aws import answering
+from forklore_service.aws import running
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.identity import caller_named
 from forklore_service.aws.telemetry import Stopwatch, log_request
@@ -142,7 +142,7 @@ def _run(
         arn = getattr(context, "invoked_function_arn", "")  # a program's own test may have none
         _require_client(caller, arn, settings)
     raw = raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
-    return answering.run(operation, raw, context, record.usage, settings)
+    return running.run(operation, raw, context, record.usage, settings)
 
 
 def _require_client(caller: Caller, arn: str, settings: ServiceSettings) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from forklore_service.api.failures import response_to
 from forklore_service.api.operation import NOBODY, Operation, RawRequest
 from forklore_service.api.responses import Response, error_response
-from forklore_service.aws import answering, unrouted
+from forklore_service.aws import running, unrouted
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
 from forklore_service.aws.http_responses import http_response, refused_event
@@ -85,7 +85,7 @@ def _run(
         idempotency_key=request.headers.get("idempotency-key"),
         if_match=request.headers.get("if-match"),
     )
-    return answering.run(operation, raw, context, record.usage, settings)
+    return running.run(operation, raw, context, record.usage, settings)
 
 
 def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:

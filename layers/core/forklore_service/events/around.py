@@ -9,7 +9,7 @@ from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import Channel, Entry, Head, StoredEntry
 from forklore_service.errors import UnavailableError
 from forklore_service.events.changes import Change
-from forklore_service.events.telling import Appended
+from forklore_service.events.from_changes import Appended
 from forklore_service.storage import items, schema
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import LOOKS_MAX, Table

@@ -15,7 +15,7 @@ from forklore_service.errors import UnavailableError
 from forklore_service.events.around import Around, Incomplete
 from forklore_service.events.changes import Change, change_of
 from forklore_service.events.event import Content, Event
-from forklore_service.events.telling import events_of
+from forklore_service.events.from_changes import events_of
 from forklore_service.storage.bus import Sent
 from forklore_service.storage.connection import Deadline
 from forklore_service.storage.table import Table

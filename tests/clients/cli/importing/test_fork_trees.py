@@ -12,7 +12,7 @@ import pytest
 
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.fork_trees import ForkTree
-from forklore.cli.importing.plan import Place, PlannedFork
+from forklore.cli.importing.plan import PlannedAt, PlannedFork
 from forklore.cli.importing.plan_forks import plan_fork_tree
 from forklore.cli.importing.values import MalformedFileError, Report
 from forklore.cli.jsonlines import MEMBERS, header_line, tree_lines
@@ -233,9 +233,9 @@ def test_forks_at_entries_that_are_left_out_fork_after_the_history_before() -> N
     assert [conversation.fork for conversation in plan.conversations] == [
         None,
         PlannedFork(0, None, "blank"),
-        PlannedFork(0, Place(0, 0), "after"),
-        PlannedFork(2, Place(0, 0), "after"),
-        PlannedFork(1, Place(1, 0), "before"),
+        PlannedFork(0, PlannedAt(0, 0), "after"),
+        PlannedFork(2, PlannedAt(0, 0), "after"),
+        PlannedFork(1, PlannedAt(1, 0), "before"),
     ]
     assert report.lines() == ["entry of an agent's context: 3 (1, 3, 5)"]
 
@@ -265,7 +265,7 @@ def test_entries_whose_author_was_erased_are_left_out_and_counted() -> None:
     assert [[one.key for one in each.entries] for each in plan.conversations] == [["2", "4"], [], ["6"]]
     assert [each.fork for each in plan.conversations] == [
         None,
-        PlannedFork(0, Place(0, 0), "after", Place(0, 1)),
+        PlannedFork(0, PlannedAt(0, 0), "after", PlannedAt(0, 1)),
         PlannedFork(0, None, "blank"),
     ]
     assert report.lines() == ["entry whose author was erased: 3 (1, 3, 5)"]

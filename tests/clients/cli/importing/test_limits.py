@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from forklore.cli.importing import checks, plan
-from forklore.cli.importing.plan import Place, plan_tree
+from forklore.cli.importing.plan import PlannedAt, plan_tree
 from forklore.cli.importing.values import Reason, Report
 from forklore.client import jsontext, limits
 from forklore_service.api import fields
@@ -67,4 +67,4 @@ def test_a_fork_with_a_full_batch_of_keys_is_taken(service: Service) -> None:
 
     assert max(batch.end - batch.start for batch in planned.batches) == plan.BATCH_ENTRIES_MAX
     assert len(loading.placed) == len(tree.messages)
-    assert Place(1, plan.BATCH_ENTRIES_MAX - 1) in loading.placed
+    assert PlannedAt(1, plan.BATCH_ENTRIES_MAX - 1) in loading.placed

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Place, Plan, PlannedFork, lines_of, plan_tree
+from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork, lines_of, plan_tree
 from forklore.cli.importing.values import Format, Message, Report, Tree
 from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
@@ -53,10 +53,10 @@ def test_the_first_reply_continues_and_every_other_is_a_fork_after_what_it_answe
     assert lines == [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9], [10]]
     assert forks == [
         None,
-        PlannedFork(0, Place(0, 2)),
-        PlannedFork(0, Place(0, 0)),
-        PlannedFork(2, Place(2, 1)),
-        PlannedFork(0, Place(0, 0)),
+        PlannedFork(0, PlannedAt(0, 2)),
+        PlannedFork(0, PlannedAt(0, 0)),
+        PlannedFork(2, PlannedAt(2, 1)),
+        PlannedFork(0, PlannedAt(0, 0)),
     ]
 
 
@@ -96,9 +96,9 @@ def test_the_batches_hold_each_entry_once_after_all_that_they_need(tree: Tree) -
         assert 0 < batch.end - batch.start <= BATCH_ENTRIES_MAX
         assert all(need < number for need in batch.needs)
         fork = plan.conversations[batch.conversation].fork
-        before = Place(batch.conversation, batch.start - 1) if batch.start else fork and fork.at
+        before = PlannedAt(batch.conversation, batch.start - 1) if batch.start else fork and fork.at
         done = {
-            Place(plan.batches[need].conversation, index)
+            PlannedAt(plan.batches[need].conversation, index)
             for need in batch.needs
             for index in range(plan.batches[need].start, plan.batches[need].end)
         }

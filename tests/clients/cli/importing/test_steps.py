@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.importing.plan import Place, Plan, lines_of, plan_tree
+from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
 from forklore.cli.importing.steps import Loading, RefusedError
 from forklore.cli.importing.values import Report, Tree
 from tests.clients.cli.importing.builders import (
@@ -264,7 +264,7 @@ def test_batches_of_a_plan_may_run_in_any_order_that_keeps_their_needs(service: 
 
     check_shown(service, tree, loading)
     assert set(loading.placed) == {
-        Place(number, index)
+        PlannedAt(number, index)
         for number, conversation in enumerate(plan.conversations)
         for index in range(len(conversation.entries))
     }

@@ -25,9 +25,9 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.branches import children
 from forklore_service.usecases.reading import entries
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -66,7 +66,7 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.steps.test_faults import after as answer_lost
+from tests.service.usecases.shared.test_faults import after as answer_lost
 from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
 from tests.support.tables import Store, Ticking, WrongClock

@@ -24,10 +24,10 @@ from forklore_service.usecases.background import sweeper
 from forklore_service.usecases.branches import copying
 from forklore_service.usecases.branches.copying import COPIED_MAX, Copy, copy_conversation
 from forklore_service.usecases.deletion import cascade, tree_deletion
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
-from forklore_service.usecases.steps.loading import ConversationDetails
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     AFTER,

@@ -15,9 +15,9 @@ from forklore_service.storage import items
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
-from forklore_service.usecases.steps.idempotency import IdempotentReplay
-from forklore_service.usecases.steps.loading import ConversationDetails
-from forklore_service.usecases.steps.requests import Fork
+from forklore_service.usecases.shared.idempotency import IdempotentReplay
+from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.shared.requests import Fork
 from tests.service.usecases.builders import ANN, BOB, ROOT, idempotency_key, read, say, show
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire

@@ -34,7 +34,7 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import fork_lists
-from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.writing.conversations import Change, update_conversation
 from tests.service.usecases.builders import (
     AFTER,

@@ -13,9 +13,9 @@ from forklore_service.storage import items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import conversation_lists, fork_lists
 from forklore_service.usecases.reading.conversation_lists import ListRequest
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotentReplay
-from forklore_service.usecases.steps.requests import Append, Fork, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotentReplay
+from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,

@@ -24,8 +24,8 @@ from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.reading.fork_lists import list_forks
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -370,7 +370,7 @@ def test_the_latest_epoch_of_all_forks_is_found_without_reading_the_tree(store: 
     Wire.of(process).after(count)
     for stop, epoch, most in ((LAST, 2, 1), (anchor, 2, 1), (said_ids[-1], 1, 0), (FIRST, None, 0)):
         read_entries = 0
-        assert views.latest_epoch_of_tree(process, ROOT, "planner", stop=stop) == epoch
+        assert view_pages.latest_epoch_of_tree(process, ROOT, "planner", stop=stop) == epoch
         assert read_entries <= most, stop
 
 

@@ -14,7 +14,7 @@ from forklore_service.usecases.branches.promotion import promote_conversation
 from forklore_service.usecases.deletion import retention
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.retention import Retained, delete_unused
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change

@@ -22,7 +22,7 @@ from forklore_service.usecases.deletion import cascade
 from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,

@@ -9,7 +9,7 @@ from forklore_service.domain.listing import Archived
 from forklore_service.domain.model import Caller
 from forklore_service.errors import ForbiddenError, NotFoundError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import ANN, BOB, FORK, OTHER, ROOT, TWIG, fork, promote, said, say, show
 from tests.service.usecases.members import (

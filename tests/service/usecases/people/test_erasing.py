@@ -26,9 +26,9 @@ from forklore_service.usecases.branches.copying import Copy
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.people import erasures
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing import conversations, merging, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change

@@ -52,7 +52,7 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.steps.test_faults import after as answer_lost
+from tests.service.usecases.shared.test_faults import after as answer_lost
 from tests.support.tables import Store
 from tools.harness.wire import Wire
 

@@ -23,7 +23,7 @@ from forklore_service.domain.tree import ForkRecord
 from forklore_service.storage import items
 from forklore_service.storage.found import Found
 from forklore_service.usecases.reading.alternatives import AlternativesReader
-from forklore_service.usecases.steps.views import Filter, read_view
+from forklore_service.usecases.shared.view_pages import Shown, read_view
 from tests.service.domain.builders import Growth, Shelf, Tree, conversation, examples, growths
 from tests.service.domain.test_alternatives import history_of, places_of, plain, records_of
 
@@ -87,7 +87,7 @@ def listed(
         table,  # type: ignore[arg-type]
         ROOT,
         view,
-        show=Filter((H,)),
+        show=Shown((H,)),
         limit=limit,
         window=window,
         backward=backward,

@@ -27,7 +27,7 @@ from forklore_service.usecases.reading.conversation_lists import (
     ListRequest,
 )
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
-from forklore_service.usecases.steps.loading import ConversationDetails
+from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Change, update_conversation
 from tests.service.usecases.builders import (
     ANN,

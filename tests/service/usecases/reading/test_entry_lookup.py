@@ -10,8 +10,8 @@ from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.reading import entry_lookup
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.requests import Append, Fork
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     AFTER,

@@ -34,7 +34,7 @@ from tests.service.usecases.builders import (
     texts,
     thought,
 )
-from tests.service.usecases.steps.test_half_visible import ALWAYS, sees_late, without
+from tests.service.usecases.shared.test_half_visible import ALWAYS, sees_late, without
 from tests.service.usecases.writing.test_context import note, sync
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire

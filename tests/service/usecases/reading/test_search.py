@@ -29,8 +29,8 @@ from forklore_service.usecases.reading.search import (
     SearchPage,
     SearchRequest,
 )
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.builders import (
     ANN,
     BOB,

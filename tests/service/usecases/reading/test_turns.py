@@ -12,9 +12,9 @@ from forklore_service.domain.jsontext import text_of
 from forklore_service.domain.model import Caller, Description, ForkPosition, Words
 from forklore_service.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.append_answer import Appended
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.requests import Append, Fork, Start
+from forklore_service.usecases.shared.appended import Appended
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing.append import append_turn
 from tests.service.usecases.builders import (
     AFTER,

@@ -27,7 +27,7 @@ from forklore_service.storage.clock import Clock, system_ms
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.conversations import Change
 from tests.service.usecases.builders import (

@@ -16,10 +16,10 @@ from forklore_service.domain.model import Caller, Channel, Entry
 from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
 from forklore_service.storage import actions, items
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
-from forklore_service.usecases.steps.syncing import Synced
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.syncing import Synced
 from forklore_service.usecases.writing.append import sync_context
 from tests.service.usecases.builders import (
     AFTER,
@@ -650,7 +650,7 @@ def test_inherited_context_is_found_across_conversations_without_any(
     note(table, ROOT, "a", by=PLANNER)
     note(table, ROOT, "b", 2, by=PLANNER)
     say(table, ROOT, "hello")
-    for number in range(100, 100 + 3 * views.CONTEXTS_AT_FIRST):
+    for number in range(100, 100 + 3 * view_pages.CONTEXTS_AT_FIRST):
         source = ROOT if number == 100 else conversation(number - 1)
         fork(table, source, conversation(number))
         note(table, conversation(number), "foreign", by=CODER)

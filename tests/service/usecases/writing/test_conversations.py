@@ -14,8 +14,8 @@ from forklore_service.storage.clock import Clock, system_ms
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import text
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.loading import ConversationDetails
-from forklore_service.usecases.steps.optimistic import CHANGE
+from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.shared.optimistic import CHANGE
 from forklore_service.usecases.writing.conversations import Change, update_conversation
 from tests.service.usecases.builders import (
     ANN,

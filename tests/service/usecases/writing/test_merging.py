@@ -19,10 +19,10 @@ from forklore_service.limits import APPEND_ENTRIES_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.merging import Merge, merge_branch
 from tests.service.usecases.builders import (
@@ -287,8 +287,8 @@ def test_context_between_the_entries_does_not_count(
     store: Store, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """There is so much of it that several reads find only a part of the entries."""
-    monkeypatch.setattr(views, "READ_MAX", 20)
-    monkeypatch.setattr(views, "ROUND_MAX", 10)
+    monkeypatch.setattr(view_pages, "READ_MAX", 20)
+    monkeypatch.setattr(view_pages, "ROUND_MAX", 10)
     table = store.process()
     create(table, ROOT)
     fork(table, ROOT, FORK)

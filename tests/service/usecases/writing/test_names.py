@@ -18,8 +18,8 @@ from forklore_service.errors import (
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.steps.requests import Append, Fork, Start
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing import append_by_name, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.names import ShownName

@@ -21,7 +21,7 @@ from forklore.cli.shell import Shell
 from forklore.cli.trees import live_rows
 
 if TYPE_CHECKING:
-    from forklore_local.porting.choosing import Choice
+    from forklore_local.porting.scope import Choice
 
 PARALLEL, PARALLEL_MAX = 8, 64
 
@@ -98,7 +98,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _choice(owner: str | None, tree: str | None) -> "Choice":
-    from forklore_local.porting.choosing import Choice, Scope
+    from forklore_local.porting.scope import Choice, Scope
 
     if owner is not None:
         return Choice(Scope.OWNER, owner)

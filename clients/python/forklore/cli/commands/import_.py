@@ -14,9 +14,9 @@ from forklore.cli.importing.carrying_out import Carried, carry_out
 from forklore.cli.importing.one_file import FileImport, Options, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
+from forklore.cli.importing.reporting import Telling, counted, shown_of
 from forklore.cli.importing.sending import sender
 from forklore.cli.importing.sources import Source, sources_of
-from forklore.cli.importing.telling import Telling, counted, shown_of
 from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
 from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder

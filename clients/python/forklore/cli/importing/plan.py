@@ -41,7 +41,7 @@ _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlannedAt:
     """An entry of a plan: the number of its conversation, and its index there."""
 
     conversation: int
@@ -59,9 +59,9 @@ class PlannedFork:
     """
 
     source: int
-    at: Place | None
+    at: PlannedAt | None
     position: str = "after"
-    up_to: Place | None = None
+    up_to: PlannedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class PlannedEntry:
     body: Mapping[str, Any]
     size: int
     merged_from: int | None = None
-    merged_up_to: Place | None = None
+    merged_up_to: PlannedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,11 @@ def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Pla
     return planned(tree.tree_id, namespace, conversations, current=current)
 
 
-def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], list[Place]]:
+def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
     """Return the messages of each conversation, where each forks, and the place of each message."""
     lines: list[list[int]] = []
     forks: list[PlannedFork | None] = []
-    place_of: list[Place] = []
+    place_of: list[PlannedAt] = []
     for index, message in enumerate(tree.messages):
         above = None if message.parent is None else place_of[message.parent]
         if message.parent is not None and above and tree.messages[message.parent].replies[0] == index:
@@ -174,7 +174,7 @@ def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], lis
             conversation = len(lines)
             lines.append([])
             forks.append(_fork(above) if above else PlannedFork(0, None, "blank") if conversation else None)
-        place_of.append(Place(conversation, len(lines[conversation])))
+        place_of.append(PlannedAt(conversation, len(lines[conversation])))
         lines[conversation].append(index)
     return lines, forks, place_of
 
@@ -239,7 +239,7 @@ def entry_of(
     body: Mapping[str, Any],
     *,
     merged_from: int | None = None,
-    merged_up_to: Place | None = None,
+    merged_up_to: PlannedAt | None = None,
 ) -> PlannedEntry:
     """Return an entry with the size of its content."""
     return PlannedEntry(key, body, escaped_size(jsontext.write(body["content"])), merged_from, merged_up_to)
@@ -257,7 +257,7 @@ def _title(tree: Tree) -> dict[str, str]:
     return {} if title is None else {"title": title}
 
 
-def _fork(above: Place) -> PlannedFork:
+def _fork(above: PlannedAt) -> PlannedFork:
     return PlannedFork(above.conversation, above)
 
 
@@ -295,16 +295,16 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
     ]
 
 
-def _holding(batches: Sequence[Batch]) -> dict[Place, int]:
+def _holding(batches: Sequence[Batch]) -> dict[PlannedAt, int]:
     """Return the number of the batch that holds each entry."""
     return {
-        Place(batch.conversation, index): number
+        PlannedAt(batch.conversation, index): number
         for number, batch in enumerate(batches)
         for index in range(batch.start, batch.end)
     }
 
 
-def _anchored(conversation: PlannedConversation, holding: Mapping[Place, int]) -> PlannedConversation:
+def _anchored(conversation: PlannedConversation, holding: Mapping[PlannedAt, int]) -> PlannedConversation:
     """Return the same, forked after its `up_to` if that is not in one append with the anchor."""
     fork = conversation.fork
     if fork is None or fork.at is None or fork.up_to is None or fork.position == "before":
@@ -315,7 +315,7 @@ def _anchored(conversation: PlannedConversation, holding: Mapping[Place, int]) -
 
 
 def _siblings_first(
-    conversations: Sequence[PlannedConversation], first_of: Sequence[int], holding: Mapping[Place, int]
+    conversations: Sequence[PlannedConversation], first_of: Sequence[int], holding: Mapping[PlannedAt, int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the first batch of each fork, with the batch of the entry that follows its anchor.
 
@@ -323,7 +323,7 @@ def _siblings_first(
     """
     for conversation, number in zip(conversations, first_of, strict=True):
         at = conversation.fork.at if conversation.fork else None
-        follower = holding.get(Place(at.conversation, at.index + 1)) if at else None
+        follower = holding.get(PlannedAt(at.conversation, at.index + 1)) if at else None
         if follower is not None and follower != number:
             yield number, follower
 
@@ -332,7 +332,7 @@ def _needs(
     conversations: Sequence[PlannedConversation],
     batches: Sequence[Batch],
     first_of: Sequence[int],
-    holding: Mapping[Place, int],
+    holding: Mapping[PlannedAt, int],
 ) -> list[set[int]]:
     """Return the batches that each batch needs."""
     needs: list[set[int]] = []

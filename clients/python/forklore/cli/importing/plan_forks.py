@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from forklore.cli.importing.checks import keys_for
 from forklore.cli.importing.fork_trees import ForkTree, StoredConversation, StoredEntry, StoredFork
 from forklore.cli.importing.plan import (
-    Place,
     Plan,
+    PlannedAt,
     PlannedConversation,
     PlannedEntry,
     PlannedFork,
@@ -49,12 +49,12 @@ class _Anchor:
     is_itself: False for an entry that is left out. place None: nothing is before it.
     """
 
-    place: Place | None
+    place: PlannedAt | None
     is_itself: bool
 
 
-def _next(place: Place) -> Place:
-    return Place(place.conversation, place.index + 1)
+def _next(place: PlannedAt) -> PlannedAt:
+    return PlannedAt(place.conversation, place.index + 1)
 
 
 class _Taking:
@@ -86,7 +86,7 @@ class _Taking:
         index = 0
         for entry in stored.entries:
             if self._takes(entry):
-                before = Place(number, index)
+                before = PlannedAt(number, index)
                 index += 1
                 self._anchors[entry.entry_id] = _Anchor(before, is_itself=True)
             else:
@@ -99,7 +99,7 @@ class _Taking:
     def _is_blank(self, fork: StoredFork) -> bool:
         return fork.entry_id is None or self._anchors[fork.entry_id].place is None
 
-    def _inherited(self, fork: StoredFork | None) -> Place | None:
+    def _inherited(self, fork: StoredFork | None) -> PlannedAt | None:
         """Return the last entry that a fork inherits, as far as one is known."""
         if fork is None or fork.entry_id is None:
             return None
@@ -108,7 +108,7 @@ class _Taking:
         if place is None or fork.position == "after" or not anchor.is_itself:
             return place
         if place.index:
-            return Place(place.conversation, place.index - 1)
+            return PlannedAt(place.conversation, place.index - 1)
         return self._inherited(self.conversations[place.conversation].fork)
 
     def fork_of(self, stored: StoredConversation) -> PlannedFork | None:
@@ -129,18 +129,18 @@ class _Taking:
         beside = self._is_context(up_to) or (up_to is not None and self._is_context(_next(up_to)))
         return PlannedFork(source, anchor.place, position, up_to if beside else None)
 
-    def _up_to(self, at: Place, position: str) -> Place | None:
+    def _up_to(self, at: PlannedAt, position: str) -> PlannedAt | None:
         """Return the last entry that a fork there inherits of the same conversation, if any.
 
         After an entry, that is the last one of the context that follows it.
         """
         if position == "before":
-            return Place(at.conversation, at.index - 1) if at.index else None
+            return PlannedAt(at.conversation, at.index - 1) if at.index else None
         while self._is_context(_next(at)):
             at = _next(at)
         return at
 
-    def _is_context(self, place: Place | None) -> bool:
+    def _is_context(self, place: PlannedAt | None) -> bool:
         if place is None:
             return False
         taken = self._taken[place.conversation]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from forklore.cli.exits import is_forklores
 from forklore.cli.importing.steps import Answer, Call, Refusal
-from forklore.client.answering import failure, result_of
+from forklore.client.decoding import failure, result_of
 from forklore.client.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forklore.cli.importing.plan import Batch, Place, Plan, PlannedConversation, PlannedEntry, PlannedFork
+from forklore.cli.importing.plan import Batch, Plan, PlannedAt, PlannedConversation, PlannedEntry, PlannedFork
 from forklore.client import jsontext
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
@@ -84,9 +84,9 @@ class Loading:
     """
 
     plan: Plan
-    placed: dict[Place, tuple[str, str]] = field(default_factory=dict)
+    placed: dict[PlannedAt, tuple[str, str]] = field(default_factory=dict)
     since: str = ""
-    _found: set[Place] = field(default_factory=set)
+    _found: set[PlannedAt] = field(default_factory=set)
     _lines: dict[int, _Line] = field(default_factory=dict)
 
     @property
@@ -122,7 +122,7 @@ class Loading:
         raise RefusedError(f"{self.conversation_id(batch.conversation)} changes all the time; try again")
 
     def _is_missing(self, batch: Batch, at: int) -> bool:
-        return Place(batch.conversation, at) not in self.placed
+        return PlannedAt(batch.conversation, at) not in self.placed
 
     def _line(self, number: int) -> _Line:
         return self._lines.get(number) or _Line(self.plan.conversations[number].conversation_id)
@@ -138,7 +138,7 @@ class Loading:
             return self._empty(number, conversation)
         given: dict[str, Any] = {"conversationId": line.conversation_id}
         given["entries"] = [self._entry(entry) for entry in entries]
-        before = self.placed.get(Place(number, start - 1))
+        before = self.placed.get(PlannedAt(number, start - 1))
         if_match = before[1] if before and before[0] == line.conversation_id else None
         if if_match is None and not line.is_made:
             given |= {name: value for name, value in conversation.settings.items() if name != "agentId"}
@@ -201,7 +201,7 @@ class Loading:
     def _accept(self, batch: Batch, at: int | None, line: _Line, body: Any) -> None:
         if at is not None:
             for index, row in enumerate(body["data"], start=at):
-                place = Place(batch.conversation, index)
+                place = PlannedAt(batch.conversation, index)
                 self.placed[place] = (line.conversation_id, str(row["id"]))
                 if str(row.get("createdAt", self.since)) < self.since:
                     self._found.add(place)
@@ -228,7 +228,7 @@ class Loading:
         rest, there = planned[line.base :], own[line.skip :]
         same = 0
         while same < min(len(there), len(rest)) and there[same][1] == rest[same].key:
-            place = Place(number, line.base + same)
+            place = PlannedAt(number, line.base + same)
             if place not in self.placed:
                 self._found.add(place)
             self.placed[place] = (line.conversation_id, there[same][0])

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from forklore.client.answering import result_of
 from forklore.client.calls import Call, RawAnswer, Shape, TransportError
+from forklore.client.decoding import result_of
 from forklore.client.omitted import OMITTED
 from forklore.client.retrying import Options, Outcome, Send, attempts
 from forklore.client.transports import AsyncTransport, Transport

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from forklore.client import results
-from forklore.client.answering import nothing
+from forklore.client.decoding import nothing
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations.calling import Calling
 from forklore.client.operations.shapes import SHAPES

@@ -12,7 +12,7 @@ from forklore_service.usecases.branches import children, forks, promotion
 from forklore_service.usecases.deletion import branch_removal, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
 from forklore_service.usecases.reading import conversation_lists, fork_lists
-from forklore_service.usecases.steps.requests import Fork
+from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing import conversations
 
 

@@ -17,8 +17,8 @@ from forklore_service.errors import (
     ValidationError,
 )
 from forklore_service.usecases.reading import ancestors, comparing, entries, entry_lookup
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.requests import Append, Fork, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing import append
 
 if TYPE_CHECKING:

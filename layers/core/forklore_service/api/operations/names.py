@@ -16,7 +16,7 @@ from forklore_service.errors import (
     NotFoundError,
     brief,
 )
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.writing import names
 from forklore_service.usecases.writing.append_by_name import append_by_name
 

@@ -18,7 +18,7 @@ from forklore_service.errors import (
 )
 from forklore_service.usecases.people import archiving, sharing, transfers
 from forklore_service.usecases.people.spreading import Spread, announce_spreading
-from forklore_service.usecases.steps.cursors import valid
+from forklore_service.usecases.shared.cursors import valid
 
 _Fields = TypeVar("_Fields", answers.ChangedMembership, answers.RemovedMembership)
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")

@@ -29,12 +29,12 @@ from forklore_service.usecases.branches.staging import (
     keys_of_begun,
     stage,
 )
-from forklore_service.usecases.steps import cursors
-from forklore_service.usecases.steps.append_answer import Appended, record_appended
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
-from forklore_service.usecases.steps.idempotency import keys_of, raise_if_answered
-from forklore_service.usecases.steps.loading import (
+from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
+from forklore_service.usecases.shared.idempotency import keys_of, raise_if_answered
+from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
@@ -44,8 +44,8 @@ from forklore_service.usecases.steps.loading import (
     look_up,
     root_of,
 )
-from forklore_service.usecases.steps.requests import Append, Start
-from forklore_service.usecases.steps.syncing import decide_on_nothing
+from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.syncing import decide_on_nothing
 
 ROWS_MAX = 250
 """Children looked at for one page. At the bound the page is short, and has a cursor."""

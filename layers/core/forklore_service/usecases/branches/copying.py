@@ -24,22 +24,22 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
 from forklore_service.usecases.branches.staging import StagedTree, find_begun, keys_of_begun, stage
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
-from forklore_service.usecases.steps.drafts import (
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
+from forklore_service.usecases.shared.drafts import (
     OTHER_WRITES_MAX,
     TRANSACTION_BYTES_MAX,
     TRANSACTION_WRITES_MAX,
     batch_actions,
     mint_batch,
 )
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import (
+from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
     LookUp,
@@ -191,7 +191,7 @@ class _Copying:
         """Return the HEAD of the copy as it is without entries."""
         preview = source.head.preview if self._request.up_to is None else None
         if preview is None:
-            text = views.first_text(self._table, source.group.group_id, originals[::-1])
+            text = view_pages.first_text(self._table, source.group.group_id, originals[::-1])
             preview = text.beginning(content.PREVIEW_CHARACTERS) if text else None
         return Head(
             owner=self._caller.user_id,

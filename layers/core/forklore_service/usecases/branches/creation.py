@@ -13,13 +13,13 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
 )
-from forklore_service.usecases.steps.optimistic import CREATION, RetryPolicy, attempts
+from forklore_service.usecases.shared.optimistic import CREATION, RetryPolicy, attempts
 
 T = TypeVar("T")
 

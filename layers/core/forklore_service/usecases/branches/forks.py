@@ -34,9 +34,9 @@ from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
 from forklore_service.usecases.reading.entry_lookup import find_entry
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.append_answer import Appended, record_appended
-from forklore_service.usecases.steps.drafts import (
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.drafts import (
     Draft,
     batch_actions,
     context_actions,
@@ -47,22 +47,22 @@ from forklore_service.usecases.steps.drafts import (
     require_match,
     require_own_context,
 )
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import (
+from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
     TreeExtras,
     look_up,
 )
-from forklore_service.usecases.steps.optimistic import CREATION, CREATION_BEHIND
-from forklore_service.usecases.steps.references import check_named
-from forklore_service.usecases.steps.requests import Append, Fork
-from forklore_service.usecases.steps.syncing import decide_on_inherited
+from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIND
+from forklore_service.usecases.shared.references import check_named
+from forklore_service.usecases.shared.requests import Append, Fork
+from forklore_service.usecases.shared.syncing import decide_on_inherited
 
 
 class ForkRequest(NamedTuple):
@@ -415,7 +415,7 @@ def _preview(
         stored = table.get([keys.entry(group_id, lasts.history)]).entry(group_id, lasts.history)
         known = [stored] if stored else []
     view = ancestry.inherited(inherited.path)
-    text = views.last_text(table, group_id, view, nearest=known[0] if known else None)
+    text = view_pages.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text.beginning(content.PREVIEW_CHARACTERS) if text else None
 
 

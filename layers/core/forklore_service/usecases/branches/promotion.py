@@ -6,15 +6,15 @@ from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import look_up
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import look_up
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 def promote_conversation(

@@ -21,8 +21,8 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, PreparedCreation, name_actions
-from forklore_service.usecases.steps.append_answer import Appended, record_appended
-from forklore_service.usecases.steps.drafts import (
+from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.drafts import (
     Batch,
     Draft,
     batch_actions,
@@ -31,9 +31,9 @@ from forklore_service.usecases.steps.drafts import (
     mint_batch,
     require_match,
 )
-from forklore_service.usecases.steps.references import check_named
-from forklore_service.usecases.steps.requests import Append
-from forklore_service.usecases.steps.syncing import decide_on_nothing
+from forklore_service.usecases.shared.references import check_named
+from forklore_service.usecases.shared.requests import Append
+from forklore_service.usecases.shared.syncing import decide_on_nothing
 
 
 class Root(NamedTuple):

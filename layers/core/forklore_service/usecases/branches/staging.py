@@ -16,7 +16,7 @@ from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Obstacle, still_cleared
-from forklore_service.usecases.steps.drafts import TRANSACTION_WRITES_MAX
+from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX
 
 STEP_WRITES_MAX = TRANSACTION_WRITES_MAX - 1
 """At most so many actions in a step. One more checks that the tree is still this request's."""

@@ -20,8 +20,8 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_children, time_now, tombstone
 from forklore_service.usecases.deletion.counted_items import all_child_keys
 from forklore_service.usecases.deletion.tree_deletion import deleting_group, finish_deletion
-from forklore_service.usecases.steps.loading import LoadedConversation, look_up
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import LoadedConversation, look_up
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 class Scope(StrEnum):

@@ -25,7 +25,7 @@ from forklore_service.usecases.deletion.cascade import (
     seconds_left,
 )
 from forklore_service.usecases.deletion.closing_trees import close_children, in_batches, time_now
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 LOOKS_APART_SECONDS = 2.0
 """How far apart the two looks for what others show are; a transaction shows in milliseconds."""

@@ -12,8 +12,8 @@ from forklore_service.errors import NotFoundError, UnavailableError, brief
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, time_now, tombstone
-from forklore_service.usecases.steps.loading import LookUp, look_up
-from forklore_service.usecases.steps.optimistic import TOMBSTONE, attempts
+from forklore_service.usecases.shared.loading import LookUp, look_up
+from forklore_service.usecases.shared.optimistic import TOMBSTONE, attempts
 
 
 def delete_conversation(

@@ -5,8 +5,8 @@ from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.loading import load_conversation
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import load_conversation
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 def archive_conversation(table: Table, *, caller: Caller, conversation_id: str, is_archived: bool) -> None:

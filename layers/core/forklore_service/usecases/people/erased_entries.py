@@ -14,7 +14,7 @@ from forklore_service.limits import packs
 from forklore_service.storage import actions, bodies
 from forklore_service.storage.actions import Action, ActionKind
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.drafts import TRANSACTION_BYTES_MAX, answer_bytes
+from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 
 WRITES_MAX = 80
 """Entries, chunks and keys that one transaction erases. DynamoDB allows 100 actions."""

@@ -24,16 +24,16 @@ from forklore_service.domain.tree import WAIT_SECONDS, MemberChange
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind, ConditionFailed
-from forklore_service.storage.mentions import find_mentions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
+from forklore_service.storage.user_scan import find_mentions
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
 from forklore_service.usecases.deletion.closing_trees import in_batches, time_now, tombstone
 from forklore_service.usecases.people.erased_entries import erase_in_tree, forget_digests
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
-from forklore_service.usecases.steps.idempotency import NO_GROUP
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.idempotency import NO_GROUP
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 FORGOTTEN_AT_ONCE = 50
 """Items deleted in one transaction. DynamoDB allows 100 actions."""

@@ -7,7 +7,7 @@ from forklore_service.errors import NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     NO_GROUP,
     IdempotencyKey,
     keys_of,

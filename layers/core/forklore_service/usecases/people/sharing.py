@@ -26,17 +26,22 @@ from forklore_service.usecases.people.spreading import (
     spread,
 )
 from forklore_service.usecases.people.transfers import finish_rewriting
-from forklore_service.usecases.steps import cursors
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import LoadedConversation, TreeExtras, load_conversation, look_up
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import (
+    LoadedConversation,
+    TreeExtras,
+    load_conversation,
+    look_up,
+)
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 _BUSY = "the members keep changing; try again"
 

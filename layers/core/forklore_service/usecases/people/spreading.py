@@ -29,7 +29,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import in_batches
 from forklore_service.usecases.deletion.counted_items import all_child_keys
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 RETRY_SECONDS = 5
 """How long the worker waits before it continues what the store refused."""

@@ -31,15 +31,15 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_head_owners
 from forklore_service.usecases.people.spreading import finish_spreading
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import TreeExtras, load_conversation, look_up
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 RETRY_SECONDS = 5
 """How long the worker waits before it continues a rewriting that the store refused."""

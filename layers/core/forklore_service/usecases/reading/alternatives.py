@@ -25,7 +25,7 @@ from forklore_service.domain.paging import RangeRead, Window
 from forklore_service.domain.tree import ForkRecord
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
+from forklore_service.usecases.shared import view_pages
 
 RECORDS_AT_FIRST = 15
 """Records read in the round of the entries: what one read unit holds."""
@@ -104,7 +104,7 @@ class AlternativesReader:
             owner, further = segment.conversation_id, None
             if owner in left:
                 read = RangeRead(Window(segment.stop), 1, owner, Channel.HISTORY)
-                further = self._table.start(partial(views.nearest, self._table, self._group_id, read))
+                further = self._table.start(partial(view_pages.nearest, self._table, self._group_id, read))
             records = self._table.start(
                 partial(self._read, owner, firsts[at], limit=RECORDS_AT_FIRST, backward=backward)
             )

@@ -9,8 +9,8 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Caller, Channel
 from forklore_service.domain.paging import RangeRead
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.loading import load_conversation
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.loading import load_conversation
 
 
 class Ancestor(NamedTuple):
@@ -36,7 +36,7 @@ def list_ancestors(table: Table, *, caller: Caller, conversation_id: str) -> lis
     group_id = loaded.group.group_id
     spans = paging.spans_of(loaded.inherited, paging.Window(), backward=False)
     reads = [RangeRead(span.window, 1, span.conversation_id, Channel.HISTORY) for span in spans]
-    ends = [table.start(partial(views.nearest, table, group_id, read, backward=True)) for read in reads]
+    ends = [table.start(partial(view_pages.nearest, table, group_id, read, backward=True)) for read in reads]
     above = [segment.conversation_id for segment in loaded.path]
     found = table.get(keys.conversation(group_id, one) for one in above)
     ancestors = []

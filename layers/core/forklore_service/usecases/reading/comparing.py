@@ -10,9 +10,9 @@ from forklore_service.domain.paging import Window
 from forklore_service.domain.parting import parting
 from forklore_service.errors import UnavailableError, ValidationError, brief
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.loading import OtherConversation, TreeExtras, look_up
-from forklore_service.usecases.steps.views import Filter, SidePage
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.loading import OtherConversation, TreeExtras, look_up
+from forklore_service.usecases.shared.view_pages import Shown, SidePage
 
 
 class Branch(NamedTuple):
@@ -48,8 +48,8 @@ def compare(table: Table, *, caller: Caller, conversation_id: str, other_id: str
     group_id = loaded.group.group_id
     both = [OtherConversation(loaded.view, loaded.head), other]
     start = parting(loaded.view, other.view)
-    pages = views.read_side_by_side(
-        table, group_id, [_after(one, start) for one in both], show=Filter((Channel.HISTORY,)), limit=limit
+    pages = view_pages.read_side_by_side(
+        table, group_id, [_after(one, start) for one in both], show=Shown((Channel.HISTORY,)), limit=limit
     )
     if any(page.is_cut and page.resume is None for page in pages):
         raise UnavailableError("something that was written cannot be read yet; try again")
@@ -70,7 +70,7 @@ def _after(one: OtherConversation, start: EntryId) -> SidePage:
     return SidePage(one.view, window, own_entries=head.history, last=[head.last_history])
 
 
-def _base(both: list[OtherConversation], pages: list[views.Page]) -> EntryId | None:
+def _base(both: list[OtherConversation], pages: list[view_pages.Page]) -> EntryId | None:
     """Return the last history entry that both show.
 
     The first entry after the place where the views part names the one before it. A conversation

@@ -21,9 +21,9 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, Listing, Tree
-from forklore_service.usecases.steps import cursors, tree_rows
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.loading import ConversationDetails, keys_of_root, level_of, look_up
+from forklore_service.usecases.shared import cursors, tree_rows
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
 """Trees read in one request. Each takes three items, or four if its row tells no level."""

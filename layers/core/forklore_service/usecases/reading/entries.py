@@ -15,9 +15,9 @@ from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.alternatives import AlternativesReader
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.loading import LoadedConversation, TreeExtras, look_up
-from forklore_service.usecases.steps.views import Filter, LatestEpoch
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.loading import LoadedConversation, TreeExtras, look_up
+from forklore_service.usecases.shared.view_pages import LatestEpoch, Shown
 
 
 class PageStart(NamedTuple):
@@ -118,7 +118,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     if start.before:
         window = window.clipped(ids.FIRST, start.before)
     if request.all_forks:
-        page = views.read_tree(
+        page = view_pages.read_tree(
             table,
             group_id,
             show=show,
@@ -144,7 +144,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         reader = AlternativesReader(
             table, group_id, line, backward=start.backward, after=shown_before, near=near
         )
-    page = views.read_view(
+    page = view_pages.read_view(
         table,
         group_id,
         view,
@@ -204,31 +204,31 @@ def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
     return is_shown and shown_to(caller, loaded).admits(entry)
 
 
-def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Filter:
+def shown_to(caller: Caller, loaded: LoadedConversation, channel: Channel | None = None) -> Shown:
     """Return what the caller is shown of a channel; None: of all that they may see.
 
     Raises ForbiddenError for context that is not theirs.
     """
     if caller.bypasses_membership:
-        return Filter((channel,) if channel else tuple(Channel), any_client=True)
+        return Shown((channel,) if channel else tuple(Channel), any_client=True)
     bound_to = loaded.conversation.client_id
     if channel is Channel.CONTEXT:
         access.require_context(caller, bound_to=bound_to)
-        return Filter((Channel.CONTEXT,), caller.client_id)
+        return Shown((Channel.CONTEXT,), caller.client_id)
     if channel is None and access.may_use_context(caller, bound_to=bound_to):
-        return Filter((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
-    return Filter((Channel.HISTORY,))
+        return Shown((Channel.HISTORY, Channel.CONTEXT), caller.client_id)
+    return Shown((Channel.HISTORY,))
 
 
 def _narrowed(
     table: Table,
     request: ListEntriesRequest,
     loaded: LoadedConversation,
-    show: Filter,
+    show: Shown,
     window: Window,
     lasts: LastEntries,
     own_context: ClientContext | None,
-) -> tuple[Filter, Window, LatestEpoch]:
+) -> tuple[Shown, Window, LatestEpoch]:
     """Return the filter, the window and the part of the view that can hold what is wanted.
 
     lasts: what is shown last. own_context: the client's CTX in the conversation. It says where the
@@ -246,21 +246,21 @@ def _narrowed(
     if request.all_forks:
         if request.epoch != "latest":
             return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, whole
-        number = views.latest_epoch_of_tree(table, group_id, client, stop=window.stop)
+        number = view_pages.latest_epoch_of_tree(table, group_id, client, stop=window.stop)
         return show._replace(epoch=number), window if number else Window(stop=ids.FIRST), whole
     if own_context is None:
-        latest = views.latest_epoch(table, group_id, loaded.inherited, client, window)
+        latest = view_pages.latest_epoch(table, group_id, loaded.inherited, client, window)
     elif request.epoch != "latest" or (request.up_to is None and own_context.last <= loaded.head.last):
         latest = whole._replace(epoch=own_context.epoch)
     else:
-        latest = views.latest_epoch(table, group_id, loaded.view, client, window)
+        latest = view_pages.latest_epoch(table, group_id, loaded.view, client, window)
     if request.epoch != "latest":
         return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, latest
     epoch = latest.epoch
     return show._replace(epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
 
 
-def _own_entries(loaded: LoadedConversation, show: Filter) -> int:
+def _own_entries(loaded: LoadedConversation, show: Shown) -> int:
     head = loaded.head
     counts = {Channel.HISTORY: head.history, Channel.CONTEXT: head.context}
     return sum(counts[channel] for channel in show.channels)
@@ -276,7 +276,7 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: views.Page, start: PageStart) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: view_pages.Page, start: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
     Raises UnavailableError if it is cut off before its first entry, so that no cursor could

@@ -7,7 +7,7 @@ from forklore_service.errors import NotFoundError, brief
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import BATCH_KEYS_MAX, Table
 from forklore_service.usecases.reading.entries import shown_to
-from forklore_service.usecases.steps.loading import LoadedConversation, TreeExtras, look_up
+from forklore_service.usecases.shared.loading import LoadedConversation, TreeExtras, look_up
 
 KEYS_AT_FIRST = 8
 """KEY items read in the first request along a path, for a conversation that inherits from more."""

@@ -9,9 +9,9 @@ from forklore_service.errors import InvalidCursorError
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.list_modes import small_tree
-from forklore_service.usecases.steps import cursors
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.loading import load_conversation, require_group
+from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.loading import load_conversation, require_group
 
 
 class ForkPage(NamedTuple):

@@ -15,7 +15,7 @@ from forklore_service.domain.listing import Filter, Mode, Place
 from forklore_service.domain.tree import Group, TreeRow
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import LOOKS_MAX, Table
-from forklore_service.usecases.steps.loading import ConversationDetails
+from forklore_service.usecases.shared.loading import ConversationDetails
 
 NEWEST = 25
 """A tree of more conversations is not read whole for Mode.LATEST_FORK.

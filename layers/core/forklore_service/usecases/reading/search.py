@@ -19,9 +19,9 @@ from forklore_service.limits import PAGE_BYTES_MAX, escaped_size
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
-from forklore_service.usecases.steps import cursors, tree_rows
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.visibility import Showing
+from forklore_service.usecases.shared import cursors, tree_rows
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
 """A request that has read so many bytes begins no further read.

@@ -18,9 +18,9 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.append_answer import Appended, appended_again, record_appended
-from forklore_service.usecases.steps.drafts import (
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.appended import Appended, appended_again, record_appended
+from forklore_service.usecases.shared.drafts import (
     Draft,
     batch_actions,
     check_fits,
@@ -31,18 +31,18 @@ from forklore_service.usecases.steps.drafts import (
     require_match,
     require_room,
 )
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     IdempotentReplay,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
 )
-from forklore_service.usecases.steps.loading import LoadedConversation, LookUp, TreeExtras, look_up
-from forklore_service.usecases.steps.optimistic import APPEND, attempts
-from forklore_service.usecases.steps.references import check_named
-from forklore_service.usecases.steps.requests import Append, OriginalMoved
-from forklore_service.usecases.steps.syncing import Decision, Synced, decide
+from forklore_service.usecases.shared.loading import LoadedConversation, LookUp, TreeExtras, look_up
+from forklore_service.usecases.shared.optimistic import APPEND, attempts
+from forklore_service.usecases.shared.references import check_named
+from forklore_service.usecases.shared.requests import Append, OriginalMoved
+from forklore_service.usecases.shared.syncing import Decision, Synced, decide
 from forklore_service.usecases.writing.first_append import create_branch, create_tree
 
 
@@ -207,7 +207,7 @@ class _Appending:
         epoch: that of its CTX in the conversation; None: the latest one that is inherited.
         """
         group_id = loaded.group.group_id
-        latest = epoch or views.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
+        latest = epoch or view_pages.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
         cached = self._table.cache.get(self._id)
         if cached is not None:
             self._table.cache.put(self._id, cached.with_epoch(client, latest))

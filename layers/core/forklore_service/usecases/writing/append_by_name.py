@@ -5,15 +5,15 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove
 from forklore_service.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.append_answer import Appended, appended_again
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.appended import Appended, appended_again
+from forklore_service.usecases.shared.idempotency import (
     IdempotentReplay,
     keys_of,
     put_records,
     raise_if_answered,
 )
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
-from forklore_service.usecases.steps.requests import Append
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_unless_done
 from forklore_service.usecases.writing.names import is_hidden
 

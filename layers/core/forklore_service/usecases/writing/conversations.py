@@ -12,14 +12,14 @@ from forklore_service.storage import actions
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import ConversationDetails, load_conversation
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import ConversationDetails, load_conversation
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 class NewConversation(NamedTuple):

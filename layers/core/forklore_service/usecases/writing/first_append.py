@@ -7,11 +7,11 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.children import start_child
 from forklore_service.usecases.branches.forks import fork_with_entries
 from forklore_service.usecases.branches.roots import create_root
-from forklore_service.usecases.steps.append_answer import Appended, record_appended
-from forklore_service.usecases.steps.drafts import require_own_context
-from forklore_service.usecases.steps.idempotency import NO_GROUP, raise_if_recorded
-from forklore_service.usecases.steps.requests import Append
-from forklore_service.usecases.steps.syncing import Synced
+from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.drafts import require_own_context
+from forklore_service.usecases.shared.idempotency import NO_GROUP, raise_if_recorded
+from forklore_service.usecases.shared.requests import Append
+from forklore_service.usecases.shared.syncing import Synced
 
 
 def create_branch(table: Table, *, caller: Caller, request: Append) -> Appended | None:

@@ -12,25 +12,25 @@ from forklore_service.domain.parting import parting
 from forklore_service.errors import PayloadTooLargeError, UnavailableError, ValidationError, brief
 from forklore_service.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.append_answer import Appended, record_appended
-from forklore_service.usecases.steps.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
-from forklore_service.usecases.steps.drafts import Draft, require_match
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
+from forklore_service.usecases.shared.drafts import Draft, require_match
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     IdempotentReplay,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
 )
-from forklore_service.usecases.steps.loading import (
+from forklore_service.usecases.shared.loading import (
     LoadedConversation,
     LookUp,
     OtherConversation,
     TreeExtras,
     look_up,
 )
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
-from forklore_service.usecases.steps.requests import Append, Original, OriginalMoved
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.requests import Append, Original, OriginalMoved
 from forklore_service.usecases.writing.append import append_entries
 
 

@@ -11,17 +11,17 @@ from forklore_service.errors import NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import cursors
-from forklore_service.usecases.steps.cursors import InvalidCursor
-from forklore_service.usecases.steps.idempotency import (
+from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.idempotency import (
     IdempotencyKey,
     keys_of,
     raise_if_answered,
     raise_if_recorded,
     record_answer,
 )
-from forklore_service.usecases.steps.loading import level_of, look_up
-from forklore_service.usecases.steps.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.loading import level_of, look_up
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 class ShownName(NamedTuple):

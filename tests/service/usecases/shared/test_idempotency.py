@@ -21,7 +21,7 @@ from forklore_service.storage.clock import system_ms
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.writing.conversations import Change, update_conversation
 from tests.service.usecases.builders import (
     ANN,

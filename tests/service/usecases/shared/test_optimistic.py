@@ -4,7 +4,7 @@ import pytest
 
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.optimistic import APPEND, CHANGE, RetryPolicy, attempts
+from forklore_service.usecases.shared.optimistic import APPEND, CHANGE, RetryPolicy, attempts
 
 
 def test_a_change_pauses_longer_before_each_attempt_but_the_first() -> None:

@@ -28,7 +28,7 @@ from forklore_service.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_siz
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
+from forklore_service.usecases.shared import view_pages
 
 ENVELOPE_BYTES = 400
 """About how many bytes an entry's other members take: ids, time, names."""
@@ -249,7 +249,7 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
     if not has_context(drafts):
         return NO_EPOCH
     assert caller.client_id is not None, "a plain user has no context"
-    return views.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
+    return view_pages.latest_epoch(table, group_id, inherited(path), caller.client_id).epoch
 
 
 def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:

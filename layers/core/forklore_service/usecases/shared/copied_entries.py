@@ -11,11 +11,11 @@ from forklore_service.domain.paging import Window
 from forklore_service.errors import ValidationError
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.views import Filter
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.view_pages import Shown
 
-HISTORY = Filter((Channel.HISTORY,))
+HISTORY = Shown((Channel.HISTORY,))
 """Only the history is copied: the context belongs to a client."""
 
 
@@ -89,7 +89,7 @@ def pages(table: Table, group_id: str, wanted: Originals, *, limit: int) -> Iter
     """
     window: Window | None = wanted.window
     while window is not None:
-        page = views.read_view(
+        page = view_pages.read_view(
             table, group_id, wanted.view, show=HISTORY, limit=limit, window=window, last=[wanted.last]
         )
         yield page.entries

@@ -16,10 +16,10 @@ from forklore_service.errors import ConflictError
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps import views
-from forklore_service.usecases.steps.drafts import Batch, Draft
-from forklore_service.usecases.steps.loading import LoadedConversation
-from forklore_service.usecases.steps.views import LatestEpoch
+from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.drafts import Batch, Draft
+from forklore_service.usecases.shared.loading import LoadedConversation
+from forklore_service.usecases.shared.view_pages import LatestEpoch
 
 
 class Synced(NamedTuple):
@@ -97,7 +97,7 @@ def decide(
     if own is not None:
         latest = LatestEpoch(own.epoch, loaded.view, own.last)
     else:
-        latest = views.latest_epoch(
+        latest = view_pages.latest_epoch(
             table, group_id, loaded.inherited, caller.client_id, shown_last=loaded.head.lasts.context
         )
     return _decide(table, caller, group_id, loaded.conversation.conversation_id, latest, own, present)
@@ -118,7 +118,9 @@ def decide_on_inherited(
     context can be read yet. Raises ConflictError as `decide`.
     """
     assert caller.client_id is not None, "a plain user has no context"
-    latest = views.latest_epoch(table, group_id, inherited(path), caller.client_id, shown_last=shown_last)
+    latest = view_pages.latest_epoch(
+        table, group_id, inherited(path), caller.client_id, shown_last=shown_last
+    )
     if latest.epoch == NO_EPOCH:
         return decide_on_nothing(present)
     return _decide(table, caller, group_id, None, latest, None, present)
@@ -140,11 +142,11 @@ def _decide(
     epoch = latest.epoch
     if epoch.digest is None:
         assert caller.client_id is not None
-        entries = views.entries_of_epoch(table, group_id, latest, caller.client_id)
+        entries = view_pages.entries_of_epoch(table, group_id, latest, caller.client_id)
         known = _KnownEntries(conversation_id, entries)
         try:
             epoch = epoch._replace(digest=digest_of(known.elements()))
-        except views.NotReadableYetError:
+        except view_pages.NotReadableYetError:
             return None
         # A transaction becomes visible item by item. A sync must decide on the whole context.
         if not known.are_those_of(own):

@@ -14,8 +14,8 @@ from forklore_service.errors import (
 )
 from forklore_service.usecases.branches.copying import Copy, copy_conversation
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.requests import Append, Fork, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing.append import append_turn
 from forklore_service.usecases.writing.merging import Merge, merge_branch
 from tests.service.usecases.builders import (

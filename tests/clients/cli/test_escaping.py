@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.visible import ascii_json, visible, visible_json, visible_lines
+from forklore.cli.escaping import ascii_json, visible, visible_json, visible_lines
 
 ANY = st.text(st.characters(codec=None) | st.sampled_from("\x1b\x9b\u202e\u2028\ud800\r\n\t\x07"))
 BAD = {"Cc", "Cs", "Zl", "Zp"}

@@ -12,7 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ConditionFailed
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.loading import look_up
+from forklore_service.usecases.shared.loading import look_up
 
 NO_GROUP = ""
 """The group id in the record of a request that neither found nor made a conversation."""

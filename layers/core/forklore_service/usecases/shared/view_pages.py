@@ -14,7 +14,7 @@ from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import UnavailableError
 from forklore_service.limits import PAGE_BYTES_MAX, PAGE_ENTRIES_MAX
 from forklore_service.storage.table import BATCH_KEYS_MAX, Table
-from forklore_service.usecases.steps.visibility import Reachable, Showing
+from forklore_service.usecases.shared.visibility import Reachable, Showing
 
 READ_MAX = 10_000
 """Entries of the view read for one page. At the bound the page is short, and has a cursor."""
@@ -29,7 +29,7 @@ class NotReadableYetError(UnavailableError):
     """An entry exists, but two reads have missed it."""
 
 
-class Filter(NamedTuple):
+class Shown(NamedTuple):
     """Which entries of a view are shown. client_id: whose context; epoch None: every epoch."""
 
     channels: tuple[Channel, ...]
@@ -64,7 +64,7 @@ def read_view(
     group_id: str,
     view: View,
     *,
-    show: Filter,
+    show: Shown,
     limit: int,
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
@@ -98,7 +98,7 @@ class SidePage(NamedTuple):
 
 
 def read_side_by_side(
-    table: Table, group_id: str, pages: Sequence[SidePage], *, show: Filter, limit: int
+    table: Table, group_id: str, pages: Sequence[SidePage], *, show: Shown, limit: int
 ) -> list[Page]:
     """Return several pages, oldest entry first, which are read in the same rounds.
 
@@ -118,7 +118,7 @@ def read_tree(
     table: Table,
     group_id: str,
     *,
-    show: Filter,
+    show: Shown,
     limit: int,
     window: Window,
     backward: bool,
@@ -189,7 +189,7 @@ class _Reading(NamedTuple):
     """One page to read, round by round. is_in_view: tells which of the entries belong to it."""
 
     is_in_view: Callable[[Entry], bool]
-    show: Filter
+    show: Shown
     limit: int
     window: Window
     backward: bool
@@ -284,7 +284,7 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: E
         path = table.get([keys.path(group_id, conversation_id)]).path(group_id, conversation_id)
         own = Window(ancestry.floor_of(path), end)
         view = View((Segment(conversation_id, end),))
-        last = _last(table, group_id, view, Filter((Channel.CONTEXT,), client_id), own)
+        last = _last(table, group_id, view, Shown((Channel.CONTEXT,), client_id), own)
         highest = max(highest, last.entry.epoch or 0) if last else highest
     return highest or None
 
@@ -301,7 +301,7 @@ def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry |
     """
     text = _text(table, group_id, [nearest]) if nearest else None
     if text is None:
-        show = Filter((Channel.HISTORY,))
+        show = Shown((Channel.HISTORY,))
         page = read_view(table, group_id, view, show=show, limit=TEXTS_LOOKED_AT, backward=True)
         text = _text(table, group_id, page.entries)
     return text
@@ -329,7 +329,7 @@ def latest_context(
     Epochs never fall along a view, so it is read backward until a lower epoch comes. No more than
     the epoch and one page are read.
     """
-    show = Filter((Channel.CONTEXT,), client_id)
+    show = Shown((Channel.CONTEXT,), client_id)
     found: list[StoredEntry] = []
     limit = EPOCH_FIRST_PAGE
     while True:
@@ -355,7 +355,7 @@ def entries_of_epoch(
     Raises NotReadableYetError when one is missing.
     """
     epoch = latest.epoch
-    show = Filter((Channel.CONTEXT,), client_id, epoch.number)
+    show = Shown((Channel.CONTEXT,), client_id, epoch.number)
     window = Window(start=epoch.first or FIRST)
     limit = EPOCH_FIRST_PAGE
     while epoch.number:
@@ -404,7 +404,7 @@ def latest_epoch(
         epoch = context.epoch._replace(digest=None)
         if context.last < own.stop:
             return LatestEpoch(context.epoch if context.last == shown_last else epoch, shown, context.last)
-        last = _last(table, group_id, View((nearest,)), Filter((Channel.CONTEXT,), client_id), own)
+        last = _last(table, group_id, View((nearest,)), Shown((Channel.CONTEXT,), client_id), own)
         if last is not None and last.entry.epoch == epoch.number:
             return LatestEpoch(epoch, shown, last.entry_id)
         if last is not None:
@@ -430,7 +430,7 @@ def _contexts(table: Table, group_id: str, view: View, client_id: str) -> Iterat
         end, at_once = some[-1], min(2 * at_once, BATCH_KEYS_MAX)
 
 
-def _last(table: Table, group_id: str, view: View, show: Filter, window: Window) -> StoredEntry | None:
+def _last(table: Table, group_id: str, view: View, show: Shown, window: Window) -> StoredEntry | None:
     """Return the last entry shown, however many others come after it. A short page is continued."""
     while True:
         page = read_view(table, group_id, view, show=show, limit=1, window=window, backward=True)

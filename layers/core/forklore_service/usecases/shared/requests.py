@@ -7,8 +7,8 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import NO_DESCRIPTION, Conversation, Description, ForkPosition, StartedBy
 from forklore_service.domain.names import NameMove
 from forklore_service.errors import ConflictError
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 
 _IS_NOT = (
     "the conversation exists and is not that {}: "

@@ -10,8 +10,8 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.copied_entries import entry_ids, shown_entry
-from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.shared.copied_entries import entry_ids, shown_entry
+from forklore_service.usecases.shared.drafts import Draft
 
 
 def check_named(

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from forklore_local.fsck.check import findings
 from forklore_local.fsck.finding import Finding
-from forklore_local.fsck.outside import implied
+from forklore_local.fsck.other_partitions import implied
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_local.fsck.source import Source
 from forklore_local.fsck.survey import Survey, unknown

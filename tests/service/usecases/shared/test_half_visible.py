@@ -20,7 +20,7 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.table import LOOKS_MAX, Table
 from forklore_service.usecases.deletion import branch_removal, cascade, pruning, tree_deletion
 from forklore_service.usecases.people import transfers
-from forklore_service.usecases.steps.drafts import Draft
+from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.branches.test_children import CHILD, start
 from tests.service.usecases.builders import (
     ANN,

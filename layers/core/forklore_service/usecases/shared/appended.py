@@ -7,9 +7,9 @@ from forklore_service.domain.model import Entry
 from forklore_service.domain.tree import IdempotencyRecord
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
-from forklore_service.usecases.steps.drafts import Batch
-from forklore_service.usecases.steps.idempotency import IdempotencyKey, put_records
-from forklore_service.usecases.steps.syncing import Decision, Synced
+from forklore_service.usecases.shared.drafts import Batch
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, put_records
+from forklore_service.usecases.shared.syncing import Decision, Synced
 
 
 class Appended(NamedTuple):

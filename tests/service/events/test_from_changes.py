@@ -13,7 +13,7 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.model import Caller, Channel
 from forklore_service.events.event import BYTES_MAX, Content, size_of
-from forklore_service.events.telling import ENTRIES_MAX
+from forklore_service.events.from_changes import ENTRIES_MAX
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches import copying
@@ -23,8 +23,8 @@ from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.pruning import run_prune
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import erasures, transfers
-from forklore_service.usecases.steps.drafts import Draft
-from forklore_service.usecases.steps.requests import Append, Start
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change as Patch
