@@ -107,6 +107,13 @@ def put_item(item: Item, *, nonce: str, now_s: int) -> list[Action]:
     return puts
 
 
+def block_id(conversation_id: str, *, now_s: int) -> Action:
+    """Block the id of a conversation that was removed, unless it is in use or blocked."""
+    ttl_s = now_s + conversation.RETIRED_SECONDS
+    item = items.retired_item(conversation_id, ttl_s=ttl_s)
+    return action.put_unless_current(ActionKind.POINTER, item, now_s=now_s, of=conversation_id)
+
+
 def put_name(item: Item) -> Action:
     """Put a name, unless its owner has given that name to something else."""
     return action.put(

@@ -215,6 +215,8 @@ class TreeMaker:
         self._steps(actions.put_member(tree, member) for member in self._outline.members.values())
         self._steps(self._entries())
         self._steps(self._branches(parent))
+        for conversation_id in sorted(self._outline.named_only()):
+            self._table.try_commit([actions.block_id(conversation_id, now_s=self._table.now_s())])
         return sum(
             self._is_taken(item) for key, item in self._outline.items.items() if kind_of(key) is Kind.NAME
         )

@@ -89,6 +89,12 @@ class Outline:
                 ends[owner] = max(ends.get(owner, FIRST), stop)
         return ends
 
+    def named_only(self) -> set[str]:
+        """Return the conversations that a fork or the transfer names, and the tree has no more."""
+        points = [one.fork_point for one in self.conversations.values() if one.fork_point]
+        named = {one.conversation_id for one in (*points, *([self.transfer] if self.transfer else []))}
+        return named - self.conversations.keys() - self.removed.keys() - {self.group_id}
+
     def check(self) -> None:
         """Raise BrokenTreeError if the items do not belong together."""
         group, branches = self.group, self.conversations.keys()

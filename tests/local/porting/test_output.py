@@ -26,7 +26,7 @@ def test_an_export_goes_on_after_the_last_whole_tree(trees: Store, tmp_path: Pat
     second = next(at for at, line in enumerate(whole) if b'"type":"end"' in line) + 1
     path, part = tmp_path / "again", tmp_path / "again.part"
 
-    for after in ([], [b"\0" * 99], whole[second:-2], whole[second:-2] + [whole[-2][:9]], whole[second:]):
+    for after in ([], [b"\0" * 99], whole[second:-2], [*whole[second:-2], whole[-2][:9]], whole[second:]):
         part.write_bytes(b"".join([*whole[:second], *after]))
         exported(trees, path)
         assert list(lines_of(path)) == whole, after
