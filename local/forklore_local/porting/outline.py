@@ -91,8 +91,10 @@ class Outline:
 
     def named_only(self) -> set[str]:
         """Return the conversations that a fork or the transfer names, and the tree has no more."""
-        points = [one.fork_point for one in self.conversations.values() if one.fork_point]
-        named = {one.conversation_id for one in (*points, *([self.transfer] if self.transfer else []))}
+        points = (one.fork_point for one in self.conversations.values())
+        named = {point.conversation_id for point in points if point is not None}
+        if self.transfer is not None:
+            named.add(self.transfer.conversation_id)
         return named - self.conversations.keys() - self.removed.keys() - {self.group_id}
 
     def check(self) -> None:
