@@ -87,10 +87,11 @@ def at(conversation: str, **more: Any) -> dict[str, Any]:
 def card(operation: str, may: str, *steps: Step, only_adds: bool = False) -> Card:
     """Return a card. Without steps it gets those of any operation on a conversation."""
     user = "aude" if OPERATIONS[operation].role else "ann"
+    where = "root" if OPERATIONS[operation].is_read else "fork"
     usual = (
-        Step(operation, at("fork"), user=user),
+        Step(operation, at(where), user=user),
         Step(operation, at("fresh"), user=user),
-        Step(operation, at("fork"), user="eve"),
+        Step(operation, at(where), user="eve"),
     )
     return Card(operation, may, steps or usual, only_adds)
 
@@ -316,7 +317,13 @@ CARDS = [
         Step("compareConversations", at("fork")),
         Step("compareConversations", at("fork", **{"with": "<root>"}), user="eve"),
     ),
-    card("listAncestors", "members"),
+    card(
+        "listAncestors",
+        "members",
+        Step("listAncestors", at("fork")),
+        Step("listAncestors", at("fresh")),
+        Step("listAncestors", at("fork"), user="eve"),
+    ),
     card(
         "promoteConversation",
         "writers",
@@ -330,8 +337,8 @@ CARDS = [
     card(
         "listForks",
         "members",
-        Step("listForks", at("root", limit=1)),
-        Step("listForks", at("fork")),
+        Step("listForks", at("root")),
+        Step("listForks", at("fork", limit=1)),
         Step("listForks", at("fork", afterCursor="x")),
         Step("listForks", at("fresh")),
     ),
@@ -415,8 +422,8 @@ CARDS = [
     card(
         "listMemberships",
         "members",
-        Step("listMemberships", at("root"), user="bob"),
-        Step("listMemberships", at("root", limit=1)),
+        Step("listMemberships", at("root")),
+        Step("listMemberships", at("root", limit=1), user="bob"),
         Step("listMemberships", at("fresh")),
     ),
     card(
@@ -504,6 +511,7 @@ CARDS = [
     card(
         "adminListForks",
         "auditors of a conversation",
+        Step("adminListForks", at("root"), user="aude"),
         Step("adminListForks", at("fork", limit=1), user="aude"),
         Step("adminListForks", at("fork", limit=0), user="bob"),
         Step("adminListForks", at("fresh"), user="aude"),
