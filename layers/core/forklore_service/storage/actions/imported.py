@@ -38,12 +38,18 @@ def begin(
     parent's list. attempt: GROUP's nonce, which each later step checks. at: the time now. until:
     when the sweep may give it up.
     """
-    item = items.group_item(
-        tree, owner=owner, child_key=child_key, state=State.CREATING, nonce=attempt, is_import=True
+    group = Group(
+        tree.group_id,
+        owner,
+        tree.created_at,
+        State.CREATING,
+        child_key=child_key,
+        nonce=attempt,
+        is_import=True,
     )
     return [
         conversation_actions.claim_id(tree, nonce=nonce, now_s=now_s),
-        action.put_new(ActionKind.CREATING_GROUP, item),
+        action.put_new(ActionKind.CREATING_GROUP, items.group_item(group)),
         hold(tree.group_id, at=at, until=until),
     ]
 
