@@ -609,31 +609,28 @@ def _packed_places(places: Sequence[Key | ListKey | None]) -> str:
 
 _OF_RUNNING = ("user_id", "changes", "not_before", "changes_before", "waits", "places", "step")
 """The fields that only the record of a running erasure has."""
-_ERASURE = Codec(
+_COUNTED = ("trees", "memberships", "entries", "passes")
+_DONE = Codec(Erasure, elsewhere=["erasure_id", *_OF_RUNNING], always=_COUNTED)
+_RUNNING = Codec(
     Erasure,
-    elsewhere=["erasure_id", *_OF_RUNNING],
-    always=["trees", "memberships", "entries", "passes"],
-)
-_RUNNING_ERASURE = Codec(
-    Erasure,
-    elsewhere=["erasure_id", *_ERASURE.names],
-    always=[field for field in _OF_RUNNING if field != "waits"],
+    elsewhere=["erasure_id"],
+    always=[*_COUNTED, *(field for field in _OF_RUNNING if field != "waits")],
     places=Packed("places", _packed_places, lambda packed: tuple(Key(*one) for one in json.loads(packed))),
 )
-OF_RUNNING = tuple(_RUNNING_ERASURE.names.values())
+OF_RUNNING = tuple(_RUNNING.names[field] for field in _OF_RUNNING)
 """The attributes that only the record of a running erasure has."""
 
 
 def erasure_item(erasure: Erasure) -> Item:
     """Return the record of a user's erasure."""
-    running = {} if erasure.is_done else _RUNNING_ERASURE.attributes(erasure)
-    return _item(keys.erasure(erasure.erasure_id), _ERASURE.attributes(erasure) | running)
+    codec = _DONE if erasure.is_done else _RUNNING
+    return _item(keys.erasure(erasure.erasure_id), codec.attributes(erasure))
 
 
 def erasure(item: Item) -> Erasure:
     a = plain(item)
-    done = _ERASURE.value(a, erasure_id=a["PK"].partition("#")[2])
-    return done if done.is_done else _RUNNING_ERASURE.value(a, **done._asdict())
+    codec = _DONE if "finishedAt" in a else _RUNNING
+    return codec.value(a, erasure_id=a["PK"].partition("#")[2])
 
 
 _ROUND = Codec(
