@@ -404,11 +404,6 @@ def job(item: Item) -> Job:
 _CONTEXT = Codec(ClientContext, epoch=Codec(Epoch, always=["first"], number="epoch"), entries="count")
 
 
-def context_item(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Item:
-    """Return what says which context a client holds in a conversation."""
-    return _item(keys.context(group_id, conversation_id, client_id), _CONTEXT.attributes(held))
-
-
 def context(item: Item) -> ClientContext:
     return _CONTEXT.value(plain(item))
 
