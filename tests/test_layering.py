@@ -54,12 +54,12 @@ ROOMS = {
 # The rooms of usecases, the inner ones first. Each may import those that it names.
 BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
-    "steps": (),
-    "reading": ("steps",),
-    "branches": ("steps", "reading"),
-    "writing": ("steps", "branches"),
-    "deletion": ("steps",),
-    "people": ("steps", "deletion"),
+    "shared": (),
+    "reading": ("shared",),
+    "branches": ("shared", "reading"),
+    "writing": ("shared", "branches"),
+    "deletion": ("shared",),
+    "people": ("shared", "deletion"),
     "background": ("deletion", "people"),
 }.items():
     ROOMS[f"forklore_service.usecases.{name}"] = {
@@ -91,7 +91,7 @@ ROOMS["forklore_service.aws"] = {
 }
 ROOMS["forklore_service.aws"] |= {"forklore_service.errors"}
 ROOMS["forklore_service.aws.wiring"] = ROOMS["forklore_service.aws"] | {"forklore_service.storage"}
-ROOMS["forklore_service.aws.publisher"] = ROOMS["forklore_service.aws"] | {
+ROOMS["forklore_service.aws.stream"] = ROOMS["forklore_service.aws"] | {
     "forklore_service.storage",
     "forklore_service.events",
 }

@@ -7,6 +7,7 @@ from typing import Any
 from botocore.exceptions import EndpointConnectionError
 
 from forklore_service.domain.model import JobKind
+from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import worker
@@ -59,3 +60,14 @@ class Mailbox:
         """Return the messages, and remove them."""
         taken, self.messages = self.messages, []
         return taken
+
+
+def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Let a worker without a lease go on with the deletion of a tree. Return whether it is done."""
+    return worker.go_on(table, queue, worker.Message(group_id), wait_s=wait_s)
+
+
+def run_prune(table: Table, queue: Queue, group_id: str, branch: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Do the same with the pruning of a removed branch."""
+    message = worker.Message(group_id, JobKind.PRUNE, conversation_id=branch)
+    return worker.go_on(table, queue, message, wait_s=wait_s)

@@ -13,7 +13,7 @@ from forklore_local.porting.reading import ChangedError, TreeOutline, TreeReader
 from forklore_local.porting.records import EntryLine, Record
 from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
 from forklore_service.errors import BrokenAncestryError, DamagedError, UnavailableError
 from forklore_service.storage.table import Table

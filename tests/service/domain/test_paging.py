@@ -10,7 +10,7 @@ from forklore_service.domain import ids, paging
 from forklore_service.domain.ancestry import Segment, View, view_of
 from forklore_service.domain.ids import FIRST, LAST
 from forklore_service.domain.model import StoredEntry
-from forklore_service.domain.paging import RangeAnswer, RangeRead, Span, Window
+from forklore_service.domain.paging import Chain, RangeAnswer, RangeRead, Span, Window
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
@@ -701,3 +701,46 @@ def test_a_page_of_a_chain_of_long_forks_costs_few_reads_in_a_crowded_tree(
 
     assert page.entries == shown[: -limit - 1 : -1]
     assert shelf.looked_at <= 4 * (limit + 1)
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_an_entry_that_another_one_names_is_missing_until_it_is_read(backward: bool) -> None:
+    chain = Chain(Window(), [])
+    chain.take(read=[at(3)], named=[at(2), None])
+    assert chain.missing(None, backward=backward) == at(2)
+
+    chain.take(read=[at(2)], named=[at(3)])
+    assert chain.missing(None, backward=backward) is None
+
+
+def test_an_entry_that_is_known_to_be_the_last_is_missing_until_it_is_read() -> None:
+    chain = Chain(Window(), [at(3), None])
+    assert chain.missing(None, backward=False) == at(3)
+
+    chain.take(read=[at(3)], named=[])
+    assert chain.missing(None, backward=False) is None
+
+
+def test_the_first_missing_entry_in_the_order_of_reading_is_told() -> None:
+    chain = Chain(Window(), [at(3), at(5)])
+
+    assert chain.missing(None, backward=False) == at(3)
+    assert chain.missing(None, backward=True) == at(5)
+
+
+def test_what_is_read_next_is_not_missing() -> None:
+    chain = Chain(Window(), [at(3), at(5)])
+
+    assert chain.missing(Window(start=at(3)), backward=False) is None
+    assert chain.missing(Window(start=at(4)), backward=False) == at(3)
+    assert chain.missing(Window(start=at(5)), backward=False) == at(3)
+    assert chain.missing(Window(stop=at(6)), backward=True) is None
+    assert chain.missing(Window(stop=at(5)), backward=True) == at(5)
+
+
+def test_an_entry_outside_of_the_window_is_not_missing() -> None:
+    chain = Chain(Window(at(3), at(5)), [at(2), at(5)])
+    assert chain.missing(None, backward=False) is None
+
+    chain.take(read=[], named=[at(3), at(4)])
+    assert chain.missing(None, backward=False) == at(3)

@@ -22,14 +22,13 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.queue import Queue
 from forklore_service.usecases.background import worker
 from forklore_service.usecases.background.sweeper import CREATION_SECONDS_MAX, sweep
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from tests.service.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.service.reliability.figures import Measure
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.planting import Planted, plant
 from tests.service.reliability.service import Process
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store, WrongClock
 from tools.harness.wire import Wire
 

@@ -16,7 +16,6 @@ from forklore_service.events.from_changes import ENTRIES_MAX, events_of
 from forklore_service.storage import bus as bus_module
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import branch_removal
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.writing import conversations
@@ -44,7 +43,7 @@ from tests.service.usecases.builders import (
     say,
     thought,
 )
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store
 from tools.deployment.replay_events import as_lambda_sends, records_at
 

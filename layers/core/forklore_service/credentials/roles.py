@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from forklore_service.credentials.lists import read_list
-from forklore_service.domain.users import ADMIN, AUDITOR, INDEXER, ROLES, read_pattern
+from forklore_service.domain.users import ADMIN, AUDITOR, INDEXER, ROLES, read_list, read_pattern
 
 SETTINGS: Mapping[str, str] = {
     ADMIN: "FORKLORE_ADMINS",

@@ -20,7 +20,7 @@ class Incomplete(UnavailableError):
 
 
 class Around:
-    """What lies around the changes of a batch. It is a `telling.Look`.
+    """What lies around the changes of a batch. It is a `from_changes.Look`.
 
     The items of one write mostly come in one batch, and then nothing is read. But a batch may end
     between them, or begin. What is missing is read from the table, with strong consistency, and so

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Conversation, Entry, Head, StoredEntry

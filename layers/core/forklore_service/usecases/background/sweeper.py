@@ -47,7 +47,7 @@ def sweep(
     for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.ERASURE):
         jobs = _jobs(table, kind, alone)
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
-        queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        queue.announce(free, kind=kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
     prunes = _jobs(table, JobKind.PRUNE, alone)
     free_branches = [job.branch for job in prunes if job.branch and job.leased_until_ms <= table.now_ms()]

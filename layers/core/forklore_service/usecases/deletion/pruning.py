@@ -12,18 +12,13 @@ from forklore_service.domain import keys
 from forklore_service.domain.ids import FIRST
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.remnants import Remnant, end_of_shown, next_to_prune
-from forklore_service.domain.tree import WAIT_SECONDS, ForkRecord, Job
+from forklore_service.domain.tree import ForkRecord, Job
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.cascade import (
-    ERASED_AT_ONCE,
-    RETRY_SECONDS,
-    erase_entries,
-    seconds_left,
-)
+from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
 from forklore_service.usecases.deletion.closing_trees import close_children, in_batches, time_now
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -31,33 +26,11 @@ LOOKS_APART_SECONDS = 2.0
 """How far apart the two looks for what others show are; a transaction shows in milliseconds."""
 
 
-def run_prune(
-    table: Table,
-    queue: Queue,
-    group_id: str,
-    conversation_id: str,
-    *,
-    wait_s: int = WAIT_SECONDS,
-    lease: str | None = None,
-) -> bool:
-    """Continue the pruning of a removed branch until it is done or time is up.
+def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left.
 
-    Return True if nothing is left to do. Otherwise announce the branch again and return False.
-    wait_s: for how many seconds after the removal no item is removed. lease: the lease that the
-    next worker takes over.
+    wait_s: for how many seconds after the removal no item is removed. Raises UnavailableError.
     """
-    try:
-        left_s = _advance(table, queue, group_id, conversation_id, wait_s)
-    except UnavailableError:
-        left_s = RETRY_SECONDS if table.has_time() else 0
-    if left_s is None:
-        return True
-    queue.announce_prunes([(group_id, conversation_id)], lease=lease, delay_s=left_s)
-    return False
-
-
-def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wait_s: int) -> int | None:
-    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
     job_key = keys.job(JobKind.PRUNE, group_id, conversation_id)
     found = table.get([job_key, keys.group(group_id), keys.remnant(group_id, conversation_id)])
     job, group = found.job(job_key), found.group(group_id)
@@ -100,7 +73,7 @@ def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: fl
 
 
 def _pause(table: Table, group_id: str, job: Job, last: ForkRecord) -> int | None:
-    """Delete the job of a branch of which others still show a part, as `_advance` returns.
+    """Delete the job of a branch of which others still show a part, as `advance_prune` returns.
 
     If such a fork was pruned meanwhile, the job was put again, and stays. The job also stays if the
     last fork was pruned before, and the Query in the middle of that still saw its record.

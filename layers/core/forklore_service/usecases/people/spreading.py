@@ -31,8 +31,6 @@ from forklore_service.usecases.deletion.closing_trees import in_batches
 from forklore_service.usecases.deletion.counted_items import all_child_keys
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
-RETRY_SECONDS = 5
-"""How long the worker waits before it continues what the store refused."""
 CHANGED_MAX = 200
 """About so many children are changed by a request. The worker goes on."""
 CHANGED_AT_ONCE = 12
@@ -104,26 +102,13 @@ def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX
     return Spread(changed, (group_id,))
 
 
-def finish_spreading(table: Table, group_id: str) -> Spread:
+def finish_spreading(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> None:
     """Let a change reach all children of the tree, so that its members may change again.
 
-    Raises UnavailableError if there are too many for one request.
+    Raises UnavailableError if some are left, as `spread` does.
     """
-    done = spread(table, group_id)
-    if done.left:
+    if spread(table, group_id, changed_max=changed_max).left:
         raise UnavailableError("an earlier change of the members has not reached all children; try again")
-    return done
-
-
-def run_spreading(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
-    """Continue until no child lacks the change, or announce what is left.
-
-    lease: that the next worker continues with. True: there is nothing left to do.
-    """
-    done = spread(table, group_id, changed_max=None)
-    delay_s = RETRY_SECONDS if table.has_time() else 0
-    queue.announce(done.left, kind=JobKind.MEMBERS, lease=lease, delay_s=delay_s)
-    return not done.left
 
 
 def announce_spreading(queue: Queue, group_ids: Sequence[str]) -> None:

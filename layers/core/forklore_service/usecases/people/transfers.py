@@ -41,8 +41,6 @@ from forklore_service.usecases.shared.idempotency import (
 from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
-RETRY_SECONDS = 5
-"""How long the worker waits before it continues a rewriting that the store refused."""
 ROWS_MAX = 1_000
 """Transfers read for one page. At the bound the page is short, and has a cursor."""
 HEADS_AT_ONCE = 25
@@ -267,23 +265,9 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         table.commit(actions.transfer.end_rewriting(group))
 
 
-def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
-    """Continue a tree's rewriting until it is done, or announce the tree again.
-
-    lease: that the next worker continues with. True: there is nothing left to do.
-    """
-    try:
-        finish_rewriting(table, group_id)
-    except UnavailableError:
-        delay_s = RETRY_SECONDS if table.has_time() else 0
-        announce_rewriting(queue, group_id, lease=lease, delay_s=delay_s)
-        return False
-    return True
-
-
-def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
+def announce_rewriting(queue: Queue, group_id: str) -> None:
     """Ask the worker to continue a tree's rewriting."""
-    queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
+    queue.announce([group_id], kind=JobKind.TRANSFER)
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:

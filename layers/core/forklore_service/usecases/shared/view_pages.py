@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from forklore_service.domain import ancestry, content, jsontext, keys, paging
 from forklore_service.domain.ancestry import NOTHING_SHOWN, Segment, View
-from forklore_service.domain.chain import Chain
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.model import Channel, Entry, StoredEntry, Words
-from forklore_service.domain.paging import RangeAnswer, RangeRead, Span, Window
+from forklore_service.domain.paging import Chain, RangeAnswer, RangeRead, Span, Window
 from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import UnavailableError
 from forklore_service.limits import PAGE_BYTES_MAX, PAGE_ENTRIES_MAX
