@@ -33,7 +33,7 @@ from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
-from forklore_service.usecases.shared.idempotency import keys_of, raise_if_answered
+from forklore_service.usecases.shared.idempotency import Once
 from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -64,7 +64,7 @@ def start_child(table: Table, *, caller: Caller, request: Append, start: Start) 
     """
     creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, start, nonce))
+        creation.write(_prepare(table, caller, request, start, creation.once, nonce))
     return creation.answer
 
 
@@ -77,9 +77,9 @@ class _Parent(NamedTuple):
 
 
 def _prepare(
-    table: Table, caller: Caller, request: Append, start: Start, nonce: str
+    table: Table, caller: Caller, request: Append, start: Start, once: Once, nonce: str
 ) -> PreparedCreation[Appended] | Obstacle:
-    parent = _read_parent(table, caller, request, start)
+    parent = _read_parent(table, caller, request, start, once)
     if isinstance(parent, Obstacle):
         return parent
     decision = decide_on_nothing(request.context) if request.context else None
@@ -100,9 +100,7 @@ def _prepare(
     place = ListKey(root.conversation.created_at, child_id)
     child_key = keys.child(group.group_id, start.parent_id, place)
     appended = Appended.of(root.batch, decision)
-    record = record_appended(
-        table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
-    )
+    record = record_appended(once, appended, group_id=child_id, conversation_id=child_id)
     is_owner = caller.user_id == group.owner
     member = [] if is_owner else [actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)]
     around = [
@@ -131,7 +129,9 @@ def _prepare(
     return PreparedCreation(last, appended, child_id, root.cached)
 
 
-def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:
+def _read_parent(
+    table: Table, caller: Caller, request: Append, start: Start, once: Once
+) -> _Parent | Obstacle:
     """Return the parent and what there is of the child."""
     child_id, entry_id = request.conversation_id, start.entry_id
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
@@ -139,10 +139,10 @@ def _read_parent(table: Table, caller: Caller, request: Append, start: Start) ->
         table,
         start.parent_id,
         caller=caller,
-        extra_keys=[*keys_of_begun(child_id), *keys_of(request.idempotency_key)],
+        extra_keys=[*keys_of_begun(child_id), *once.keys],
         extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
     )
-    raise_if_answered(table, request.idempotency_key, looked_up.found, caller=caller)
+    once.raise_if_answered(looked_up.found)
     begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
     if isinstance(begun, Obstacle):
         return begun

@@ -31,13 +31,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_head_owners
 from forklore_service.usecases.people.spreading import finish_spreading
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -79,16 +73,16 @@ def request_transfer(
     Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself
     or to a non-member, TransferPendingError, IdempotentReplay for a replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
-            extra_keys=keys_of(idempotency_key),
+            extra_keys=once.keys,
             extras=TreeExtras(member=new_owner, transfer=True),
         )
-        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        once.raise_if_answered(looked_up.found)
         group_id = looked_up.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
@@ -103,11 +97,8 @@ def request_transfer(
         transfer = Transfer(
             transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
         )
-        record = record_answer(
-            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=transfer
-        )
         writes = [
-            *record,
+            *once.record(group_id, conversation_id, transfer),
             *actions.transfer.put(transfer, nonce=nonce),
             actions.group.check_owner(group_id, caller.user_id),
             actions.member.check(group_id, new_owner, AccessLevel.READER),
@@ -118,7 +109,7 @@ def request_transfer(
         mine = refused.transfer()
         if mine is not None and refused.has_nonce(ActionKind.TRANSFER, nonce):
             return mine
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError("the conversation is busy; try again")
 
 
@@ -203,14 +194,14 @@ def accept_transfer(
     Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a
     replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         try:
             transfer, group = _open(table, transfer_id)
         except NotFoundError:
             # The acceptance and its record are one transaction. An earlier attempt of this request
             # may have written it.
-            raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
+            once.raise_if_answered(table.get(once.keys))
             raise
         if caller.user_id != transfer.to_user_id:
             raise ForbiddenError("only the recipient may accept a transfer")
@@ -220,17 +211,11 @@ def accept_transfer(
         if group.spreading is not None:
             finish_spreading(table, group.group_id)
             continue
-        record = record_answer(
-            table,
-            idempotency_key,
-            group_id=transfer.group_id,
-            conversation_id=transfer.conversation_id,
-            answer=transfer,
-        )
+        record = once.record(transfer.group_id, transfer.conversation_id, transfer)
         at = ids.timestamp(table.now_s() * 1000)
         refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
         if refused is not None and not _is_own_acceptance(table, transfer, nonce):
-            raise_if_recorded(table, idempotency_key, refused, caller=caller)
+            once.raise_if_recorded(refused)
             continue
         try:
             finish_rewriting(table, transfer.group_id)

@@ -12,12 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import ConversationDetails, load_conversation
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -39,18 +34,18 @@ def create_conversation(
     """
     creation = Creation[ConversationDetails](table, caller, idempotency_key)
     for nonce in creation.attempts():
-        creation.write(_prepare_root(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare_root(table, caller, request, creation.once, nonce))
     if creation.answer is None:
         raise creation.id_conflict(request.conversation_id)
     return creation.answer
 
 
 def _prepare_root(
-    table: Table, caller: Caller, request: NewConversation, idempotency_key: IdempotencyKey | None, nonce: str
+    table: Table, caller: Caller, request: NewConversation, once: Once, nonce: str
 ) -> PreparedCreation[ConversationDetails] | Obstacle:
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
-    found = table.get([*pointer, *keys_of(idempotency_key)])
-    raise_if_answered(table, idempotency_key, found, caller=caller)
+    found = table.get([*pointer, *once.keys])
+    once.raise_if_answered(found)
     taken = found.pointer(request.conversation_id, now_s=table.now_s()) if request.conversation_id else None
     if taken is not None:
         return Obstacle.of(taken)
@@ -65,9 +60,7 @@ def _prepare_root(
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.described.title is None)
     details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
-    record = record_answer(
-        table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
-    )
+    record = once.record(conversation_id, conversation_id, details)
     tree = actions.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = cache_entry_of_root(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], details, conversation_id, cached)

@@ -13,13 +13,7 @@ from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.cursors import InvalidCursor
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import level_of, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -45,15 +39,15 @@ def set_name(
     NameMovedError if the name is not at the revision that the caller expects, IdempotentReplay for
     a replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
-            extra_keys=[keys.name(move.ref), *keys_of(idempotency_key)],
+            extra_keys=[keys.name(move.ref), *once.keys],
         )
-        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        once.raise_if_answered(looked_up.found)
         group_id = looked_up.require(conversation_id, AccessLevel.READER).group.group_id
         was = looked_up.found.name(move.ref)
         name = move.decide(
@@ -64,11 +58,8 @@ def set_name(
             first_revision=table.first_revision(),
         )
         shown = ShownName(name, is_deleted=False)
-        record = record_answer(
-            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=shown
-        )
         writes = [
-            *record,
+            *once.record(group_id, conversation_id, shown),
             actions.name.move(name, was=was, data=move.data, holds_data=True),
             actions.conversation.check_head(group_id, conversation_id),
             actions.member.check(group_id, caller.user_id, AccessLevel.READER),
@@ -77,7 +68,7 @@ def set_name(
         if refused is None or refused.has_nonce(ActionKind.NAME, nonce):
             table.cache.put_name(move.ref, conversation_id)
             return shown
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError("the name is busy; try again")
 
 
