@@ -306,7 +306,7 @@ def frozen_dataclasses(path: Path) -> Iterator[str]:
 
 
 def test_the_values_of_the_service_are_named_tuples() -> None:
-    """A frozen dataclass takes six times as long to define: docs/decisions/0028."""
+    """A frozen dataclass takes six times as long to define: docs/decisions/0012."""
     found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
     service = {module: names for module, names in found.items() if within(module, {"forklore_service"})}
 
