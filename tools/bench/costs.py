@@ -108,7 +108,7 @@ class _Counting:
     def cascade(self) -> str:
         """Return the cost of the worker that deletes the tree, as was requested before."""
         self._meter.begin()
-        message = worker.Message(self._world.root)
+        message = worker.JobMessage(self._world.root)
         while not worker.go_on(self._process.table, Queue(None, None), message, wait_s=0):
             pass
         return str(self._meter.end())

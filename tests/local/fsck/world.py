@@ -301,7 +301,7 @@ def _erased(process: Process) -> None:
         queue = Mailbox().queue
         erasure = erasure_requests.erase_user(process.table, queue, caller=ANN, user_id=user)
         for _ in range(passes):
-            message = worker.Message(erasure.erasure_id, JobKind.ERASURE)
+            message = worker.JobMessage(erasure.erasure_id, JobKind.ERASURE)
             worker.go_on(process.table, queue, message, wait_s=0)
 
 

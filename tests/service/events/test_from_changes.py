@@ -25,7 +25,7 @@ from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
-from forklore_service.usecases.writing.conversations import Change as Patch
+from forklore_service.usecases.writing.conversations import Patch
 from tests.service.events.recording import Recorded, events_in, told
 from tests.service.usecases import members
 from tests.service.usecases.builders import (

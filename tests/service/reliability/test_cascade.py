@@ -58,7 +58,7 @@ class Post:
     def __init__(self, random: Random) -> None:
         self._random = random
         self._lock = threading.Lock()
-        self._lying: list[worker.Message] = []
+        self._lying: list[worker.JobMessage] = []
 
     @property
     def queue(self) -> Queue:
@@ -68,14 +68,14 @@ class Post:
         for entry in Entries:
             body = json.loads(entry["MessageBody"])
             branch = body.pop("conversationId", None)
-            self.put(worker.Message(body.pop("groupId"), conversation_id=branch, **body))
+            self.put(worker.JobMessage(body.pop("groupId"), conversation_id=branch, **body))
         return {}
 
-    def put(self, message: worker.Message) -> None:
+    def put(self, message: worker.JobMessage) -> None:
         with self._lock:
             self._lying.append(message)
 
-    def take(self) -> worker.Message | None:
+    def take(self) -> worker.JobMessage | None:
         """Return a message; None if there is none or the message is lost."""
         with self._lock:
             if not self._lying:

@@ -723,7 +723,7 @@ def run_deletion(group_id: str) -> Callable[[Process], object]:
 
 def go_on(group_id: str, kind: JobKind, branch: str | None = None) -> Callable[[Process], object]:
     """Return what lets a worker without a lease go on with a job."""
-    message = worker.Message(group_id, kind, conversation_id=branch)
+    message = worker.JobMessage(group_id, kind, conversation_id=branch)
     return lambda process: worker.go_on(process.table, Mailbox().queue, message, wait_s=0)
 
 

@@ -306,7 +306,7 @@ FIGURES = {
             a.table,
             caller=ANN,
             conversation_id=a.tree.root,
-            change=conversations.Change({"tags": {"a": "b"}}),
+            change=conversations.Patch({"tags": {"a": "b"}}),
         ),
         2,
         2,

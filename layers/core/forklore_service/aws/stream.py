@@ -4,7 +4,6 @@ The publisher's settings are here and not in `wiring`, because no other function
 """
 
 import os
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -29,11 +28,16 @@ def publish(event: dict[str, Any], context: Any) -> dict[str, Any]:
     the batch comes again.
     """
     watch, usage = Stopwatch(), Consumption()
-    records = event["Records"]
+    settings, records = PublisherSettings.from_environment(), event["Records"]
     seconds = context.get_remaining_time_in_millis() / 1000 - SPARE_SECONDS
-    is_replay = event.get("isReplay", False)
-    publisher, until = open_publisher(seconds, usage, is_replay=is_replay, report=_report)
-    done = publisher.publish(records, until)
+    publisher = Publisher(
+        open_table().within(seconds, most=seconds, usage=usage),
+        _open_bus(settings.bus),
+        ParkedAlready() if event.get("isReplay", False) else _open_parking(settings.parked_url),
+        settings.content,
+        report=lambda error: log_failure("parked", error),
+    )
+    done = publisher.publish(records, Deadline.after(seconds, most=seconds))
     log_published(
         records=len(records),
         events=done.events,
@@ -46,10 +50,6 @@ def publish(event: dict[str, Any], context: Any) -> dict[str, Any]:
         return {"batchItemFailures": []}
     sequence = records[done.unfinished]["dynamodb"]["SequenceNumber"]
     return {"batchItemFailures": [{"itemIdentifier": sequence}]}
-
-
-def _report(error: Exception) -> None:
-    log_failure("parked", error)
 
 
 class PublisherSettings(NamedTuple):
@@ -69,21 +69,6 @@ class PublisherSettings(NamedTuple):
         if content not in list(Content):
             raise RuntimeError(f"set FORKLORE_EVENT_CONTENT to {' or '.join(Content)}")
         return cls(bus, url, Content(content))
-
-
-def open_publisher(
-    seconds: float, usage: Consumption, *, is_replay: bool, report: Callable[[Exception], None]
-) -> tuple[Publisher, Deadline]:
-    """Return what publishes a batch, and when that must end.
-
-    seconds: how long it may take. usage: counts its calls of DynamoDB. is_replay: what cannot be
-    told is not parked again. report: as of a Publisher.
-    """
-    settings = PublisherSettings.from_environment()
-    table = open_table().within(seconds, most=seconds, usage=usage)
-    bus = _open_bus(settings.bus)
-    parking = ParkedAlready() if is_replay else _open_parking(settings.parked_url)
-    return Publisher(table, bus, parking, settings.content, report), Deadline.after(seconds, most=seconds)
 
 
 @cache

@@ -31,7 +31,7 @@ from forklore_service.usecases.shared.idempotency import IdempotencyKey, Idempot
 from forklore_service.usecases.shared.requests import Append, Start
 from forklore_service.usecases.writing import conversations, merging, names
 from forklore_service.usecases.writing.append import append_entries
-from forklore_service.usecases.writing.conversations import Change
+from forklore_service.usecases.writing.conversations import Patch
 from forklore_service.usecases.writing.merging import Merge
 from tests.service.usecases.builders import (
     ANN,
@@ -222,7 +222,7 @@ def test_conversations_lose_the_titles_and_previews_that_an_erased_entry_gave_th
     say(table, FORK, "an answer")
     fork(table, ROOT, TWIG)
     conversations.update_conversation(
-        table, caller=ANN, conversation_id=TWIG, change=Change({"title": "chosen by ann"})
+        table, caller=ANN, conversation_id=TWIG, change=Patch({"title": "chosen by ann"})
     )
     assert show(table, FORK).conversation.described.title == f"{WORDS}: first"[:40]
 
@@ -278,7 +278,7 @@ def test_a_title_that_is_chosen_beside_an_erasure_stays(store: Store) -> None:
     _take_author(store, keys.conversation(ROOT, ROOT), "titledBy")
     begun, worker = erase(table, mailbox), store.process()
     [message] = mailbox.take()
-    change = Change({"title": "chosen"})
+    change = Patch({"title": "chosen"})
 
     def choose(request: Request) -> None:
         if request.operation == "TransactWriteItems" and "attribute_not_exists(#titledBy)" in str(
@@ -639,7 +639,7 @@ def _with_another_request(store: Store, act: str, nth: int) -> list[int]:
             case "fork":
                 fork(other, FORK, TWIG)
             case "title":
-                change = Change({"title": "chosen"})
+                change = Patch({"title": "chosen"})
                 conversations.update_conversation(other, caller=ANN, conversation_id=FORK, change=change)
             case "remove":
                 remove_branch(other, mailbox.queue, caller=ANN, conversation_id=FORK, wait_s=0)

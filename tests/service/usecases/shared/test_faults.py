@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutE
 from forklore_service.domain.ids import EntryId
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     BOB,
     FORK,
@@ -205,7 +205,7 @@ def test_a_change_has_its_effect_after_any_fault(world: World, fault: Fault, k: 
     world.warm()
     table = world.store.process()
     fault(Wire.of(table), k)
-    asked = Change({"title": "new", "tags": {"a": "b"}})
+    asked = Patch({"title": "new", "tags": {"a": "b"}})
 
     changed = update_conversation(table, caller=BOB, conversation_id=ROOT, change=asked)
 

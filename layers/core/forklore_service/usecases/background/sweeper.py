@@ -101,7 +101,6 @@ class _Job(NamedTuple):
 
 
 def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
-    """Return the jobs of a kind."""
     found: list[_Job] = []
     for job in table.read.jobs(kind, limit=SWEPT_MAX):
         alone.unreadable += 1

@@ -32,7 +32,7 @@ RETRY_SECONDS = 5
 """How long a message waits that continues what the store refused."""
 
 
-class Message(NamedTuple):
+class JobMessage(NamedTuple):
     """A tree and the work to do on it. For an erasure, `group_id` is its id.
 
     lease: the lease of the worker that sent the message; None if no worker sent it.
@@ -45,7 +45,7 @@ class Message(NamedTuple):
     conversation_id: str | None = None
 
 
-def read_message(body: str) -> Message:
+def read_message(body: str) -> JobMessage:
     """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
 
     A message of the kind `prune` also has the `conversationId` of the removed branch.
@@ -62,7 +62,7 @@ def read_message(body: str) -> Message:
     branch = given.get("conversationId")
     if (kind == JobKind.PRUNE) != (isinstance(branch, str) and ids.is_uuid(branch)):
         raise ValueError("only a branch is pruned, and a message names it")
-    return Message(group_id, JobKind(kind), lease, branch)
+    return JobMessage(group_id, JobKind(kind), lease, branch)
 
 
 class Outcome(StrEnum):
@@ -78,7 +78,7 @@ class _Held(Exception):
 
 
 def work(
-    table: Table, queue: Queue, message: Message, *, lease_s: int, wait_s: int = WAIT_SECONDS
+    table: Table, queue: Queue, message: JobMessage, *, lease_s: int, wait_s: int = WAIT_SECONDS
 ) -> Outcome:
     """Take the lease of a message's job, and do what the message asks for, as `go_on` does.
 
@@ -95,7 +95,7 @@ def work(
     return Outcome.DONE if is_done else Outcome.LEFT
 
 
-def go_on(table: Table, queue: Queue, message: Message, *, wait_s: int = WAIT_SECONDS) -> bool:
+def go_on(table: Table, queue: Queue, message: JobMessage, *, wait_s: int = WAIT_SECONDS) -> bool:
     """Do what a message asks for until it is done or time is up. Return whether nothing is left.
 
     Otherwise the message is sent again, so that the next worker takes the lease in it over.
@@ -111,7 +111,7 @@ def go_on(table: Table, queue: Queue, message: Message, *, wait_s: int = WAIT_SE
     return False
 
 
-def _advance(table: Table, queue: Queue, message: Message, wait_s: int) -> int | None:
+def _advance(table: Table, queue: Queue, message: JobMessage, wait_s: int) -> int | None:
     """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
     tree, branch = message.group_id, message.conversation_id
     match message.kind:
@@ -135,7 +135,7 @@ def _retry_s(table: Table) -> int:
     return RETRY_SECONDS if table.has_time() else 0
 
 
-def _announce_again(queue: Queue, message: Message, *, delay_s: int) -> None:
+def _announce_again(queue: Queue, message: JobMessage, *, delay_s: int) -> None:
     if message.conversation_id is None:
         queue.announce([message.group_id], kind=message.kind, lease=message.lease, delay_s=delay_s)
     else:
@@ -143,7 +143,7 @@ def _announce_again(queue: Queue, message: Message, *, delay_s: int) -> None:
         queue.announce_prunes([branch], lease=message.lease, delay_s=delay_s)
 
 
-def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
+def _take_lease(table: Table, message: JobMessage, lease_s: int) -> str | None:
     """Take the lease of the message's job and return it; None if there is no job to lease.
 
     Raises _Held if another worker has the lease.

@@ -149,7 +149,6 @@ class _Copying:
         return find_begun(looked_up.found, self._copy_id, is_child=False, now_s=self._table.now_s())
 
     def _wanted(self, source: LoadedConversation, looked_up: LookUp) -> Originals:
-        """Return which entries to copy. Raises ValidationError."""
         up_to, view, group_id = self._request.up_to, source.view, source.group.group_id
         whole = Originals.of(view, source.head)
         if up_to is None:

@@ -209,7 +209,9 @@ def _prepare(
         drafts = [*request.drafts]
         epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
     preview = _preview(table, source, request, inherited, lasts)
-    created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
+    # A fork is later than its source, whatever the clocks say.
+    earliest = ids.timestamp(ids.milliseconds(loaded.conversation.created_at) + 1)
+    created_at = max(ids.timestamp(table.now_ms()), earliest)
     head = Head(
         owner=loaded.group.owner,
         changed_at=created_at,
@@ -410,8 +412,3 @@ def _preview(
     view = ancestry.inherited(inherited.path)
     text = view_pages.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text.beginning(content.PREVIEW_CHARACTERS) if text else None
-
-
-def _not_before(source_created_at: str, now: str) -> str:
-    """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
-    return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))

@@ -37,7 +37,7 @@ from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.shared.syncing import decide_on_nothing
 
 
-class Root(NamedTuple):
+class PlannedRoot(NamedTuple):
     """The first conversation of a tree, and the entries it begins with.
 
     actions: those that write the entries. cached: what is known of it once it is made.
@@ -62,7 +62,7 @@ def plan_root(
     started_by: StartedBy | None = None,
     created_at: str | None = None,
     if_match: EntryId | None = None,
-) -> Root:
+) -> PlannedRoot:
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
@@ -92,7 +92,7 @@ def plan_root(
     ]
     head = head_over(head, batch)
     cached = cache_entry_of_root(caller, root, head, batch.epoch)
-    return Root(root, head, batch, entry_actions, cached)
+    return PlannedRoot(root, head, batch, entry_actions, cached)
 
 
 def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | None:

@@ -5,7 +5,7 @@ once, only repeat work.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -74,18 +74,13 @@ def erase_entries(
     of: the deleted tree that they go with; None: the tree is live.
     """
     for some in in_batches(entries, ERASED_AT_ONCE):
+        blobs = [keys.blob(group_id, entry_id, at) for entry_id, chunks in some for at in range(chunks)]
         own = [keys.entry(group_id, entry_id) for entry_id, _ in some]
-        for unwanted in (list(_blobs(group_id, some)), own):
+        for unwanted in (blobs, own):
             if of is None:
                 table.delete(unwanted)
             else:
                 _erase(table, of, unwanted)
-
-
-def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
-    for entry_id, chunks in entries:
-        for at in range(chunks):
-            yield keys.blob(group_id, entry_id, at)
 
 
 def _free_ids(table: Table, group: Group) -> None:

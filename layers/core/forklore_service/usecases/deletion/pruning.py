@@ -6,8 +6,6 @@ are: a new fork shows what a live branch shows, and is refused if a branch was r
 the tree. So the part of the branch that others show only shrinks.
 """
 
-from collections.abc import Iterator
-
 from forklore_service.domain import keys
 from forklore_service.domain.ids import FIRST
 from forklore_service.domain.model import JobKind
@@ -15,7 +13,7 @@ from forklore_service.domain.remnants import Remnant, end_of_shown, next_to_prun
 from forklore_service.domain.tree import ForkRecord, Job
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
-from forklore_service.storage.actions import Action, ActionKind
+from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
@@ -87,7 +85,8 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     """Remove the rest of a branch of which nobody shows anything, and its job at last.
 
     Others may show less now of the conversation that it left. If that one is a remnant, too, the
-    same transaction puts its job.
+    same transaction puts its job. The branch's id rests for 30 days from now on; the id of a root,
+    which is that of its tree, as long as the tree exists.
     """
     group_id, conversation_id = remnant.group_id, remnant.conversation_id
     for some in in_batches(table.read.context_keys(group_id, conversation_id), ERASED_AT_ONCE):
@@ -97,28 +96,17 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     for _ in attempts(table, CHANGE):
         found = table.get([keys.remnant(group_id, owner)] if owner else [])
         is_next = owner is not None and found.remnant(group_id, owner) is not None
+        rest = actions.conversation.retire_id(conversation_id, now_s=table.now_s())
         writes = [
             actions.remnant.delete(remnant),
             actions.job.delete(JobKind.PRUNE, group_id, conversation_id),
-            *_resting(table, remnant),
+            *([] if remnant.is_root else [rest]),
             *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
-            *([_job_of(table, group_id, owner)] if owner and is_next else []),
         ]
+        if owner and is_next:
+            writes.append(actions.job.put_prune(group_id, owner, at=time_now(table), nonce=table.nonce()))
         if table.try_commit(writes) is None:
             if owner and is_next:
                 queue.announce_prunes([(group_id, owner)])
             return
     raise UnavailableError("the tree keeps changing; try again")
-
-
-def _resting(table: Table, remnant: Remnant) -> Iterator[Action]:
-    """Yield the action that lets the branch's id rest for 30 days from now on.
-
-    The id of a root is also that of its tree. It rests as long as the tree exists.
-    """
-    if not remnant.is_root:
-        yield actions.conversation.retire_id(remnant.conversation_id, now_s=table.now_s())
-
-
-def _job_of(table: Table, group_id: str, conversation_id: str) -> Action:
-    return actions.job.put_prune(group_id, conversation_id, at=time_now(table), nonce=table.nonce())

@@ -170,7 +170,8 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             if group.owner == user_id:
                 queue.announce([group_id])
             return
-        _raise_if_over(refused)
+        if refused.has(ActionKind.ERASURE):
+            raise refused  # another worker has ended the erasure
     raise UnavailableError("the members keep changing; try again")
 
 
@@ -234,12 +235,6 @@ def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention])
 def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:
     for some in in_batches(unwanted, FORGOTTEN_AT_ONCE):
         table.commit([actions.erasure.count(erasure), *actions.erasure.forget(some)])
-
-
-def _raise_if_over(refused: ConditionFailed) -> None:
-    """Raise the refusal if another worker has ended the erasure."""
-    if refused.has(ActionKind.ERASURE):
-        raise refused
 
 
 # Of one tree: entries, and titles and previews that were made of them. An erased entry keeps its

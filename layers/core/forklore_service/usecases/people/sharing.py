@@ -27,7 +27,7 @@ from forklore_service.usecases.people.spreading import (
 )
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     LoadedConversation,
@@ -47,16 +47,6 @@ class Membership(NamedTuple):
     member: Member
 
 
-class MembershipPage(NamedTuple):
-    """Memberships, oldest first.
-
-    resume: the place to continue after, (createdAt, user id); None at the end.
-    """
-
-    memberships: list[Membership]
-    resume: tuple[str, str] | None
-
-
 def list_memberships(
     table: Table,
     *,
@@ -64,10 +54,10 @@ def list_memberships(
     conversation_id: str,
     after: tuple[str, str] | InvalidCursor | None,
     limit: int,
-) -> MembershipPage:
-    """Return a page of the members.
+) -> ListPage[Membership, tuple[str, str]]:
+    """Return a page of the members, oldest first.
 
-    after: the `resume` of the page before.
+    after: the `resume` of the page before: (createdAt, user id).
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
     for an invalid `after`.
     """
@@ -78,7 +68,7 @@ def list_memberships(
     )
     left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
-    return MembershipPage(page, left[limit - 1][0] if len(left) > limit else None)
+    return ListPage(page, left[limit - 1][0] if len(left) > limit else None)
 
 
 def share_conversation(

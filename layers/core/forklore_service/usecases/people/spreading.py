@@ -112,7 +112,6 @@ def finish_spreading(table: Table, group_id: str, *, changed_max: int | None = C
 
 
 def announce_spreading(queue: Queue, group_ids: Sequence[str]) -> None:
-    """Ask the worker to go on in these trees."""
     queue.announce(group_ids, kind=JobKind.MEMBERS)
 
 

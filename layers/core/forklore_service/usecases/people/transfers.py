@@ -9,7 +9,6 @@ level away rewrites the HEADs first.
 import contextlib
 from enum import StrEnum
 from itertools import islice
-from typing import NamedTuple
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
@@ -31,6 +30,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_head_owners
 from forklore_service.usecases.people.spreading import finish_spreading
+from forklore_service.usecases.shared.cursors import ListPage
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -51,13 +51,6 @@ class Role(StrEnum):
     def includes(self, transfer: Transfer, user_id: str) -> bool:
         parties = {Role.SENDER: transfer.from_user_id, Role.RECIPIENT: transfer.to_user_id}
         return self is Role.ALL or parties[self] == user_id
-
-
-class TransferPage(NamedTuple):
-    """Pending transfers, oldest first. resume: the place to continue after; None at the end."""
-
-    transfers: list[Transfer]
-    resume: ListKey | None
 
 
 def request_transfer(
@@ -92,7 +85,9 @@ def request_transfer(
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
         pending = looked_up.found.transfer_of_group(group_id)
         if pending is not None:
-            raise _pending(pending)
+            raise TransferPendingError(
+                "a transfer is pending already", existingTransferId=pending.transfer_id
+            )
         transfer_id = EntryId(table.mint_conversation())
         transfer = Transfer(
             transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
@@ -113,14 +108,10 @@ def request_transfer(
     raise UnavailableError("the conversation is busy; try again")
 
 
-def _pending(transfer: Transfer) -> TransferPendingError:
-    return TransferPendingError("a transfer is pending already", existingTransferId=transfer.transfer_id)
-
-
 def list_transfers(
     table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
-) -> TransferPage:
-    """Return a page of the transfers that wait for the caller or that the caller waits for."""
+) -> ListPage[Transfer, ListKey]:
+    """Return a page of the pending transfers to the caller and from the caller, oldest first."""
     page: list[Transfer] = []
     looked = 0
     rows = table.read.transfers(caller.user_id, after=after, page=limit + 1)
@@ -132,12 +123,12 @@ def list_transfers(
             if group is None or not group.is_live:
                 continue
             if len(page) == limit:
-                return TransferPage(page, _place(page[-1]))
+                return ListPage(page, _place(page[-1]))
             page.append(transfer)
         looked += len(transfers)
         if looked >= ROWS_MAX:
-            return TransferPage(page, _place(transfers[-1]))
-    return TransferPage(page, None)
+            return ListPage(page, _place(transfers[-1]))
+    return ListPage(page, None)
 
 
 def _place(transfer: Transfer) -> ListKey:
@@ -214,21 +205,17 @@ def accept_transfer(
         record = once.record(transfer.group_id, transfer.conversation_id, transfer)
         at = ids.timestamp(table.now_s() * 1000)
         refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
-        if refused is not None and not _is_own_acceptance(table, transfer, nonce):
-            once.raise_if_recorded(refused)
-            continue
+        if refused is not None:
+            now = _group(table, transfer.group_id)
+            if now is None or now.nonce != nonce:  # no earlier attempt of this request has accepted it
+                once.raise_if_recorded(refused)
+                continue
         try:
             finish_rewriting(table, transfer.group_id)
         except UnavailableError:
             return transfer.group_id
         return None
     raise UnavailableError("the conversation is busy; try again")
-
-
-def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
-    """Tell whether an earlier attempt of this request has made the recipient the owner."""
-    group = _group(table, transfer.group_id)
-    return group is not None and group.nonce == nonce
 
 
 def finish_rewriting(table: Table, group_id: str) -> None:
@@ -251,7 +238,6 @@ def finish_rewriting(table: Table, group_id: str) -> None:
 
 
 def announce_rewriting(queue: Queue, group_id: str) -> None:
-    """Ask the worker to continue a tree's rewriting."""
     queue.announce([group_id], kind=JobKind.TRANSFER)
 
 

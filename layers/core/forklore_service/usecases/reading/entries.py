@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from forklore_service.domain import access, ancestry, ids
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.alternatives import Line
+from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ancestry import View
 from forklore_service.domain.ids import LAST, EntryId
 from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
@@ -133,7 +133,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     if request.own:
         window = window.clipped(loaded.head.floor, LAST)
         view = View(tuple(s for s in view.segments if s.conversation_id == request.conversation_id))
-    line = Line(loaded.view, root_id=group_id)
+    line = ViewLine(loaded.view, root_id=group_id)
     reader = None
     if request.alternatives and Channel.HISTORY in show.channels:
         near = line.number_of(shown_before)
@@ -165,7 +165,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
 
 
 def _with_alternatives(
-    page: EntryPage, reader: AlternativesReader, line: Line, *, end: LastEntries | None
+    page: EntryPage, reader: AlternativesReader, line: ViewLine, *, end: LastEntries | None
 ) -> EntryPage:
     """Return the page with the alternatives of its history entries.
 
@@ -276,7 +276,7 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: view_pages.Page, start: PageStart) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: view_pages.ViewPage, start: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
     Raises UnavailableError if it is cut off before its first entry, so that no cursor could

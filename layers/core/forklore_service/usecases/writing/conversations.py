@@ -74,7 +74,7 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
     return load_conversation(table, conversation_id, caller=caller).details
 
 
-class Change(NamedTuple):
+class Patch(NamedTuple):
     """What to replace: fields of the description, each with its new value.
 
     if_match: the `updatedAt` that the caller knows of.
@@ -85,7 +85,7 @@ class Change(NamedTuple):
 
 
 def update_conversation(
-    table: Table, *, caller: Caller, conversation_id: str, change: Change
+    table: Table, *, caller: Caller, conversation_id: str, change: Patch
 ) -> ConversationDetails:
     """Replace some of the description, and move `updatedAt`.
 
@@ -125,7 +125,7 @@ def update_conversation(
     raise UnavailableError("the conversation is busy; try again")
 
 
-def _changed(details: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
+def _changed(details: ConversationDetails, change: Patch, changed_at: str) -> ConversationDetails:
     conversation, head = details.conversation, details.head._replace(changed_at=changed_at)
     conversation = conversation._replace(described=conversation.described._replace(**change.described))
     if "title" in change.described:

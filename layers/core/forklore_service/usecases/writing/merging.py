@@ -126,7 +126,6 @@ def _read(
 def _originals(
     caller: Caller, request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
 ) -> Originals:
-    """Return which entries to copy. Raises ValidationError."""
     found, group_id = looked_up.found, into.group.group_id
     originals = Originals.of(other.view, other.head)
     if request.after is None:

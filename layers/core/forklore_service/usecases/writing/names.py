@@ -12,7 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import level_of, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -116,13 +116,6 @@ def _required(table: Table, ref: NameRef) -> Name:
     return name
 
 
-class NamePage(NamedTuple):
-    """Names in their order. resume: the name to continue after; None at the end."""
-
-    names: list[ShownName]
-    resume: NameRef | None
-
-
 def list_names(
     table: Table,
     *,
@@ -131,7 +124,7 @@ def list_names(
     prefix: str,
     after: NameRef | InvalidCursor | None,
     limit: int,
-) -> NamePage:
+) -> ListPage[ShownName, NameRef]:
     """Return a page of an owner's names that begin with `prefix`, in the order of their bytes.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -145,7 +138,7 @@ def list_names(
 
 def list_names_of_user(
     table: Table, *, caller: Caller, user_id: str, after: NameRef | InvalidCursor | None, limit: int
-) -> NamePage:
+) -> ListPage[ShownName, NameRef]:
     """Return a page of all names of a user: those without a client, then client by client.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -154,10 +147,10 @@ def list_names_of_user(
     return _page(table, caller, list(names), limit)
 
 
-def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> NamePage:
+def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> ListPage[ShownName, NameRef]:
     """Return the first `limit` names as a page. names: one more, if there is one."""
     page = names[:limit]
-    return NamePage(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
+    return ListPage(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
 
 
 def _shown(table: Table, caller: Caller, names: Sequence[Name]) -> list[ShownName]:
