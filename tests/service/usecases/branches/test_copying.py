@@ -40,7 +40,6 @@ from tests.service.usecases.builders import (
     PLANNER,
     ROOT,
     H,
-    answer,
     append,
     conversation,
     create,
@@ -240,18 +239,6 @@ def test_a_copy_is_independent_of_its_source(store: Store, tree: Table) -> None:
 
     assert read(tree, COPY, by=EVE) == ["a", "b", "x", "y", "mine"]
     assert_settled(store)
-
-
-def test_a_repeated_copy_is_answered_as_the_first_one(store: Store, tree: Table) -> None:
-    def again(body: str = "body") -> str:
-        key = idempotency_key(by=EVE, body=body)
-        return answer(lambda: copy(tree, to=None, idempotency_key=key))
-
-    first = again()
-    say(tree, FORK, "later")
-
-    with store.unchanged():
-        assert again() == first
 
 
 # Many entries

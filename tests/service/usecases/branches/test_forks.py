@@ -445,18 +445,6 @@ class TestRefused:
         with store.refuses(NotFoundError):
             self.fork(table, is_append, ROOT, None)
 
-    @pytest.mark.parametrize("level", [AccessLevel.READER, None])
-    def test_a_reader_and_a_stranger_may_not_fork(
-        self, store: Store, table: Table, is_append: bool, level: AccessLevel | None
-    ) -> None:
-        say(table, ROOT, "a")
-        if level:
-            store.add_member(ROOT, "eve", level)
-
-        for anchor in (None, ids.fresh_id(1, 1)):  # They may not learn whether an entry exists.
-            with store.refuses(ForbiddenError):
-                self.fork(table, is_append, ROOT, anchor, by=EVE)
-
     @pytest.mark.failure("write-during-revocation")
     def test_a_membership_taken_away_before_the_write_is_403(
         self, store: Store, table: Table, is_append: bool

@@ -164,17 +164,6 @@ def test_a_replay_under_the_key_of_a_removed_branch_is_404(table: Table) -> None
         append(table, FORK, "b", idempotency_key=idempotency_key("e"))
 
 
-@pytest.mark.parametrize("level", [AccessLevel.WRITER, AccessLevel.READER])
-def test_nobody_below_manager_removes_a_branch(store: Store, level: AccessLevel) -> None:
-    table = store.process()
-    say(table, ROOT, "a")
-    fork(table)
-    store.add_member(ROOT, "bob", level)
-
-    with store.refuses(ForbiddenError):
-        remove(table, FORK, by=BOB)
-
-
 def test_a_manager_removes_a_branch_but_not_the_last_one(store: Store) -> None:
     table = store.process()
     say(table, ROOT, "a")

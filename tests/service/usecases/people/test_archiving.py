@@ -30,7 +30,6 @@ from tests.service.usecases.members import (
     update,
 )
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 READ, WRITE = "BatchGetItem", "TransactWriteItems"
 Act = Callable[..., None]
@@ -74,19 +73,6 @@ def test_a_member_of_any_level_archives_a_tree_for_that_member_alone(
     unarchive(table, ROOT, by=actor)
     assert not archived_by(table, actor)
     assert_settled(store)
-
-
-def test_archiving_takes_one_transaction_and_what_is_so_already_takes_none(shared: Table) -> None:
-    wire = Wire.of(shared)
-    for act, operations in (
-        (archive, [READ, WRITE]),
-        (archive, [READ]),
-        (unarchive, [READ, WRITE]),
-        (unarchive, [READ]),
-    ):
-        wire.clear()
-        act(shared)
-        assert wire.operations == operations
 
 
 def test_an_archived_tree_stays_archived_whatever_is_done_in_it(store: Store, shared: Table) -> None:

@@ -33,7 +33,6 @@ from tests.service.usecases.builders import (
     conversation,
     create,
     fork,
-    idempotency_key,
     large,
     page,
     read,
@@ -355,33 +354,6 @@ def test_a_fork_at_the_head_of_nothing_is_blank(table: Table) -> None:
 
 
 # Replays
-
-
-@pytest.mark.parametrize("before", [None, ["a"], ["a", "b"], ["c"]], ids=["new", "rest", "no-op", "epoch"])
-@pytest.mark.parametrize("where", ["root", "fork", "child"])
-def test_a_replay_gets_the_same_answer_and_changes_nothing(
-    store: Store, table: Table, before: list[str] | None, where: str
-) -> None:
-    create(table, by=PLANNER)
-    if before is not None:
-        sync(table, *before)
-    places: dict[str, dict[str, Any]] = {
-        "root": {},
-        "fork": {"fork": Fork(ROOT, None, AFTER)},
-        "child": {"start": Start(ROOT, None)},
-    }
-    more = places[where]
-    to = ROOT if where == "root" else FORK
-    key = idempotency_key(by=PLANNER)
-    first = turn(table, to, "x", "y", context=["a", "b"], idempotency_key=key, **more)
-
-    assert len(first.entries) == 2
-    for _ in range(2):
-        for process in (table, store.process()):
-            with store.unchanged():
-                again = turn(process, to, "x", "y", context=["a", "b"], idempotency_key=key, **more)
-                assert again == first
-        sync(table, "else", to=to)
 
 
 # Races

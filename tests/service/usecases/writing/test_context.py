@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
@@ -335,24 +334,6 @@ def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) ->
 # Replays
 
 
-@pytest.mark.parametrize("before", [None, ["a"], ["a", "b"], ["c"]], ids=["new", "rest", "no-op", "epoch"])
-def test_a_replay_of_a_sync_gets_the_same_answer_and_changes_nothing(
-    store: Store, table: Table, before: list[str] | None
-) -> None:
-    if before is not None:
-        sync(table, *before)
-    key = idempotency_key(by=PLANNER)
-    first = sync(table, "a", "b", idempotency_key=key)
-
-    for process in (table, store.process()):
-        with store.unchanged():
-            assert sync(process, "a", "b", idempotency_key=key) == first
-    sync(table, "else")
-    for process in (table, store.process()):
-        with store.unchanged():
-            assert sync(process, "a", "b", idempotency_key=key) == first
-
-
 def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store, table: Table) -> None:
     large = "".join(chr(0x4E00 + at % 20_000) for at in range(330_000))
     key = idempotency_key(by=PLANNER)
@@ -363,36 +344,6 @@ def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store,
     assert known(store.process()) == ["a", large]
     assert sync(store.process(), "a", large).no_op
     assert sum(len(str(value)) for value in store.item(key.key).values()) < 1_000
-
-
-def test_two_concurrent_syncs_with_one_key_have_one_effect_and_one_answer(store: Store, table: Table) -> None:
-    sync(table, "a")
-    rivals: list[Synced] = []
-    key = idempotency_key(by=PLANNER)
-    Wire.of(table).just_before(
-        WRITE, lambda: rivals.append(sync(store.process(), "a", "b", idempotency_key=key))
-    )
-
-    assert [sync(table, "a", "b", idempotency_key=key)] == rivals
-    assert known(table) == ["a", "b"]
-
-
-@pytest.mark.failure("own-first-attempt")
-def test_a_sync_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
-    sync(table, "a")
-    wire = Wire.of(table)
-
-    def lose(request: Request, _answer: dict[str, Any]) -> None:
-        if request.operation == WRITE and wire.operations.count(WRITE) == 1:
-            raise ReadTimeoutError(endpoint_url="https://dynamodb")
-
-    wire.after(lose)
-    done = sync(table, "a", "b")
-
-    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
-    assert known(table) == ["a", "b"]
-    assert show(table).head.context == 2
-    assert told(sync(table, "a", "b", "c")) == (1, '["c"]')
 
 
 def test_a_replay_of_an_empty_sync_changes_nothing_later(store: Store, table: Table) -> None:
@@ -662,9 +613,9 @@ def test_inherited_context_is_found_across_conversations_without_any(
 
 
 def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table) -> None:
-    """20 entries of empty arrays compress to almost nothing, but are 70 MB of lists when read."""
+    """20 entries of empty arrays compress to almost nothing, but are 14 MB of lists when read."""
     for _ in range(20):
-        note_lists = text_of([[[]] * 50_000])
+        note_lists = text_of([[[]] * 10_000])
         append(table, ROOT, Draft.of(C, "x", note_lists, epoch=1), by=PLANNER)
     forget_digest(table)
     sent = [f"element {at}" for at in range(25)]
@@ -676,7 +627,7 @@ def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table
         tracemalloc.stop()
 
     assert (done.epoch, done.epoch_incremented) == (2, True)
-    assert peak < 16_000_000
+    assert peak < 4_000_000
 
 
 # Digests

@@ -10,7 +10,6 @@ from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
     ForkloreError,
-    IdempotencyMismatchError,
     NotFoundError,
     PayloadTooLargeError,
     ValidationError,
@@ -41,7 +40,6 @@ from tests.service.usecases.builders import (
     conversation,
     create,
     fork,
-    idempotency_key,
     large,
     page,
     read,
@@ -311,26 +309,6 @@ def test_more_bytes_than_a_transaction_holds_are_413(store: Store, tree: Table) 
     assert read(tree, ROOT) == ["a", "b", "c"]
 
 
-def test_a_repeated_merge_is_answered_as_the_first_one(tree: Table) -> None:
-    key = idempotency_key()
-    made = merge(tree, idempotency_key=key)
-    say(tree, FORK, "later")
-
-    assert merge(tree, idempotency_key=key) == made
-    with pytest.raises(IdempotencyMismatchError):
-        merge(tree, idempotency_key=idempotency_key(body="another"))
-    assert read(tree, ROOT) == ["a", "b", "c", "x", "y"]
-
-
-def test_a_repeated_merge_of_nothing_copies_nothing(tree: Table) -> None:
-    fork(tree, ROOT, TWIG)
-    assert merge(tree, ROOT, TWIG, idempotency_key=idempotency_key()) == []
-    say(tree, TWIG, "later")
-
-    assert merge(tree, ROOT, TWIG, idempotency_key=idempotency_key()) == []
-    assert texts(merge(tree, ROOT, TWIG)) == ["later"]
-
-
 def test_an_append_meanwhile_comes_before_the_copies(store: Store, tree: Table) -> None:
     ran = meanwhile(tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
 
@@ -465,15 +443,6 @@ def test_a_new_tree_has_no_branch_to_sum_up(store: Store, tree: Table) -> None:
 def test_a_stranger_is_not_told_whether_the_tree_has_the_conversation(store: Store, tree: Table) -> None:
     for of in (FORK, conversation(99)):
         fails(ForbiddenError, lambda of=of: append(tree, ROOT, summary(of), by=EVE))  # type: ignore[misc]
-
-
-def test_a_summary_costs_one_more_read(store: Store, tree: Table) -> None:
-    wire = Wire.of(tree)
-    append(tree, ROOT, "plain")
-    plain = len(wire.requests)
-    append(tree, ROOT, summary())
-
-    assert (plain, len(wire.requests) - plain) == (1, 2)
 
 
 def test_a_summary_of_a_conversation_that_is_deleted_meanwhile_is_400(store: Store, tree: Table) -> None:
