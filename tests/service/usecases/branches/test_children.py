@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -646,19 +645,9 @@ def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, pare
     assert kids(parent) == [CHILD]
 
 
-# Retries
 
 
 # Costs
-
-COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
-    "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
-    "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
-    "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
-    "start at an unknown entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 2, 2),
-    "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
-    "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
-}
 
 
 def test_the_creation_of_a_child_changes_only_a_row_and_a_count_of_its_parent(

@@ -297,19 +297,6 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
     assert one_page(place) == (["f", "c"], None)
 
 
-# Retries
-
-
-def test_of_two_shares_at_once_the_second_is_409(store: Store, table: Table) -> None:
-    create(table)
-    meanwhile(table, 2, lambda: share(store.process(), "bob", READER))
-
-    with pytest.raises(ConflictError):
-        share(table, "bob", WRITER)
-    assert members(table) == {"ann": "owner", "bob": "reader"}
-    assert_settled(store)
-
-
 # Removed and lowered levels
 
 
@@ -327,17 +314,3 @@ def test_a_removal_drops_a_pending_transfer_to_that_user_and_no_other(store: Sto
     share(table, "bob")
     offer(table, "bob")
     assert_whole(store)
-
-
-@pytest.mark.parametrize("by", [ANN, BOB], ids=["by the owner", "by themselves"])
-def test_a_transfer_that_is_offered_while_its_recipient_is_removed_is_dropped_or_refused(
-    store: Store, table: Table, by: Caller
-) -> None:
-    create(table)
-    share(table, "bob")
-    meanwhile(table, 2, lambda: offer(store.process()))
-    remove(table, "bob", by=by)
-
-    assert members(table) == {"ann": "owner"}
-    assert pending(table) == pending(table, by=BOB) == []
-    assert_settled(store)

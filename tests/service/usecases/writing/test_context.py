@@ -12,7 +12,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText, read_value, text_of
 from forklore_service.domain.model import Caller, Channel, Entry
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
+from forklore_service.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore_service.storage import actions, items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
@@ -254,15 +254,6 @@ def test_an_empty_sync_to_an_unknown_id_creates_nothing(store: Store, table: Tab
         sync(table, to=OTHER, by=ANN)
 
 
-def test_of_two_first_syncs_one_creates_and_the_other_decides_again(store: Store, table: Table) -> None:
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a"))
-
-    done = sync(table, "a", "b")
-
-    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
-    assert known(table) == ["a", "b"]
-
-
 @pytest.mark.parametrize("of", [ROOT, FORK])
 def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothing_was_known(
     table: Table, of: str
@@ -275,15 +266,6 @@ def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothi
     assert (told(done), done.epoch_incremented) == ((1, '["a"]'), False)
     assert sync(table, "a", to=of, idempotency_key=idempotency_key(by=PLANNER)) == done
     assert sync(table, "b", to=of).epoch_incremented
-
-
-def test_a_sync_whose_conversation_is_deleted_meanwhile_is_404(store: Store, table: Table) -> None:
-    sync(table, "a")
-    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
-
-    with pytest.raises(NotFoundError):
-        sync(table, "a", "b")
-    assert store.contents().keys() == {keys.pointer(ROOT)}
 
 
 # Access to a sync
@@ -302,26 +284,6 @@ def test_a_caller_without_context_in_the_conversation_may_not_sync(
     for caller in (ANN, CODER, BOB, BOBS_PLANNER, Caller("eve", "planner")):
         with store.refuses(ForbiddenError):
             sync(process, *content, by=caller)
-
-
-@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
-def test_a_writer_who_loses_the_level_before_the_write_is_403(
-    store: Store, table: Table, level: AccessLevel | None
-) -> None:
-    create(table)
-    store.add_member(ROOT, "bob")
-    sync(table, "a", by=BOBS_PLANNER)
-
-    def revoke() -> None:
-        if level:
-            store.change(keys.member(ROOT, "bob"), level=items.text(level))
-        else:
-            store.remove_member(ROOT, "bob")
-
-    Wire.of(table).just_before(WRITE, revoke)
-    with pytest.raises(ForbiddenError):
-        sync(table, "a", "b", by=BOBS_PLANNER)
-    assert known(table) == ["a"]
 
 
 def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) -> None:
@@ -369,36 +331,6 @@ def test_a_replay_of_an_empty_sync_shows_nothing_of_a_conversation_made_later(
 # Races
 
 
-def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
-    """Run `act` right before the nth request. The returned list is filled when it runs."""
-    ran: list[int] = []
-
-    def run(request: Request) -> None:
-        if request.number == nth:
-            ran.append(nth)
-            act()
-
-    Wire.of(table).before(run)
-    return ran
-
-
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
-def test_a_sync_that_loses_the_race_for_the_first_context_of_a_fork_decides_again(
-    store: Store, table: Table, nth: int
-) -> None:
-    create(table)
-    sync(table, "a")
-    fork(table)
-    process = store.process()
-    meanwhile(process, nth, lambda: sync(store.process(), "a", "r", to=FORK))
-
-    done = sync(process, "a", "b", to=FORK)
-
-    assert told(done) == (2, '["a","b"]')
-    assert known(table, FORK) == ["a", "b"]
-    assert known(table) == ["a"]
-
-
 @pytest.mark.failure("two-creators")
 def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, table: Table) -> None:
     create(table)
@@ -411,19 +343,6 @@ def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, tabl
 
     assert told(done) == (6, '["mine"]')
     assert known(table) == ["mine"]
-
-
-def test_an_append_joins_the_epoch_that_a_concurrent_sync_has_begun(store: Store, table: Table) -> None:
-    create(table)
-    sync(table, "a")
-    note(table, ROOT, "b", by=PLANNER)
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "else"))
-
-    note(table, ROOT, "c", by=PLANNER)
-
-    assert known(table) == ["else", "c"]
-    with store.refuses(ConflictError):
-        note(table, ROOT, "d", 1, by=PLANNER)
 
 
 # Reads of the latest epoch
@@ -746,17 +665,6 @@ def test_a_context_that_goes_on_from_all_that_is_stored_loses_nothing_whatever_i
     assert told(sync(table, "a", based_on="an entry that is not here")) == (1, '["a"]')
     assert sync(table, "a", based_on="none").no_op
     assert told(sync(table, "a", "b", based_on="none")) == (1, '["b"]')
-
-
-def test_of_two_contexts_based_on_one_the_second_is_409(store: Store, table: Table) -> None:
-    first = sync(table, "a").entry
-    assert first is not None
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a", "mine", based_on=first.entry_id))
-
-    with pytest.raises(ConflictError):
-        sync(table, "a", "yours", based_on=first.entry_id)
-
-    assert known(table) == ["a", "mine"]
 
 
 def test_what_a_fork_inherits_is_what_its_first_context_is_based_on(table: Table) -> None:

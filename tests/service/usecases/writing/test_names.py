@@ -644,28 +644,6 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
     assert target(table) == OTHER
 
 
-def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhile(
-    table: Table, store: Store
-) -> None:
-    tell(table, "a")
-    root = target(table)
-    other = store.process()
-    done: list[Any] = []
-    commit = Table.try_commit
-
-    def appended_first(self: Table, parts: Any) -> Any:
-        if self is table and not done:
-            done.append(tell(other, "b"))
-        return commit(self, parts)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Table, "try_commit", appended_first)
-        fork(table, root, FORK, name=move_to())
-
-    assert read(table, FORK) == ["a", "b"]
-    assert target(table) == FORK
-
-
 @pytest.mark.parametrize("takes_name", [True, False])
 def test_a_fork_that_follows_the_last_entry_does_not_give_up_in_a_busy_conversation(
     table: Table, store: Store, monkeypatch: pytest.MonkeyPatch, takes_name: bool
