@@ -25,7 +25,9 @@ from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed,
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
+from tools.catalogue import CARDS, NAMES, Card
 from tools.harness.service import OF_A_CONVERSATION, Answer
+from tools.harness.service import OPERATIONS as CALLED
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree; a writer, a manager and a reader of some trees; and a stranger."""
@@ -40,6 +42,8 @@ LONG_ENTRIES = 90
 LAST_OF_CROWD = "user 9"
 """The member that is copied to a child in the last step."""
 WORDS = "the words of a user who is to be erased"
+UNSTORED = {"checkHealth"}
+"""The operations that ask nothing of the table, so that nothing can fail."""
 DRAINS_MAX = 50
 AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
@@ -559,10 +563,12 @@ class Operation:
     conversation that the process has just read as this caller, so that it is cached. takes_key:
     whether it is a POST. repeated: the status of a repetition without a key, if it differs.
     is_read: whether it changes nothing. in_seconds: how much later the request is made. step: how
-    far the process's first id is after the last one, if that one is ahead of its clock.
+    far the process's first id is after the last one, if that one is ahead of its clock. name: the
+    operation's; None for a job.
     """
 
     run: Run
+    name: str | None = None
     of: Callable[[Endpoint], World] = family
     knows: tuple[str, Caller] | None = None
     takes_key: bool = False
@@ -614,6 +620,7 @@ def post(
         lambda process, world, key: process.ask(
             name, caller, idempotency_key=key, **_named(given, world, process)
         ),
+        name=name,
         of=of,
         knows=knows,
         takes_key=True,
@@ -626,6 +633,7 @@ def change(
 ) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        name=name,
         of=of,
         repeated=repeated,
     )
@@ -638,6 +646,7 @@ def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 40
 def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        name=name,
         of=of,
         is_read=True,
     )
@@ -659,7 +668,7 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
 def _named(given: Mapping[str, Any], world: World, process: Process) -> dict[str, Any]:
     """Return `given` with each `<name>` replaced by its id; `<last>` is the id made last."""
     made = {"last": process.last.body.get("id")} if process.last and process.last.body else {}
-    names = {f"<{name}>": held for name, held in (world.made | made).items() if held}
+    names = {f"<{name}>": held for name, held in (NAMES | world.made | made).items() if held}
     return {
         name: names.get(value, value) if isinstance(value, str) else value for name, value in given.items()
     }
@@ -744,6 +753,14 @@ def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
         run_deletion(group_id)(process)
 
     return do
+
+
+def sampled(one: Card) -> Operation:
+    """Return the sample of an operation's card, sent to the world `family`."""
+    step, api = one.sample, CALLED[one.operation]
+    caller = Caller(step.user, step.agent, frozenset(step.roles))
+    make = read if api.is_read else post if api.method == "POST" else change
+    return make(one.operation, caller, **step.given)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -976,8 +993,6 @@ OPERATIONS: dict[str, Operation] = {
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "read alternatives": _list(BOB, FORK, alternatives=True),
     "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
-    "show an entry": read("getEntry", RITA, conversationId=FORK, entryId="<first>"),
-    "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
@@ -996,10 +1011,6 @@ OPERATIONS: dict[str, Operation] = {
     "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
     "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
-    "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),
-    "compare as an admin": read(
-        "adminCompareConversations", ROOT_CALLER, conversationId=ROOT, **{"with": FORK}
-    ),
     "show an erasure": read("adminGetErasure", ROOT_CALLER, of=erasing, erasureId="<erasure>"),
     **{
         f"{one.name} of the {of}": read(one.name, ROOT_CALLER if one.role else RITA, conversationId=id_)
@@ -1007,3 +1018,9 @@ OPERATIONS: dict[str, Operation] = {
         for of, id_ in (("root", ROOT), ("fork", FORK))
     },
 }
+OPERATIONS |= {
+    one.operation: sampled(one)
+    for one in CARDS
+    if one.operation not in {made.name for made in OPERATIONS.values()} | UNSTORED
+}
+"""Requests and jobs that are run with faults: of each operation at least its sample."""

@@ -316,11 +316,13 @@ def _current_as_read(tree: Group) -> tuple[str, Values]:
 
 
 def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
-    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
+    """Count a branch less in a tree that is unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
     The tree must count as many children as when it was read: the branch may have started one since
-    then. current: the new current branch, if the removed one was it. at: the time now.
+    then. Whether the tree is live does not matter: the removal also deletes a HEAD, and a deletion
+    of the tree has deleted it before the worker looks. current: the new current branch, if the
+    removed one was it. at: the time now.
     """
     is_current_as_read, values_as_read = _current_as_read(tree)
     change = "ADD #conversations :less, #version :one SET #usedAt = :at"
@@ -329,7 +331,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ":one": number(1),
         ":at": text(at),
         ":children": number(tree.children),
-        **_live_as_read(tree),
+        ":version": number(tree.version),
         **values_as_read,
     }
     if current is not None:
@@ -339,7 +341,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ActionKind.GROUP,
         keys.group(tree.group_id),
         change,
-        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
+        condition=f"#version = :version AND {is_current_as_read} AND #children = :children",
         values=values,
     )
 
