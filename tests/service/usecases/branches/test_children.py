@@ -645,8 +645,6 @@ def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, pare
     assert kids(parent) == [CHILD]
 
 
-
-
 # Costs
 
 

@@ -321,8 +321,6 @@ def test_the_latest_epoch_of_all_forks_is_that_of_the_tree(grown: Grown) -> None
     assert read(grown.table, ROOT, by=CODER, channel=C, all_forks=True) == ["c1"]
 
 
-
-
 # Own entries
 
 
