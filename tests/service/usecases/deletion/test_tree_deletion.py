@@ -10,7 +10,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.model import Caller, Conversation, JobKind
-from forklore_service.domain.tree import Member, State
+from forklore_service.domain.tree import Group, Member, State
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.cache import CachedConversation
@@ -554,8 +554,8 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
     made = ids.timestamp(table.now_ms() - seconds_ago * 1000)
     never_live = Conversation(group_id, group_id, made)
     child_key = keys.child(OTHER, OTHER, ListKey(made, group_id))
-    group = items.group_item(never_live, owner="ann", child_key=child_key, state=State.CREATING, nonce="n")
-    store.put(group, items.pointer_item(never_live, "n"), job("create", group_id))
+    group = Group(group_id, "ann", made, State.CREATING, child_key=child_key, nonce="n")
+    store.put(items.group_item(group), items.pointer_item(never_live, "n"), job("create", group_id))
     for user in ("ann", "bob"):
         member = Member(user, AccessLevel.WRITER, made)
         store.put(

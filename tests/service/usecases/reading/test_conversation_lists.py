@@ -11,7 +11,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import Ancestry, Archived, Filter, Mode, Place
 from forklore_service.domain.model import Caller, Conversation, Description, Head, StartedBy
-from forklore_service.domain.tree import Member
+from forklore_service.domain.tree import Group, Member
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
@@ -75,7 +75,7 @@ def plant_tree(
     child_key = keys.child(conversation(9999), conversation(9999), ListKey(created_at, root_id))
     store.put(
         items.pointer_item(root, "n"),
-        items.group_item(root, owner=user, child_key=child_key if child else None),
+        items.group_item(Group(root_id, user, created_at, child_key=child_key if child else None)),
         items.conversation_item(root),
         items.head_item(root, Head(user, created_at)),
         items.tree_item(root),
