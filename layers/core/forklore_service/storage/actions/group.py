@@ -42,10 +42,10 @@ def put_tree(
 
     child_key: the place of a started child in its parent's list.
     """
-    group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
+    group = Group(root.group_id, head.owner, root.created_at, members=len(members), child_key=child_key)
     return [
         conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
-        action.put_new(ActionKind.GROUP, group),
+        action.put_new(ActionKind.GROUP, items.group_item(group)),
         *conversation_actions.put(root, head),
         *(copied for member in members for copied in member_parts.copy(root, member)),
     ]
@@ -91,14 +91,16 @@ def begin_tree(
 
     taken_from: the tree as another request has begun it; None: nobody has begun it.
     """
-    group = items.group_item(
-        root,
-        owner=owner,
+    begun = Group(
+        root.group_id,
+        owner,
+        root.created_at,
+        State.CREATING,
         members=members,
         child_key=child_key,
-        state=State.CREATING,
         nonce=nonce,
     )
+    group = items.group_item(begun)
     if taken_from is None:
         claim = [
             conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
