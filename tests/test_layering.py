@@ -54,12 +54,12 @@ ROOMS = {
 # The rooms of usecases, the inner ones first. Each may import those that it names.
 BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
-    "steps": (),
-    "reading": ("steps",),
-    "branches": ("steps", "reading"),
-    "writing": ("steps", "branches"),
-    "deletion": ("steps",),
-    "people": ("steps", "deletion"),
+    "shared": (),
+    "reading": ("shared",),
+    "branches": ("shared", "reading"),
+    "writing": ("shared", "branches"),
+    "deletion": ("shared",),
+    "people": ("shared", "deletion"),
     "background": ("deletion", "people"),
 }.items():
     ROOMS[f"forklore_service.usecases.{name}"] = {
@@ -306,7 +306,7 @@ def frozen_dataclasses(path: Path) -> Iterator[str]:
 
 
 def test_the_values_of_the_service_are_named_tuples() -> None:
-    """A frozen dataclass takes six times as long to define: docs/decisions/0028."""
+    """A frozen dataclass takes six times as long to define: docs/decisions/0012."""
     found = {module: list(frozen_dataclasses(path)) for module, path in modules(PROJECT)}
     service = {module: names for module, names in found.items() if within(module, {"forklore_service"})}
 

@@ -79,8 +79,9 @@ export async function loadChat<M extends UIMessage = UIMessage>(
  * without parts, of a model that failed, is left out. With the same messages again nothing is stored.
  *
  * A message that cannot be stored, such as one that is too large, keeps no other from it: what follows stands
- * behind the nearest one that is stored. Throws then why, of the first one. Throws InputError for a message without
- * an id: `generateMessageId` of the AI SDK gives it one.
+ * behind the nearest one that is stored. Throws then why, of the first one. A chat that is loaded anew tries it again;
+ * if it is stored then, it begins a branch with what follows. Throws InputError for a message without an id:
+ * `generateMessageId` of the AI SDK gives it one.
  */
 export async function saveTurn(
 	chat: Chat,
@@ -91,29 +92,47 @@ export async function saveTurn(
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	if (!messages.every(({ id }) => id)) throw new InputError("each message has an id", "messages");
 
+	const said = messages.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
 	const unsaved: Unsaved[] = [];
 	let parentId: string | null = null;
-	let rest = messages;
-	for (let beside = childrenOf(known, null); ; beside = childrenOf(known, parentId)) {
-		// those before a message that is stored here could not be stored, and it was stored without them
-		const at = rest.findIndex((message) => thatIs(message, beside) !== undefined);
-		const message = rest[at];
-		const found = message && thatIs(message, beside);
-		if (message === undefined || found === undefined) break;
-		rest = rest.slice(at + 1);
-		if ((rest.length === 0 || childrenOf(known, found.id).length === 0) && !isSameAs(found, message)) {
-			const newer = { ...message, id: found.id };
-			try {
-				await known.store.update(parentId, chatMessageOf(newer, found.given));
-				found.message = newer;
-			} catch (error) {
-				unsaved.push({ message, error });
+	for (let at = 0; at < said.length; at++) {
+		const rest = said.slice(at);
+		const beside = childrenOf(known, parentId);
+		const [message] = rest as [UIMessage];
+		const found = thatIs(message, beside);
+		if (found !== undefined) {
+			const isLast = rest.length === 1 || childrenOf(known, found.id).length === 0;
+			if (isLast && !isSameAs(found, message)) {
+				const newer = { ...message, id: found.id };
+				try {
+					await known.store.update(parentId, chatMessageOf(newer, found.given));
+					found.message = newer;
+				} catch (error) {
+					unsaved.push({ message, error });
+				}
 			}
+			parentId = found.id;
+		} else if (!rest.some((one) => thatIs(one, beside) !== undefined)) {
+			await add(known, parentId, rest, unsaved);
+			break;
+		} else if (thatIs(message, known.unsaved) === undefined) {
+			// what follows may be stored without it, because it could not be: so it is tried alone
+			parentId = await add(known, parentId, [message], unsaved);
 		}
-		parentId = found.id;
 	}
-	const said = rest.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
-	const added = said.map((message) => {
+	if (unsaved.length === 0) return;
+	onUnsaved?.(unsaved);
+	throw unsaved[0]?.error;
+}
+
+/** Store messages behind one another; note those that are not stored. Return the id of the last one that is. */
+async function add(
+	known: Known,
+	parentId: string | null,
+	messages: UIMessage[],
+	unsaved: Unsaved[],
+): Promise<string | null> {
+	const added = messages.map((message): Placed => {
 		const before = thatIs(message, known.unsaved);
 		const id = before?.id ?? (known.messages.has(message.id) ? crypto.randomUUID() : message.id);
 		return { id, given: message.id, message: { ...message, id }, parentId };
@@ -122,18 +141,18 @@ export async function saveTurn(
 		.append(parentId, ...added.map(({ message, given }) => chatMessageOf(message, given)))
 		.catch(() => undefined); // the store tells it below
 	const failed = new Map(known.store.unsaved.map(({ message, error }) => [message.id, error]));
+	known.unsaved = known.unsaved.filter(({ id }) => failed.has(id));
+	let last = parentId;
 	for (const one of added) {
 		if (failed.has(one.id)) {
 			unsaved.push({ message: { ...one.message, id: one.given }, error: failed.get(one.id) });
+			if (!known.unsaved.some(({ id }) => id === one.id)) known.unsaved.push(one);
 			continue;
 		}
-		known.messages.set(one.id, { ...one, parentId });
-		parentId = one.id;
+		known.messages.set(one.id, { ...one, parentId: last });
+		last = one.id;
 	}
-	known.unsaved = added.filter(({ id }) => failed.has(id));
-	if (unsaved.length === 0) return;
-	onUnsaved?.(unsaved);
-	throw unsaved[0]?.error;
+	return last;
 }
 
 /** Return the one that a message is: an edited question has the id of the old one; an answer goes on under its id. */

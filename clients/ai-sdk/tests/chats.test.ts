@@ -122,9 +122,10 @@ test("a part that is too large keeps no answer from being stored, in this turn a
 	await expect(saveTurn(chat, talk, { onUnsaved })).rejects.toThrow(TooLargeError);
 	expect(told).toEqual([[["q", "TooLargeError"]], [["q", "TooLargeError"]]]);
 	talk.push(said("q2", "user", "What breed?"));
-	await saveTurn(await loadChat(fl, id), talk); // the next request of the page
+	const next = await loadChat(fl, id); // the next request of the page
+	await expect(saveTurn(next, talk)).rejects.toThrow(TooLargeError);
 	talk.push(said("a2", "assistant", "Siamese."));
-	await saveTurn(await loadChat(fl, id), talk);
+	await saveTurn(next, talk);
 	expect((await loadChat(fl, id)).messages).toEqual(talk.slice(1));
 	await expect(saveTurn(chat, [photo, said("b", "assistant", "A dog.")])).rejects.toThrow(TooLargeError);
 	expect(shown(await loadChat(fl, id))).toEqual([["A dog.", 1, 2]]);
@@ -156,6 +157,32 @@ test("what was not stored is stored once with the next turn, also an edit and wh
 		["Lisbon, by train.", "–", 1],
 		["Why?", "–", 1],
 	]);
+});
+
+test("a message that a page inserts is stored, and begins a branch with what follows", async () => {
+	const id = crypto.randomUUID();
+	const [question, answer, next] = [
+		said("q", "user", "May?"),
+		said("a", "assistant", "Lisbon."),
+		said("q2", "user", "Why?"),
+	];
+	await saveTurn(await loadChat(fl, id), [question, answer]);
+	const note = said("n", "user", "By train.");
+	const talk = [question, note, answer, next];
+	await saveTurn(await loadChat(fl, id), talk);
+	const texts = [
+		["May?", "–", 1],
+		["By train.", 1, 2],
+		["Lisbon.", "–", 1],
+		["Why?", "–", 1],
+	];
+	const chat = await loadChat(fl, id);
+	expect(shown(chat)).toEqual(texts);
+	asked = 0;
+	await saveTurn(chat, talk); // the page has the ids of before
+	await saveTurn(chat, chat.messages);
+	expect(asked).toBe(0);
+	expect((await loadChat(fl, id, { through: "a" })).messages).toEqual([question, answer]);
 });
 
 test("a message without an id, and a chat of somebody else's making, are refused", async () => {

@@ -136,8 +136,9 @@ export class ChatStore {
 			await this.#telling(async () => {
 				let parent = parentId;
 				for (const message of messages) {
-					const isPassed = this.#unsaved.get(message.id)?.isPassed ?? false;
-					this.#unsaved.set(message.id, { message, parentId: parent, error: undefined, isPassed });
+					const { error, isPassed = false } = this.#unsaved.get(message.id) ?? {};
+					const why = isRefused(error) ? undefined : error; // it may be another version
+					this.#unsaved.set(message.id, { message, parentId: parent, error: why, isPassed });
 					this.#parents.set(message.id, parent);
 					parent = message.id;
 				}
@@ -192,13 +193,18 @@ export class ChatStore {
 		}
 	}
 
-	/** Store what is not, the oldest first: what stands behind one another together. */
+	/**
+	 * Store what is not, the oldest first, and what stands behind one another together.
+	 *
+	 * What has failed goes by itself, so that it fails without what is new.
+	 */
 	async #saveAll(): Promise<void> {
 		const runs: Waiting[][] = [];
 		for (const one of this.#unsaved.values()) {
 			if (isRefused(one.error)) continue;
-			const run = runs.at(-1);
-			if (run && run.at(-1)?.message.id === one.parentId) run.push(one);
+			const last = runs.at(-1)?.at(-1);
+			const isBehind = last?.message.id === one.parentId && !last.error === !one.error;
+			if (isBehind) runs.at(-1)?.push(one);
 			else runs.push([one]);
 		}
 		try {
@@ -209,7 +215,7 @@ export class ChatStore {
 	}
 
 	/**
-	 * Store messages that stand behind one another, each by itself if need be, and note why one is not stored.
+	 * Store messages that stand behind one another, and note why one is not stored. If one is refused, the others are.
 	 *
 	 * Throws what keeps the chat from being read, or any message from being stored.
 	 */
@@ -236,8 +242,8 @@ export class ChatStore {
 			});
 		} catch (error) {
 			if (isOfAll(error)) throw error;
-			if (run.length === 1) {
-				first.error = error;
+			if (run.length === 1 || !isRefused(error)) {
+				for (const one of run) one.error = error;
 				return;
 			}
 			const half = Math.ceil(run.length / 2);
@@ -360,9 +366,9 @@ const isOutdated = (error: unknown): boolean =>
 	error instanceof NotFoundError ||
 	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
 
-/** Tell whether a server takes no writes now, or not so many: no message is the cause. */
+/** Tell whether a server takes no writes now, or not so many, or knows not who asks. */
 const isOfAll = (error: unknown): boolean =>
-	error instanceof ApiError && [429, 503, 507].includes(error.status ?? 0);
+	error instanceof ApiError && [401, 429, 503, 507].includes(error.status ?? 0);
 
 /** Tell whether a message was refused for what it is, so that it would be again. */
 const isRefused = (error: unknown): boolean =>

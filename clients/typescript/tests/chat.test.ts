@@ -8,9 +8,9 @@ import {
 	InputError,
 	NoAnswerError,
 	NotFoundError,
+	ServerError,
 	textOf,
 	TooLargeError,
-	UnauthorizedError,
 	type Options,
 } from "../src/index.ts";
 import { KEYS } from "./support/server.ts";
@@ -130,6 +130,7 @@ test("a message whose answer was lost is stored once when it is appended again",
 		await store.append("a", said(id));
 	}
 	isLost = true;
+	await expect(store.append("c", said("d"), said("e"))).rejects.toThrow(NoAnswerError);
 	await store.append("c", said("d"), said("e")); // of several, each is looked for
 	expect(shape(await store.load())).toEqual([">a", "a>b", "a>c", "c>d", "d>e", "e"]);
 	await store.append("e", said("f"));
@@ -169,7 +170,7 @@ test.each([401, 500])("what was answered %i is sent again before what follows it
 	expect(told).toEqual([["b"], []]);
 });
 
-test.each([429, 503, 507])(
+test.each([401, 429, 503, 507])(
 	"while all writes are answered %i, one is tried for all that waits",
 	async (status) => {
 		const { store, refused } = faulty(status);
@@ -186,18 +187,37 @@ test.each([429, 503, 507])(
 	},
 );
 
+test.each([403, 500])(
+	"what fails with %i costs two attempts, however much it is, and nothing new",
+	async (status) => {
+		const { store, refused } = faulty(status);
+		await store.append(null, said("a"));
+		const waiting = Array.from({ length: 20 }, (_, at) => said(`w${at}`));
+		refused.add("w9");
+		await expect(store.append("a", ...waiting)).rejects.toMatchObject({ status });
+		asked = 0;
+		await store.append("w19", said("b"));
+		expect(asked).toBe(2 + 1 + 2 + 1); // each after the chat was read anew
+		expect(store.unsaved).toHaveLength(20);
+		refused.clear();
+		await store.append("b", said("c"));
+		expect(store.unsaved).toEqual([]);
+		expect((await store.load()).messages.map(({ id }) => id)).toHaveLength(23);
+	},
+);
+
 test("what still cannot be stored is passed over, and comes later as another branch", async () => {
-	const { store, refused, told } = faulty(401);
+	const { store, refused, told } = faulty(500);
 	refused.add("a").add("c");
-	await expect(store.append(null, said("a"))).rejects.toThrow(UnauthorizedError);
+	await expect(store.append(null, said("a"))).rejects.toThrow(ServerError);
 	await store.append("a", said("b"));
-	await expect(store.append("b", said("c"))).rejects.toThrow(UnauthorizedError);
+	await expect(store.append("b", said("c"))).rejects.toThrow(ServerError);
 	await store.append("c", said("d"), said("e"));
 	expect(shape(await store.load())).toEqual([">b", "b>d", "d>e", "e"]);
 	expect(told.at(-1)).toEqual(["a", "c"]);
 	refused.clear();
 	refused.add("f");
-	await expect(store.append("e", said("f"))).rejects.toThrow(UnauthorizedError);
+	await expect(store.append("e", said("f"))).rejects.toThrow(ServerError);
 	expect(shape(await store.load())).toEqual([">b", "b>d", "d>e", ">a", "b>c", "e"]);
 	expect(told.at(-1)).toEqual(["f"]);
 	await store.delete("f");

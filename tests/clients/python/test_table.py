@@ -7,8 +7,9 @@ import pytest
 from forklore.client.calls import RawAnswer
 from forklore_service.api import operations
 from tests.clients.python.ways import WAYS, Refused, Way, opened, tidy
-from tests.service.aws.story import STORY, Step, tell
+from tests.service.aws.story import tell
 from tests.service.aws.test_both_ways import by_http
+from tools.catalogue import STORY, Step
 from tools.harness.gateway import Gateway, table_in_memory
 
 ARGUMENTS = {"Idempotency-Key": "idempotency_key", "If-Match": "if_match"}

@@ -16,7 +16,7 @@ from forklore.client.decoding import result_of
 from forklore.client.errors import InputError
 from forklore.client.values import Value, wire_name
 from tests.clients.python.here import InvokesHere, served
-from tests.service.aws.story import Step
+from tools.catalogue import Step
 from tools.harness.gateway import AGENTS, table_in_memory
 
 TRANSPORTS, MODES = ("http", "lambda", "process"), ("sync", "asyncio", "trio")

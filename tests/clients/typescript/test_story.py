@@ -9,8 +9,9 @@ from typing import Any
 
 from tests.clients.python.here import served
 from tests.clients.python.ways import tidy
-from tests.service.aws.story import STORY, Ask, Step, tell
+from tests.service.aws.story import Ask, tell
 from tests.service.aws.test_both_ways import by_http
+from tools.catalogue import STORY, Step
 from tools.harness.gateway import AGENTS, Gateway, table_in_memory
 
 FOLDER = Path(__file__).parents[3] / "clients" / "typescript"

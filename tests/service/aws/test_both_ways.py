@@ -1,14 +1,17 @@
 """Every operation by HTTP and by direct invocation: the same status and the same body."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
 from forklore_service.api import operations
+from forklore_service.api.operation import Operation
 from tests.service.aws.direct import Direct
-from tests.service.aws.story import STORY, Ask, Step, tell
+from tests.service.aws.story import Ask, tell
+from tools.catalogue import STORY, Step
 from tools.harness.gateway import Gateway, table_in_memory
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
@@ -17,28 +20,29 @@ Told = list[tuple[Step, int, Any]]
 HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}
 
 
+def request_of(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of the HTTP request for an operation: method, path, query, body, headers."""
+    rest, path = dict(given), operation.path
+    for name in operation.path_names:
+        path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))
+    headers = [(HEADERS[name], str(rest.pop(name))) for name in HEADERS if name in rest]
+    known = [name for name in rest if operation.body is None or name in operation.query_names]
+    query = {name: _spelled(rest.pop(name)) for name in known}
+    return {
+        "method": operation.method,
+        "path": path,
+        "query": urlencode(query),
+        "body": None if operation.body is None else rest,
+        "headers": [(name, f'"{text}"' if name == "If-Match" else text) for name, text in headers],
+    }
+
+
 def by_http(gateway: Gateway) -> Ask:
     """Return a function that sends a step as an HTTP request."""
 
     def ask(step: Step) -> tuple[int, Any]:
-        operation, rest = BY_NAME[step.operation], dict(step.given)
-        path = operation.path
-        for name in operation.path_names:
-            path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))
-        headers = [(HEADERS[name], str(rest.pop(name))) for name in HEADERS if name in rest]
-        if "If-Match" in dict(headers):
-            headers = [(name, f'"{text}"' if name == "If-Match" else text) for name, text in headers]
-        known = [name for name in rest if operation.body is None or name in operation.query_names]
-        query = {name: _spelled(rest.pop(name)) for name in known}
-        answer = gateway.send(
-            operation.method,
-            path,
-            query=urlencode(query),
-            body=None if operation.body is None else rest,
-            headers=headers,
-            user=step.user,
-            agent=step.agent,
-        )
+        request = request_of(BY_NAME[step.operation], step.given)
+        answer = gateway.send(**request, user=step.user, agent=step.agent)
         return answer.status, json.loads(answer.text) if answer.text else None
 
     return ask

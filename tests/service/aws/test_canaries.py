@@ -14,11 +14,11 @@ import pytest
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
 from tests.service.aws.direct import Direct
-from tests.service.aws.story import ROOT, STORY, Ask, Step, tell
+from tests.service.aws.story import Ask, tell
 from tests.service.aws.test_both_ways import by_http, directly
-from tests.service.aws.world import conversation_id
 from tests.service.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
+from tools.catalogue import NAMES, STORY, Step, conversation_id
 from tools.harness.gateway import AGENTS, Gateway, table_in_memory
 from tools.harness.sample_events import sample_event
 
@@ -183,7 +183,7 @@ def test_what_changes_something_leaves_one_line_that_says_whose_change_it_was(to
     assert [(one["operation"], one["status"], one["user"], one.get("clientId")) for one in found] == expected
     assert {one["operation"] for one in found if "tree" not in one} == WITHOUT_A_TREE
     made = [one["tree"] for one in found if one["operation"] == "createConversation"]
-    assert made[0] == ROOT
+    assert made[0] == NAMES["root"]
 
 
 @pytest.mark.failure("leaking-log")

@@ -9,11 +9,11 @@ import pytest
 
 from forklore_service.api import operations
 from tests.service.aws.direct import Direct
-from tests.service.aws.story import NOTHING, Ask, Step
+from tests.service.aws.story import Ask
 from tests.service.aws.test_both_ways import by_http, directly
-from tests.service.aws.world import NOTED, PLAIN, SAID
 from tests.service.reliability.figures import Measure
 from tests.support.tables import Store
+from tools.catalogue import NOTED, NOTHING, PLAIN, SAID, Step
 from tools.harness.functions import functions_on
 from tools.harness.gateway import AGENTS, Answer, Gateway
 from tools.harness.service import OF_A_CONVERSATION, WITHOUT_FIELDS
