@@ -129,6 +129,7 @@ ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {"forklore
 ROOMS["forklore_local.porting"] = {
     *(
         "forklore_local.porting",
+        "forklore_local.fsck.shapes",
         "forklore_service.storage",
         "forklore_service.domain",
         "forklore_service.errors",

@@ -9,7 +9,7 @@ from typing import Any
 from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Channel, Conversation, Entry, Head
-from forklore_service.domain.tree import Member
+from forklore_service.domain.tree import Group, Member
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import Table
@@ -29,7 +29,7 @@ def tree_items(number: int, said_texts: Sequence[str], *, is_child: bool = False
     root = Conversation(root_id, root_id, created_at)
     member = Member("ann", AccessLevel.OWNER, created_at)
     rows = [
-        items.group_item(root, owner="ann"),
+        items.group_item(Group(root_id, "ann", created_at)),
         items.conversation_item(root),
         items.head_item(root, Head("ann", created_at)),
         items.member_item(root_id, member),

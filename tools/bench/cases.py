@@ -8,6 +8,7 @@ from typing import Any
 from forklore_service.domain.model import Caller
 from forklore_service.limits import FORKS_AT_ONCE
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
+from tools.catalogue import CARDS, Card
 from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
@@ -215,10 +216,6 @@ def _page(of: Callable[[World], dict[str, Any]] = subject, **query: Any) -> Call
     return lambda world: {**of(world), "limit": PAGE, **query}
 
 
-def _rows(**query: Any) -> Callable[[World], dict[str, Any]]:
-    return lambda world: {**subject(world), "limit": ROWS, **query}
-
-
 def _compared(world: World) -> dict[str, Any]:
     """Return a comparison of the subject with a fork at its first entry, of PAGE entries."""
     made = {"conversationId": world.new_id(), "forkedAtConversationId": world.subject}
@@ -245,6 +242,20 @@ def _copied(count: int) -> Callable[[World], dict[str, Any]]:
         return {"conversationId": made}
 
     return given
+
+
+def sampled(one: Card) -> Case:
+    """Return the sample of an operation's card as a case."""
+    step = one.sample
+
+    def given(world: World) -> dict[str, Any]:
+        names = {"root": world.subject, **dict.fromkeys(("first", "second"), middle(world))}
+        if world.forks:
+            names["fork"] = fork(world)["conversationId"]
+        return dict(step.named(names).given)
+
+    caller = ADMIN if step.roles else {"bob": BOB}.get(step.user, ANN)
+    return Case(one.operation, given, caller, needs="forks" if "<fork>" in step.given.values() else None)
 
 
 CASES: dict[str, Case] = {
@@ -379,9 +390,6 @@ CASES: dict[str, Case] = {
     "compare": Case("compareConversations", _compared),
     "ancestors": Case("listAncestors", subject),
     "latest epoch": Case("listEntries", _page(channel="context"), caller=PLANNER),
-    "forks": Case("listForks", _rows()),
-    "children": Case("listChildren", _rows()),
-    "members": Case("listMemberships", _rows()),
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}),
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),
@@ -441,13 +449,15 @@ CASES: dict[str, Case] = {
     "admin: names": Case("adminListNames", _of_ann(_names), caller=ADMIN),
     "admin: show a name": Case("adminLookUpName", _of_ann(_named), caller=ADMIN),
     "admin: delete a name": Case("adminDeleteName", _of_ann(_named), caller=ADMIN),
-    "admin: members": Case("adminListMemberships", _rows(), caller=ADMIN),
-    "admin: forks": Case("adminListForks", _rows(), caller=ADMIN),
-    "admin: children": Case("adminListChildren", _rows(), caller=ADMIN),
     "admin: erase a user": Case("adminEraseUser", lambda world: {"userId": world.new_id()}, caller=ADMIN),
     "admin: show an erasure": Case("adminGetErasure", _erasure, caller=ADMIN),
     "admin: delete": Case(
         "adminDeleteConversation", lambda world: {"conversationId": _small(world)}, caller=ADMIN
     ),
 }
-"""The cases, in the order in which the tables show them."""
+CASES |= {
+    one.operation: sampled(one)
+    for one in CARDS
+    if one.operation not in {case.operation for case in CASES.values()}
+}
+"""The cases, in the order in which the tables show them: of each operation at least its sample."""

@@ -21,7 +21,6 @@ from rich.progress import track
 
 from forklore_local.porting.exporting import export
 from forklore_local.porting.importing import carry_out, check
-from forklore_local.porting.new_ids import SameIds
 from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
@@ -123,7 +122,7 @@ class _Counting:
             table = target.process()
             meter = Meter(target, table)
             meter.begin()
-            carry_out(table, check(path, table=table), ids_for=SameIds())
+            carry_out(table, check(path, table=table))
             return {"export, the tree": exported, "import, the tree": str(meter.end())}
 
 

@@ -1,38 +1,32 @@
 """Export trees of a table to a file."""
 
 import uuid
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from forklore_local.porting.failures import PortingError, UnreadableError
+from forklore_local.porting.failures import (
+    BrokenTreeError,
+    FormatError,
+    PortingError,
+    UnreadableError,
+    decoding,
+)
+from forklore_local.porting.lines import entry_line, item_line
+from forklore_local.porting.outline import Outline
 from forklore_local.porting.output import ExportFile
-from forklore_local.porting.reading import ChangedError, TreeOutline, TreeReader
-from forklore_local.porting.records import EntryLine, Record
+from forklore_local.porting.reading import TreeReader
 from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
 from forklore_service.domain.clock import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
-from forklore_service.errors import BrokenAncestryError, DamagedError, UnavailableError
+from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
 
 TRIES_MAX = 8
 """How often a tree is read that is changed while it is read."""
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 10.0
-_UNDECODABLE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    zlib.error,
-    BrokenAncestryError,
-    DamagedError,
-)
-"""What reading an item raises that was not written by forklore."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +70,30 @@ def export(
         with _told(choice.named):
             next(trees(table, choice, after=None, through=""))  # there is one, or nothing is written
     with ExportFile(path, table=name, choice=choice, begin=lambda: _begin(table)) as file:
-        if not file.is_done:
-            through = ids.timestamp(ids.milliseconds(file.state.exported_at) + OFFSET_MAX_MS)
+        through = ids.timestamp(ids.milliseconds(file.exported_at) + OFFSET_MAX_MS)
 
-            def left() -> Iterator[ListKey]:
-                return trees(table, choice, after=file.state.after, through=through)
+        def left() -> Iterator[ListKey]:
+            return trees(table, choice, after=file.total.place, through=through)
 
-            exporting = _Exporting(TreeReader(table), choice, file, skip_damaged, on_total, on_done, pause)
-            if choice.scope is not Scope.TREE:
-                on_total(sum(1 for _ in left()))
-            for place in left():
-                exporting.tree(place)
-            if choice.scope is Scope.TREE and not file.state.trees:
-                raise PortingError(f"{choice.named} is being deleted")
-            file.finish()
-        state = file.state
-    return Exported(state.trees, state.conversations, state.entries, state.left_out, tuple(state.damaged))
+        exporting = _Exporting(TreeReader(table), choice, file, skip_damaged, on_total, on_done, pause)
+        if choice.scope is not Scope.TREE:
+            on_total(sum(1 for _ in left()))
+        left_out = sum(not exporting.tree(place) for place in left())
+        total = file.total
+        if choice.scope is Scope.TREE and not total.trees:
+            raise PortingError(f"{choice.named} is being deleted")
+        file.finish()
+    return Exported(total.trees, total.conversations, total.entries, left_out, tuple(total.damaged))
 
 
 @contextmanager
 def _told(conversation_id: str) -> Iterator[None]:
     """Raise UnreadableError for an item that cannot be decoded. It does not show what is in it."""
     try:
-        yield
-    except _UNDECODABLE as error:
-        what = f"an item is damaged ({type(error).__name__})"
-        raise UnreadableError(f"tree {conversation_id} cannot be read: {what}") from error
+        with decoding():
+            yield
+    except FormatError as error:
+        raise UnreadableError(f"tree {conversation_id} cannot be read: {error}") from error
 
 
 def _begin(table: Table) -> tuple[str, str]:
@@ -120,17 +112,23 @@ class _Exporting:
     on_done: Callable[[int], object]
     pause: Callable[[float], object]
 
-    def tree(self, place: ListKey) -> None:
-        """Write a tree, or skip it if it cannot be read and that is asked for."""
+    def tree(self, place: ListKey) -> bool:
+        """Write a tree, or skip it if it cannot be read and that is asked for.
+
+        Return False for one that is not live.
+        """
         try:
-            self._read(place)
+            return self._read(place)
         except UnreadableError:
             if not self.skip_damaged or self.choice.scope is Scope.TREE:
                 raise
-            self.file.skip(place.conversation_id)
-            self.on_done(1)
+            self.file.skip(place)
+            return True
+        finally:
+            if self.choice.scope is not Scope.TREE:
+                self.on_done(1)
 
-    def _read(self, place: ListKey) -> None:
+    def _read(self, place: ListKey) -> bool:
         """Write a tree, and read it again if it was changed meanwhile. Raises UnreadableError."""
         last: Exception | None = None
         for attempt in range(TRIES_MAX):
@@ -138,29 +136,26 @@ class _Exporting:
                 self.pause(min(PAUSE_MAX_S, PAUSE_FIRST_S * 2**attempt))
             try:
                 with _told(place.conversation_id):
-                    self._write(place)
-                return
-            except (ChangedError, UnavailableError) as error:
+                    return self._write(place)
+            except (BrokenTreeError, UnavailableError) as error:
                 last = error
         if isinstance(last, UnavailableError):
             raise last
         raise UnreadableError(f"tree {place.conversation_id} changes all the time, or is damaged: {last}")
 
-    def _write(self, place: ListKey) -> None:
-        tree = self.reader.outline(place.conversation_id)
-        if tree is None:
-            self.file.leave_out()
-        elif self.choice.has_owner(tree.outline.start.owner):
-            self.file.write_tree(place, self._records(tree))
-        if self.choice.scope is not Scope.TREE:
-            self.on_done(1)
+    def _write(self, place: ListKey) -> bool:
+        outline = self.reader.outline(place.conversation_id)
+        if outline is not None and self.choice.has_owner(outline.group.owner):
+            self.file.write_tree(outline, self._lines(outline))
+        return outline is not None
 
-    def _records(self, tree: TreeOutline) -> Iterator[Record]:
+    def _lines(self, outline: Outline) -> Iterator[bytes]:
         is_alone = self.choice.scope is Scope.TREE
         if is_alone:
-            self.on_total(sum(branch.head.own_entries for branch in tree.outline.branches.values()))
-        yield from tree.outline.records()
-        for record in self.reader.rest(tree):
-            yield record
-            if is_alone and isinstance(record, EntryLine):
+            self.on_total(sum(head.own_entries for head in outline.heads.values()))
+        yield item_line(outline.group_item)
+        yield from map(item_line, outline.items.values())
+        for item, entry in self.reader.entries(outline):
+            yield entry_line(item, entry)
+            if is_alone:
                 self.on_done(1)

@@ -6,23 +6,24 @@ looked up. Then the trees are made, several at a time. A child waits until its p
 
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from forklore_local.porting.failures import PortingError, RefusedError, StoppedError
-from forklore_local.porting.input import ExportedFile, tree_at
-from forklore_local.porting.making import Made, Outcome, TreeMaker, in_use, nonce_of
-from forklore_local.porting.new_ids import Ids
-from forklore_local.porting.records import Outline, Total
+from forklore_local.porting.input import ExportedFile, Total, TreeInFile, tree_at
+from forklore_local.porting.making import Made, TreeMaker, in_use, nonce_of
+from forklore_local.porting.outline import Outline
 from forklore_service.domain import keys
 from forklore_service.storage import items
 from forklore_service.storage.table import BATCH_KEYS_MAX, Table
 
 PARALLEL = 8
 """Trees that are made at the same time."""
+TREES_AT_ONCE = 1_000
+"""Trees that wait for a thread at most."""
 SHOWN_MAX = 10
 """How many trees that were refused are named."""
 
@@ -31,12 +32,18 @@ OnBytes = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A file that is whole. begins: the bytes at which its trees begin, and where the last ends."""
+    """A file that is whole.
+
+    begins: the bytes at which its trees begin, and where the last ends. rounds: the numbers of the
+    trees, each after that of its parent. in_file: those whose parents are in the file.
+    """
 
     path: Path
     export_id: str
     total: Total
-    begins: "array[int]"
+    begins: Sequence[int]
+    rounds: Sequence[Sequence[int]]
+    in_file: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -56,18 +63,17 @@ class Imported:
     refusals: int = 0
     refused: list[str] = field(default_factory=list)
 
-    def add(self, made: Made) -> None:
+    def add(self, made: Made | RefusedError) -> None:
         """Count a tree."""
-        self.made += made.outcome is Outcome.MADE
-        self.there += made.outcome is Outcome.THERE
+        if isinstance(made, RefusedError):
+            self.refusals += 1
+            if len(self.refused) < SHOWN_MAX:
+                self.refused.append(str(made))
+            return
+        self.made += made.is_new
+        self.there += not made.is_new
         self.lost_links += made.lost_link
         self.names_taken += made.names_taken
-
-    def refuse(self, why: str) -> None:
-        """Count a tree that was not made."""
-        self.refusals += 1
-        if len(self.refused) < SHOWN_MAX:
-            self.refused.append(why)
 
 
 def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda _: None) -> Checked:
@@ -77,40 +83,76 @@ def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda 
     looked at. Raises FormatError for a file that is no export or is damaged, RefusedError for an id
     that is in use, and PortingError for a file that cannot be read.
     """
-    begins = array("Q")
+    begins, numbers, parents = array("Q"), dict[str, int](), dict[int, str]()
     with _opened(path) as stream:
         file = ExportedFile(stream, on_bytes=on_bytes)
-        free = _FreeIds(table, file.header.export_id) if table is not None else None
-
-        def see(offset: int, outline: Outline) -> None:
-            begins.append(offset)
-            if free is not None:
-                free.see(outline)
-
-        total = file.check(see)
-        begins.append(stream.tell())
+        free = _FreeIds(table, file.header["exportId"]) if table is not None else None
+        with file.named():
+            for begin, lines in file.sections():
+                tree = TreeInFile(lines)
+                for _ in tree.entries():
+                    pass
+                group = tree.outline.group
+                if group.child_key is not None:
+                    parents[len(begins)] = group.child_key.partition
+                numbers[group.group_id] = len(begins)
+                begins.append(begin)
+                if free is not None:
+                    free.see(tree.outline)
+        begins.append(file.whole)
     if free is not None:
         free.look()
-    return Checked(path, file.header.export_id, total, begins)
+    waiting = {number: numbers[parent] for number, parent in parents.items() if parent in numbers}
+    rounds = list(_rounds(len(numbers), waiting))
+    return Checked(path, file.header["exportId"], file.total, begins, rounds, frozenset(waiting))
+
+
+def _rounds(trees: int, waiting: dict[int, int]) -> Iterator[Sequence[int]]:
+    """Yield the numbers of the trees, first those that wait for no other one."""
+    yield [number for number in range(trees) if number not in waiting]
+    left = dict(waiting)
+    while left:
+        ready = [number for number, parent in left.items() if parent not in left]
+        yield ready or list(left)
+        left = {number: parent for number, parent in left.items() if ready and number not in ready}
 
 
 def carry_out(
-    table: Table,
-    checked: Checked,
-    *,
-    ids_for: Ids,
-    threads: int = PARALLEL,
-    stop: threading.Event | None = None,
-    on_bytes: OnBytes = lambda _: None,
+    table: Table, checked: Checked, *, threads: int = PARALLEL, on_bytes: OnBytes = lambda _: None
 ) -> Imported:
     """Make the trees of a file, and return what became of them.
 
     It may be called again: what is made stays as it is, and what is not made is gone on with.
-    threads: how many trees are made at a time. stop: if it is set, the import ends after the next
-    step. Raises StoppedError, FormatError, PortingError and UnavailableError.
+    threads: how many trees are made at a time. If one raises, the others end after their next step.
+    Raises FormatError, PortingError and UnavailableError.
     """
-    importing = _Importing(table, checked, ids_for, stop or threading.Event(), on_bytes)
-    return importing.run(threads)
+    done, stop = Imported(), threading.Event()
+
+    def go_on() -> None:
+        if stop.is_set():
+            raise StoppedError
+
+    def make(number: int) -> Made | RefusedError:
+        with _opened(checked.path) as stream:
+            tree = tree_at(stream, checked.begins[number])
+            maker = TreeMaker(table, tree, export_id=checked.export_id, on_step=go_on)
+            try:
+                return maker.make(waits_for_parent=number in checked.in_file)
+            except RefusedError as error:
+                return error
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="import") as executor:
+        try:
+            for numbers in checked.rounds:
+                for at in range(0, len(numbers), TREES_AT_ONCE):
+                    some = numbers[at : at + TREES_AT_ONCE]
+                    for number, made in zip(some, executor.map(make, some), strict=True):
+                        done.add(made)
+                        on_bytes(checked.begins[number + 1] - checked.begins[number])
+        except BaseException:
+            stop.set()
+            raise
+    return done
 
 
 class _FreeIds:
@@ -125,7 +167,7 @@ class _FreeIds:
         """Look up the ids of a tree, now or soon. Raises RefusedError for one that is in use."""
         group_id = outline.group_id
         nonce = nonce_of(self._export_id, group_id)
-        for conversation_id in {group_id, *outline.branches, *outline.removed}:
+        for conversation_id in {group_id, *outline.conversations, *outline.removed}:
             self._wanted[keys.pointer(conversation_id)] = group_id, nonce
         if len(self._wanted) >= BATCH_KEYS_MAX:
             self.look()
@@ -143,111 +185,6 @@ class _FreeIds:
                 is_blocked = pointer.group_id is None
                 raise RefusedError(in_use(key.partition.partition("#")[2], is_blocked=is_blocked))
         self._wanted.clear()
-
-
-class _Result(NamedTuple):
-    """What became of one tree. parent: the tree that it waits for. made: None if it is refused."""
-
-    number: int
-    group_id: str
-    parent: str | None
-    made: Made | None
-    refusal: str = ""
-
-
-class _Importing:
-    """The import of one file."""
-
-    def __init__(
-        self, table: Table, checked: Checked, ids_for: Ids, stop: threading.Event, on_bytes: OnBytes
-    ) -> None:
-        self._table = table
-        self._checked = checked
-        self._ids = ids_for
-        self._stop = stop
-        self._on_bytes = on_bytes
-        self._done = Imported()
-
-    def run(self, threads: int) -> Imported:
-        """Make all trees, round by round. A tree whose parent is not there waits for the next one.
-
-        After the first round it is known which parents are in the file. A tree whose parent is not
-        is no child any more. If no parent was made in a round, they were refused.
-        """
-        waiting: dict[int, str] = {}
-        known: set[str] = set()
-        with ThreadPoolExecutor(threads, thread_name_prefix="import") as executor:
-            try:
-                numbers: Iterable[int] = range(len(self._checked.begins) - 1)
-                orphans: set[int] = set()
-                while True:
-                    before, waiting = len(waiting), {}
-                    for result in _side_by_side(executor, threads, self._one, numbers, orphans):
-                        known.add(result.group_id)
-                        self._take(result, waiting)
-                    if not waiting:
-                        return self._done
-                    orphans = {number for number, parent in waiting.items() if parent not in known}
-                    if len(waiting) == before and not orphans:
-                        for parent in waiting.values():
-                            self._done.refuse(f"tree {parent} was refused, so its children wait")
-                        return self._done
-                    numbers = waiting
-            except BaseException:
-                self._stop.set()
-                raise
-
-    def _take(self, result: _Result, waiting: dict[int, str]) -> None:
-        if result.made is None:
-            self._done.refuse(result.refusal)
-        elif result.made.outcome is Outcome.WAITS:
-            assert result.parent is not None
-            waiting[result.number] = result.parent
-            return
-        else:
-            self._done.add(result.made)
-        begins = self._checked.begins
-        self._on_bytes(begins[result.number + 1] - begins[result.number])
-
-    def _one(self, number: int, is_orphan: bool) -> _Result:
-        with _opened(self._checked.path) as stream:
-            lines = tree_at(stream, self._checked.begins[number])
-            start = lines.outline.start
-            parent = start.parent.group_id if start.parent else None
-            maker = TreeMaker(
-                self._table,
-                lines,
-                export_id=self._checked.export_id,
-                ids_for=self._ids,
-                on_step=self._go_on,
-            )
-            try:
-                made = maker.make(without_parent=is_orphan)
-            except RefusedError as error:
-                return _Result(number, start.group_id, parent, None, str(error))
-            return _Result(number, start.group_id, parent, made)
-
-    def _go_on(self) -> None:
-        if self._stop.is_set():
-            raise StoppedError
-
-
-def _side_by_side(
-    executor: ThreadPoolExecutor,
-    threads: int,
-    call: Callable[[int, bool], _Result],
-    numbers: Iterable[int],
-    orphans: set[int],
-) -> Iterator[_Result]:
-    """Yield the results in any order. Only a few more calls than threads are begun."""
-    under_way: set[Future[_Result]] = set()
-    for number in numbers:
-        under_way.add(executor.submit(call, number, number in orphans))
-        if len(under_way) >= 2 * threads:
-            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
-    for future in under_way:
-        yield future.result()
 
 
 def _opened(path: Path) -> IO[bytes]:

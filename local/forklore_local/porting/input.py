@@ -7,283 +7,228 @@ the tree tells is checked there: the counts and the digest.
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from forklore_local.porting.failures import FormatError
-from forklore_local.porting.from_line import record_of
-from forklore_local.porting.lines import read
-from forklore_local.porting.output import chained
-from forklore_local.porting.records import (
-    FORMAT,
-    Branch,
-    ContextLine,
-    End,
-    EntryLine,
-    Header,
-    Kind,
-    Outline,
-    Removed,
-    Total,
-    TreeStart,
-)
+from forklore_local.porting.failures import BrokenTreeError, FormatError, decoding
+from forklore_local.porting.lines import CONTENT, entry_of, item_of, line_of, members_of
+from forklore_local.porting.outline import Counted, Outline
 from forklore_service.domain import ids
-from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.ids import FIRST, EntryId
-from forklore_service.domain.model import Channel, Transfer
-from forklore_service.domain.names import Name
-from forklore_service.domain.tree import Member
+from forklore_service.domain.ids import FIRST
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import StoredEntry
 
-LINE_BYTES_MAX = 64 << 20
-"""No line is longer. An entry takes at most what one request does."""
+FORMAT, VERSION = "forklore-table", 2
+OLD_VERSION_READ_BY = (
+    "an earlier checkout of forklore 0.1.0 reads version 1: import it there, and export it here"
+)
+LINE_BYTES_MAX = 128 << 20
+"""No line is longer. An entry takes at most what one request does, and its quotes are escaped."""
 HEADER_BYTES_MAX = 4_096
-_ORDER = {
-    TreeStart: 0,
-    Member: 1,
-    Transfer: 2,
-    Name: 3,
-    Branch: 4,
-    Removed: 5,
-    EntryLine: 6,
-    ContextLine: 7,
-    End: 8,
-}
+TYPE = "type"
+_NO_ITEM = b'{"type":'
+"""How the lines begin that have no item."""
 
 
-class Lines:
-    """The lines of a file, one after another. number: of the last one. at: where it begins."""
+@dataclass(slots=True)
+class Total:
+    """What a file has, so far or in all.
 
-    def __init__(self, stream: IO[bytes], *, on_bytes: Callable[[int], object] = lambda _: None) -> None:
-        self._stream = stream
-        self._on_bytes = on_bytes
-        self.number = 0
-        self.at = stream.tell()
-        self._next_at = self.at
-
-    def next(self) -> bytes:
-        """Return the next line; b"" at the end of the file. Raises FormatError if it is cut."""
-        line = self._stream.readline(LINE_BYTES_MAX)
-        self.at, self._next_at = self._next_at, self._next_at + len(line)
-        self.number += 1
-        if line and not line.endswith(b"\n"):
-            raise FormatError("it is cut, or too long")
-        self._on_bytes(len(line))
-        return line
-
-
-class TreeLines:
-    """One tree of a file.
-
-    outline: all but its entries. Read `entries` to the end; then `held` and `end` are there.
-    Raises FormatError, here and in `entries`, for a tree that is damaged.
+    chain: the digest of the header and of the digests of all trees. place: of the last tree, also
+    of one in `damaged`: the trees that could not be read and were skipped.
     """
 
-    def __init__(self, first: bytes, lines: Lines) -> None:
-        self._lines = lines
-        self._digest = hashlib.sha256(first)
-        start = record_of(read(first))
-        if not isinstance(start, TreeStart):
-            raise FormatError("no tree begins here")
-        self.outline = Outline(start)
-        self.held: list[ContextLine] = []
-        self.end: End | None = None
-        self._reached = 0
-        self._next: object = self._read_outline()
-        _check_outline(self.outline)
-        self._ends = self.outline.shown_before()
+    chain: str
+    trees: int = 0
+    conversations: int = 0
+    entries: int = 0
+    damaged: list[str] = field(default_factory=list)
+    place: ListKey | None = None
 
-    def entries(self) -> Iterator[EntryLine]:
-        """Yield the entries, and check what can be checked when all were read."""
-        record, last = self._next, FIRST
-        seen: dict[tuple[str, Channel], int] = {}
-        firsts: dict[str, EntryId] = {}
-        lasts: dict[str, EntryId] = {}
-        while isinstance(record, EntryLine):
-            entry = record.entry
-            owner = entry.conversation_id
-            if entry.entry_id <= last:
-                raise FormatError("entries come in the order of their ids, each once")
-            if not self.outline.has(entry.entry_id, owner, self._ends):
-                raise FormatError(f"the tree does not have this entry of {owner}")
-            yield record
-            last = entry.entry_id
-            seen[owner, entry.channel] = seen.get((owner, entry.channel), 0) + 1
-            firsts.setdefault(owner, last)
-            lasts[owner] = last
-            record = self._take()
-        for branch in self.outline.branches.values():
-            head = branch.head
-            counted = tuple(seen.get((branch.id, channel), 0) for channel in Channel)
-            bounds = firsts.get(branch.id), lasts.get(branch.id, head.floor)
-            if counted != (head.history, head.context) or bounds != (head.first, head.last):
-                raise FormatError(f"the entries of {branch.id} are not those that it counts")
-        while isinstance(record, ContextLine):
-            self.held.append(record)
-            record = self._take()
-        _check_held(self.outline, self.held)
-        self._check_end(record, sum(seen.values()))
+    def add(self, end: dict[str, Any]) -> None:
+        """Count the tree of an `end`, or one that is `damaged`."""
+        self.place = ListKey(end["createdAt"], end["id"])
+        if end[TYPE] == "damaged":
+            self.damaged.append(end["id"])
+            return
+        self.trees += 1
+        self.conversations += end["conversations"]
+        self.entries += end["entries"]
+        self.chain = hashlib.sha256(f"{self.chain}{end['sha256']}".encode()).hexdigest()
 
-    # Lines
-
-    def _read_outline(self) -> "EntryLine | ContextLine | End":
-        outline = self.outline
-        while True:
-            record = self._take()
-            match record:
-                case Member():
-                    outline.members.append(record)
-                case Transfer():
-                    if outline.transfer is not None:
-                        raise FormatError("a tree has one transfer at most")
-                    outline.transfer = record
-                case Name():
-                    outline.names.append(record)
-                case Branch():
-                    _add(outline, record.id)
-                    outline.branches[record.id] = record
-                case Removed():
-                    _add(outline, record.conversation_id)
-                    outline.removed[record.conversation_id] = record
-                case EntryLine() | ContextLine() | End():
-                    return record
-                case _:
-                    raise FormatError("the tree before has no end")
-
-    def _take(self) -> object:
-        raw = self._lines.next()
-        if not raw:
-            raise FormatError("the file is cut")
-        record = record_of(read(raw), self.outline.group_id)
-        place = _ORDER.get(type(record))
-        if place is None or place < max(self._reached, 1):
-            raise FormatError("this line does not belong here")
-        self._reached = place
-        if not isinstance(record, End):
-            self._digest.update(raw)
-        return record
-
-    def _check_end(self, record: object, entries: int) -> None:
-        counted = (self.outline.group_id, len(self.outline.branches), entries)
-        if not isinstance(record, End) or (record.group_id, record.conversations, record.entries) != counted:
-            raise FormatError("the tree has not the numbers of conversations and entries that it says")
-        if record.sha256 != self._digest.hexdigest():
-            raise FormatError("the digest of the tree is wrong: a line was changed")
-        self.end = record
+    def line(self) -> bytes:
+        """Return the last line of the file."""
+        counts = {"trees": self.trees, "conversations": self.conversations, "entries": self.entries}
+        return line_of({TYPE: "total", **counts, "damaged": self.damaged, "sha256": self.chain})
 
 
 class ExportedFile:
-    """The file of an export, from its first line to its last.
+    """A file, from its first line to its last.
 
-    total: what the last line says, when `trees` has come to its end.
+    total: what was read so far. whole: the byte at which that ends.
     """
 
     def __init__(self, stream: IO[bytes], *, on_bytes: Callable[[int], object] = lambda _: None) -> None:
-        """Raises FormatError for another file."""
-        self._lines = Lines(stream, on_bytes=on_bytes)
-        with self._named():
+        """Raises FormatError for another file, and for one of another version."""
+        self._lines = _Lines(stream, on_bytes=on_bytes)
+        with self.named():
             first = self._lines.next()
-            if not first or read(first).kind != Kind.HEADER:
-                raise FormatError("it is no export of a table")
-            header = record_of(read(first))
-            assert isinstance(header, Header)
-        self.header = header
-        self.total: Total | None = None
-        self._chain = hashlib.sha256(first).hexdigest()
+            self.header = header_of(first)
+        self.total = Total(hashlib.sha256(first).hexdigest())
+        self.whole = self._lines.at
 
-    def check(self, see: Callable[[int, Outline], object] = lambda *_: None) -> Total:
-        """Read the whole file, and return what its last line says.
+    def sections(self) -> Iterator[tuple[int, "TreeLines"]]:
+        """Yield the trees, each with the byte at which it begins. Each is to be read to its end.
 
-        see: called with each tree and the byte at which it begins, when it was read. Raises
-        FormatError, which names the line.
+        After the last one, the whole file was read. Raises FormatError.
         """
-        with self._named():
-            counts = 0, 0, 0
-            while read(raw := self._next()).kind != Kind.TOTAL:
-                begins = self._lines.at
-                tree = TreeLines(raw, self._lines)
-                for _ in tree.entries():
-                    pass
-                assert tree.end is not None
-                self._chain = chained(self._chain, tree.end.sha256)
-                counts = counts[0] + 1, counts[1] + tree.end.conversations, counts[2] + tree.end.entries
-                see(begins, tree.outline)
-            total = Total(*counts, self._chain)
-            if record_of(read(raw)) != total:
-                raise FormatError("the file has not the trees that it says")
-            if self._lines.next():
-                raise FormatError("something follows the last line")
-        return total
-
-    def _next(self) -> bytes:
-        raw = self._lines.next()
-        if not raw:
-            raise FormatError("the file is cut")
-        return raw
+        while (line := self._lines.next()) != self.total.line():
+            lines = TreeLines(line, self._lines)
+            if line.startswith(_NO_ITEM):
+                lines.end = members_of(line)
+                if lines.end[TYPE] != "damaged":
+                    raise FormatError("the file has not the trees that it says")
+            else:
+                yield self.whole, lines
+            with decoding():
+                self.total.add(lines.end)
+            self.whole = self._lines.at
+        if self._lines.has_more():
+            raise FormatError("something follows the last line")
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
+        """Name the line in each FormatError."""
         try:
             yield
         except FormatError as error:
             raise FormatError(f"line {self._lines.number}: {error}") from error
 
 
+class _Lines:
+    """The lines of a file. number: of the last one that was read. at: where the next begins."""
+
+    def __init__(self, stream: IO[bytes], *, on_bytes: Callable[[int], object] = lambda _: None) -> None:
+        self._stream = stream
+        self._on_bytes = on_bytes
+        self.number = 0
+        self.at = stream.tell()
+
+    def next(self) -> bytes:
+        """Return the next line. Raises FormatError if there is none, or only a part of it."""
+        line = self._stream.readline(LINE_BYTES_MAX)
+        self.number += 1
+        if not line.endswith(b"\n"):
+            raise FormatError("it is cut, or too long" if line else "the file is cut")
+        self.at += len(line)
+        self._on_bytes(len(line))
+        return line
+
+    def has_more(self) -> bool:
+        return bool(self._stream.read(1))
+
+
+class TreeLines:
+    """The lines of one tree, without its end. end: what that says, when they were read."""
+
+    def __init__(self, first: bytes, lines: _Lines) -> None:
+        self._first = first
+        self._lines = lines
+        self.end: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the lines. Raises FormatError if they have another digest than the end says."""
+        digest, line = hashlib.sha256(), self._first
+        while not line.startswith(_NO_ITEM):
+            digest.update(line)
+            yield line
+            line = self._lines.next()
+        self.end = members_of(line)
+        if self.end[TYPE] != "end":
+            raise FormatError("the tree before has no end")
+        if self.end.get("sha256") != digest.hexdigest():
+            raise FormatError("the digest of the tree is wrong: a line was changed")
+
+
+class TreeInFile:
+    """One tree of a file.
+
+    outline: all but its entries, which are to be read to the end. Raises FormatError, here and in
+    `entries`, for a tree that is damaged.
+    """
+
+    def __init__(self, lines: TreeLines) -> None:
+        self._lines = lines
+        self._rest = map(members_of, lines)
+        self._entry: dict[str, Any] | None = None
+        with decoding(), _whole():
+            self.outline = Outline(item_of(next(self._rest)))
+            for members in self._rest:
+                if CONTENT in members:
+                    self._entry = members
+                    break
+                self.outline.add(item_of(members))
+            if not (ids.is_uuid(self.outline.group_id) and self.outline.group.is_live):
+                raise FormatError("a tree begins with its GROUP")
+            self.outline.check()
+
+    def entries(self) -> Iterator[StoredEntry]:
+        """Yield the entries, and check what can be checked when all were read."""
+        counted, last = Counted(self.outline), FIRST
+        members = self._entry
+        while members is not None:
+            stored = entry_of(members)
+            if stored.entry_id <= last:
+                raise FormatError("entries come in the order of their ids, each once")
+            if not counted.has(stored):
+                raise FormatError("the tree does not have this entry")
+            counted.take(stored)
+            yield stored
+            last = stored.entry_id
+            members = next(self._rest, None)
+        with _whole():
+            counted.check()
+        group = self.outline.group
+        said = {"id": group.group_id, "createdAt": group.created_at, "conversations": group.conversations}
+        end = {TYPE: "end", **said, "entries": counted.entries, "sha256": self._lines.end["sha256"]}
+        if self._lines.end != end:
+            raise FormatError("the tree has not the numbers of conversations and entries that it says")
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    try:
+        yield
+    except BrokenTreeError as error:
+        raise FormatError(str(error)) from error
+
+
+def header_of(line: bytes) -> dict[str, Any]:
+    """Return the members of a first line. Raises FormatError if it is none of this version."""
+    header = members_of(line)
+    if header.get(TYPE) != "header" or header.get("format") != FORMAT:
+        raise FormatError("it is no export of a table")
+    version = header.get("version")
+    if version == 1:
+        raise FormatError(f"it has version 1 of the format; {OLD_VERSION_READ_BY}")
+    if version != VERSION:
+        raise FormatError(f"it has version {version} of the format; this forklore reads version {VERSION}")
+    return header
+
+
 def is_export(path: Path) -> bool:
     """Tell whether a file begins like the export of a table, of any version."""
     try:
         with path.open("rb") as stream:
-            line = read(stream.readline(HEADER_BYTES_MAX))
-            return line.kind == Kind.HEADER and line.text("format") == FORMAT
+            header = members_of(stream.readline(HEADER_BYTES_MAX))
+            return header.get(TYPE) == "header" and header.get("format") == FORMAT
     except (OSError, FormatError):
         return False
 
 
-def tree_at(stream: IO[bytes], offset: int) -> TreeLines:
+def tree_at(stream: IO[bytes], offset: int) -> TreeInFile:
     """Return the tree that begins at a byte of a file."""
     stream.seek(offset)
-    lines = Lines(stream)
-    return TreeLines(lines.next(), lines)
-
-
-def _add(outline: Outline, conversation_id: str) -> None:
-    if conversation_id in outline.branches or conversation_id in outline.removed:
-        raise FormatError(f"{conversation_id} comes twice")
-
-
-def _check_outline(outline: Outline) -> None:
-    """Raise FormatError if the parts of a tree do not agree with each other."""
-    start, group_id = outline.start, outline.group_id
-    users = {member.user_id for member in outline.members}
-    owners = [member.user_id for member in outline.members if member.level is AccessLevel.OWNER]
-    if owners != [start.owner] or len(users) < len(outline.members):
-        raise FormatError(f"tree {group_id}: each member comes once, and the owner is one of them")
-    if (start.promoted or group_id) not in outline.branches:
-        raise FormatError(f"tree {group_id} does not have its current branch")
-    transfer = outline.transfer
-    if transfer is not None and not (
-        transfer.from_user_id == start.owner != transfer.to_user_id
-        and transfer.to_user_id in users
-        and ids.created_at(EntryId(transfer.transfer_id)) == transfer.created_at
-    ):
-        raise FormatError(f"tree {group_id}: a transfer is an offer of the owner to another member")
-    if any(name.conversation_id not in outline.branches for name in outline.names):
-        raise FormatError(f"tree {group_id}: a name points to a conversation of its tree")
-    for branch in outline.branches.values():
-        one, is_root = branch.conversation, branch.id == group_id
-        if (one.fork_point is None) != is_root or (is_root and branch.path):
-            raise FormatError(f"{branch.id}: a fork says where it was made, and a root does not")
-        if is_root and one.created_at != start.created_at:
-            raise FormatError(f"{branch.id}: a root is as old as its tree")
-    paths = outline.paths()
-    for conversation_id, path in paths.items():
-        if path and paths.get(path[-1].conversation_id) != path[:-1]:
-            raise FormatError(f"{conversation_id}: a path goes on from that of its last conversation")
-    if not outline.removed.keys() <= outline.shown_before().keys():
-        raise FormatError(f"tree {group_id} has a removed branch of which no other shows an entry")
-
-
-def _check_held(outline: Outline, held: list[ContextLine]) -> None:
-    known = outline.branches.keys() | outline.removed.keys()
-    of = {(one.conversation_id, one.client_id) for one in held}
-    if len(of) < len(held) or any(conversation_id not in known for conversation_id, _ in of):
-        raise FormatError("the context of each client comes once for a conversation of the tree")
+    lines = _Lines(stream)
+    return TreeInFile(TreeLines(lines.next(), lines))

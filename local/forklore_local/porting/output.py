@@ -1,72 +1,37 @@
 """The file that an export writes. An export that was ended midway goes on where it ended.
 
-While it is written, its name ends with `.part`. Beside it lies `.state`, which says up to which
-byte the part is whole. It is replaced after what it speaks of is on the disk. What follows that
-byte is written again. At the end the part gets the name of the file.
+While it is written, its name ends with `.part`. Of a part that is there already, the whole trees
+are kept: their digests tell. At the end the part gets the name of the file.
 """
 
 import fcntl
 import hashlib
-import json
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
-from forklore_local.porting.failures import PortingError
-from forklore_local.porting.records import Branch, End, EntryLine, Header, Record, Removed, Total
-from forklore_local.porting.scope import Choice, Scope
-from forklore_local.porting.to_line import line_of
+from forklore_local.porting.failures import FormatError, PortingError
+from forklore_local.porting.input import FORMAT, TYPE, VERSION, ExportedFile, Total
+from forklore_local.porting.lines import line_of
+from forklore_local.porting.outline import Outline
+from forklore_local.porting.scope import Choice
 from forklore_service.domain.keys import ListKey
 
-SAVE_SECONDS = 2.0
-"""How often the state is saved, at most."""
 MODE = 0o600
 """An export holds what people said, and their ids."""
-
-
-@dataclass(slots=True)
-class State:
-    """How far an export is: all that a later run needs.
-
-    table, choice: what was asked for. offset: the bytes of the part that are whole. place: of the
-    last whole tree. chain: the digest of the trees so far. left_out: trees that were not live.
-    damaged: trees that could not be read and were skipped.
-    """
-
-    table: str
-    scope: str
-    named: str
-    export_id: str
-    exported_at: str
-    offset: int = 0
-    place: tuple[str, str] | None = None
-    chain: str = ""
-    trees: int = 0
-    conversations: int = 0
-    entries: int = 0
-    left_out: int = 0
-    damaged: list[str] = field(default_factory=list)
-
-    @property
-    def after(self) -> ListKey | None:
-        return ListKey(*self.place) if self.place else None
-
-
-def chained(chain: str, digest: str) -> str:
-    """Return the digest of all trees so far, and one more."""
-    return hashlib.sha256(f"{chain}{digest}".encode()).hexdigest()
 
 
 class ExportFile:
     """The file of one export. Use it in a `with` statement.
 
-    is_done: whether an earlier run has written it, and was only not able to say so.
+    exported_at: when the export was begun. total: what the file has so far.
     """
+
+    exported_at: str
+    total: Total
 
     def __init__(
         self, path: Path, *, table: str, choice: Choice, begin: Callable[[], tuple[str, str]]
@@ -74,12 +39,12 @@ class ExportFile:
         """begin: returns the id and the time of a new export. Raises PortingError."""
         self.path = path
         self._part = path.with_name(path.name + ".part")
-        self._state_path = path.with_name(path.name + ".state")
-        self.is_done = False
-        self._saved_at = time.monotonic()
         self._stream = self._opened()
         try:
-            self.state = self._resumed(table, choice) or self._begun(table, choice, *begin())
+            self._check_free()
+            asked = {"table": table, "scope": {str(choice.scope): choice.named or True}}
+            if not self._resumed(asked):
+                self._begin(asked, *begin())
         except BaseException:
             self._stream.close()
             raise
@@ -92,61 +57,42 @@ class ExportFile:
     ) -> None:
         self._stream.close()
 
-    def write_tree(self, place: ListKey, records: Iterable[Record]) -> None:
-        """Write a whole tree. If `records` raises, nothing of the tree stays."""
-        digest, counts = hashlib.sha256(), {Branch: 0, Removed: 0, EntryLine: 0}
+    def write_tree(self, outline: Outline, lines: Iterable[bytes]) -> None:
+        """Write a whole tree. If `lines` raises, nothing of the tree stays."""
+        begins, digest, entries = self._stream.tell(), hashlib.sha256(), -1 - len(outline.items)
         try:
-            for record in records:
-                line = line_of(record)
+            for line in lines:
                 digest.update(line)
                 self._stream.write(line)
-                if type(record) in counts:
-                    counts[type(record)] += 1
+                entries += 1
         except BaseException:
-            self._cut(self.state.offset)
+            self._cut(begins)
             raise
-        end = End(place.conversation_id, counts[Branch], counts[EntryLine], digest.hexdigest())
-        self._stream.write(line_of(end))
-        state = self.state
-        state.offset, state.place = self._stream.tell(), (place.created_at, place.conversation_id)
-        state.chain = chained(state.chain, end.sha256)
-        state.trees, state.entries = state.trees + 1, state.entries + end.entries
-        state.conversations += end.conversations
-        if time.monotonic() - self._saved_at >= SAVE_SECONDS:
-            self.save()
+        group = outline.group
+        place = {"id": group.group_id, "createdAt": group.created_at}
+        counts = {"conversations": group.conversations, "entries": entries}
+        self._end({TYPE: "end", **place, **counts, "sha256": digest.hexdigest()})
 
-    def leave_out(self) -> None:
-        """Count a tree that is not live."""
-        self.state.left_out += 1
-
-    def skip(self, group_id: str) -> None:
+    def skip(self, place: ListKey) -> None:
         """Note a tree that cannot be read."""
-        if group_id not in self.state.damaged:
-            self.state.damaged.append(group_id)
-
-    def save(self) -> None:
-        """Let a later run go on from here."""
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        partial = self._state_path.with_name(self._state_path.name + ".new")
-        number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
-        with os.fdopen(number, "w", encoding="utf-8") as stream:
-            json.dump(asdict(self.state), stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(self._state_path)
-        self._saved_at = time.monotonic()
+        self._end({TYPE: "damaged", "id": place.conversation_id, "createdAt": place.created_at})
 
     def finish(self) -> None:
         """Write the last line, and give the file its name."""
-        state = self.state
-        total = Total(state.trees, state.conversations, state.entries, state.chain)
-        self.save()
-        self._stream.write(line_of(total))
+        self._stream.write(self.total.line())
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._part.replace(self.path)
-        self._state_path.unlink()
+
+    def _end(self, members: dict[str, str | int]) -> None:
+        self._stream.write(line_of(members))
+        self.total.add(members)
+
+    def _check_free(self) -> None:
+        if self.path.exists():
+            if not os.fstat(self._stream.fileno()).st_size:
+                self._part.unlink()
+            raise PortingError(f"{self.path} exists: name another file, or remove it")
 
     def _opened(self) -> IO[bytes]:
         try:
@@ -161,43 +107,31 @@ class ExportFile:
             raise PortingError(f"another export writes {self._part}") from error
         return stream
 
-    def _resumed(self, table: str, choice: Choice) -> State | None:
-        """Return the state of an export that was ended midway; None if there is none."""
+    def _resumed(self, asked: Mapping[str, object]) -> bool:
+        """Go on after the last whole tree of the part. Return False if no export has begun it."""
         try:
-            held: dict[str, Any] = json.loads(self._state_path.read_text(encoding="utf-8"))
-            state = State(**held)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError) as error:
-            raise PortingError(f"{self._state_path} cannot be read: remove it to begin anew") from error
-        if (state.table, state.scope, state.named) != (table, choice.scope, choice.named):
-            of = f"{state.scope} {state.named}".rstrip()
-            raise PortingError(f"{self._part} is of another export: {of} of table {state.table}")
-        if os.fstat(self._stream.fileno()).st_size < state.offset:
-            self._part.unlink()
-            if not self.path.exists():
-                raise PortingError(f"{self._part} is shorter than {self._state_path} says")
-            self._state_path.unlink()  # the export was killed after its file got its name
-            self.is_done = True
-            return state
-        self._cut(state.offset)
-        return state
+            file = ExportedFile(self._stream)
+        except FormatError as error:
+            if self._stream.seek(0, os.SEEK_END):
+                raise PortingError(f"{self._part} cannot be read: remove it to begin anew") from error
+            return False
+        if {name: file.header.get(name) for name in asked} != asked:
+            [(scope, named)] = file.header["scope"].items()
+            of = scope if named is True else f"{scope} {named}"
+            raise PortingError(f"{self._part} is of another export: {of} of table {file.header['table']}")
+        self.exported_at, self.total = file.header["exportedAt"], file.total
+        with suppress(FormatError):  # it is cut, after what is whole
+            for _, lines in file.sections():
+                for _ in lines:
+                    pass
+        self._cut(file.whole)
+        return True
 
-    def _begun(self, table: str, choice: Choice, export_id: str, at: str) -> State:
-        if self.path.exists():
-            with suppress(OSError):
-                self._part.unlink()
-            raise PortingError(f"{self.path} exists: name another file, or remove it")
-        state = State(table, choice.scope, choice.named, export_id, at)
-        self._cut(0)
-        named = "" if choice.scope is Scope.EVERYTHING else choice.named
-        header = line_of(Header(export_id, at, (choice.scope, named)))
-        self._stream.write(header)
-        state.offset = self._stream.tell()
-        state.chain = hashlib.sha256(header).hexdigest()
-        self.state = state
-        self.save()
-        return state
+    def _begin(self, asked: Mapping[str, object], export_id: str, at: str) -> None:
+        header = {TYPE: "header", "format": FORMAT, "version": VERSION, "exportId": export_id}
+        line = line_of({**header, "exportedAt": at, **asked})
+        self._stream.write(line)
+        self.exported_at, self.total = at, Total(hashlib.sha256(line).hexdigest())
 
     def _cut(self, offset: int) -> None:
         self._stream.seek(offset)

@@ -7,7 +7,6 @@ from typing import Any
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_local.porting.exporting import Exported, export
 from forklore_local.porting.importing import Imported, carry_out, check
-from forklore_local.porting.new_ids import Ids, SameIds
 from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
@@ -18,7 +17,7 @@ from forklore_service.storage.table import Table
 from tests.support.tables import Store
 
 EVERYTHING = Choice(Scope.EVERYTHING)
-NOT_EXPORTED = {"nonce", "memberChange", "imported", "changes", "promotedAt", "promotedBy"}
+NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy"}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
 
 
@@ -30,11 +29,10 @@ def exported(
     return export(opened, choice, path, skip_damaged=skip_damaged, sleep=lambda _seconds: None)
 
 
-def imported(table: Table | Store, path: Path, ids_for: Ids | None = None, *, threads: int = 1) -> Imported:
+def imported(table: Table | Store, path: Path, *, threads: int = 1) -> Imported:
     """Import a file."""
     opened = table.process() if isinstance(table, Store) else table
-    checked = check(path, table=opened if ids_for is None else None)
-    return carry_out(opened, checked, ids_for=ids_for or SameIds(), threads=threads)
+    return carry_out(opened, check(path, table=opened), threads=threads)
 
 
 def held(store: Store) -> dict[Key, Mapping[str, Any]]:

@@ -10,14 +10,12 @@ import pytest
 
 from forklore_local.porting.failures import FormatError, PortingError, RefusedError
 from forklore_local.porting.importing import check
-from forklore_local.porting.output import chained
 from tests.local.fsck import world
 from tests.local.porting.round_trip import EVERYTHING, exported, imported, lines_of
 from tests.service.reliability.service import Process
 from tests.support.tables import Store, fresh_store
 
 Lines = list[bytes]
-HEADER, TREE, MEMBER = 0, 1, 2
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +24,8 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     path = tmp_path_factory.mktemp("whole") / "all.jsonl"
     with fresh_store() as store:
         process = Process(store)
-        said = world.say(process, world.ROOT, "one", usage={"inputTokens": 1})
-        world.say(process, world.ROOT, "two", key="k")
+        world.say(process, world.ROOT, "one", usage={"inputTokens": 1})
+        said = world.say(process, world.ROOT, "two", key="k")
         world.think(process, world.ROOT, "a")
         process.ask("forkConversation", world.ANN, conversationId=world.ROOT, id=world.FORK, atEntryId=said)
         world.say(process, world.FORK, "three")
@@ -43,8 +41,14 @@ def empty() -> Iterator[Store]:
 
 
 def at(lines: Lines, kind: str, number: int = 0) -> int:
-    """Return where the line of a kind stands."""
-    return [place for place, line in enumerate(lines) if json.loads(line)["type"] == kind][number]
+    """Return where the line of a kind stands: an item by its sort key, another by its type."""
+    return [place for place, line in enumerate(lines) if kind_of_line(json.loads(line)) == kind][number]
+
+
+def kind_of_line(value: Any) -> str:
+    if "type" in value:
+        return str(value["type"])
+    return "ENTRY" if "content" in value else str(value["SK"]).partition("#")[0]
 
 
 def changed(lines: Lines, kind: str, number: int = 0, **members: Any) -> Lines:
@@ -76,29 +80,26 @@ def resealed(lines: Lines) -> Lines:
     """Return the lines with the digests that they have."""
     sealed: Lines = []
     chain, digest = hashlib.sha256(lines[0]).hexdigest(), hashlib.sha256()
-    for line in lines:
+    for number, line in enumerate(lines):
         value = json.loads(line)
-        if value["type"] == "tree":
-            digest = hashlib.sha256()
-        if value["type"] == "end":
+        if "type" not in value:
+            digest.update(line)
+        elif value["type"] == "end":
             value["sha256"] = digest.hexdigest()
-            chain = chained(chain, value["sha256"])
+            chain = hashlib.sha256(f"{chain}{value['sha256']}".encode()).hexdigest()
+            digest = hashlib.sha256()
         elif value["type"] == "total":
             value["sha256"] = chain
-        else:
-            digest.update(line)
-            sealed.append(line)
-            continue
-        sealed.append(spelled(value))
+        sealed.append(spelled(value) if number and "type" in value else line)
     return sealed
 
 
 def spelled(value: Any) -> bytes:
-    return json.dumps(value).encode() + b"\n"
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def _other_digit(line: bytes) -> bytes:
-    return line.replace(b'"one"', b'"uno"')
+    return line.replace(b'\\"one\\"', b'\\"uno\\"')
 
 
 def _unsealed(line: bytes) -> bytes:
@@ -109,46 +110,54 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "cut within a line": (lambda lines: [*lines[:-3], lines[-3][:-9]], "it is cut"),
     "cut after a line": (lambda lines: lines[:5], "the file is cut"),
     "cut after a tree": (lambda lines: lines[:-1], "the file is cut"),
-    "empty": (lambda _: [], "no export of a table"),
+    "empty": (lambda _: [], "the file is cut"),
     "another format": (lambda lines: changed(lines, "header", format="forklore"), "no export of a table"),
-    "a newer version": (lambda lines: changed(lines, "header", version=2), "version 2 of the format"),
-    "a newer member": (lambda lines: changed(lines, "member", mood="fine"), "a member has no 'mood'"),
-    "a newer kind": (lambda lines: changed(lines, "member", type="guest"), "no type 'guest'"),
+    "the old version": (lambda lines: changed(lines, "header", version=1), "forklore 0.1.0 reads version 1"),
+    "a newer version": (lambda lines: changed(lines, "header", version=3), "version 3 of the format"),
+    "a newer attribute": (lambda lines: changed(lines, "MEM", mood="fine"), "MEM has another 'mood'"),
+    "a newer kind": (lambda lines: changed(lines, "MEM", SK="GUEST#x"), "no item has the key"),
+    "a newer line": (lambda lines: changed(lines, "end", type="note"), "no end"),
     "another content": (lambda lines: list(map(_other_digit, lines)), "a line was changed"),
-    "another header": (lambda lines: [lines[0].replace(b"everything", b"everythinG"), *lines[1:]], ""),
-    "a line twice": (lambda lines: twice(lines, "entry"), "each once"),
-    "a member twice": (lambda lines: twice(lines, "member"), "each member comes once"),
-    "a conversation twice": (lambda lines: twice(lines, "conversation"), "comes twice"),
+    "another header": (lambda lines: [lines[0].replace(b'forklore"', b'forklora"'), *lines[1:]], "it says"),
+    "an entry twice": (lambda lines: twice(lines, "ENTRY"), "each once"),
+    "a member twice": (lambda lines: twice(lines, "MEM"), "comes twice"),
     "a tree twice": (lambda lines: [*lines[:-1], *lines[1:]], "not the trees that it says"),
-    "entries in another order": (lambda lines: swapped(lines, "entry"), "the order of their ids"),
-    "an entry less": (lambda lines: without(lines, "entry"), "not those that it counts"),
-    "an owner less": (lambda lines: without(lines, "member"), "the owner is one of them"),
-    "an end less": (lambda lines: without(lines, "end"), "does not belong here"),
+    "entries in another order": (lambda lines: swapped(lines, "ENTRY"), "the order of their ids"),
+    "an entry less": (lambda lines: without(lines, "ENTRY"), "do not agree with HEAD"),
+    "an owner less": (lambda lines: without(lines, "MEM"), "the members"),
+    "a branch less": (lambda lines: without(lines, "CONV"), "a branch"),
+    "a path less": (lambda lines: without(lines, "PATH"), "a path"),
+    "a row less": (lambda lines: without(lines, "TREE"), "the list of branches"),
+    "a context less": (lambda lines: without(lines, "CTX"), "a context"),
+    "no GROUP": (lambda lines: without(lines, "GROUP"), "an item is damaged"),
+    "an end less": (lambda lines: without(lines, "end"), "only entries stand here"),
     "an entry of another tree": (
-        lambda lines: changed(lines, "entry", conversationId=world.PLAIN),
+        lambda lines: changed(lines, "ENTRY", L1=f"{world.PLAIN}#H#x"),
         "does not have this entry",
     ),
-    "a path to another tree": (
-        lambda lines: changed(
-            lines, "conversation", 1, path=[{"conversationId": world.PLAIN, "before": world_id(lines)}]
-        ),
-        "a path goes on",
+    "a member of another tree": (
+        lambda lines: changed(lines, "MEM", PK="00000009-0000-4000-8000-000000000009"),
+        "no item of the tree",
     ),
-    "a name of another tree": (lambda lines: changed(lines, "tree", currentConversationId=world.PLAIN), ""),
-    "a time that is none": (lambda lines: changed(lines, "member", createdAt="today"), "'today'"),
-    "an id that is none": (lambda lines: changed(lines, "tree", id="../../x"), "'../../x'"),
-    "a user that is none": (lambda lines: changed(lines, "tree", owner="a\nb"), "owner"),
-    "a level that is none": (lambda lines: changed(lines, "member", accessLevel="god"), "'god'"),
-    "counts that are wrong": (lambda lines: changed(lines, "conversation", ownHistoryEntries=7), "it counts"),
+    "another current branch": (lambda lines: changed(lines, "GROUP", current=world.PLAIN), "current branch"),
+    "a time that is none": (lambda lines: changed(lines, "MEM", createdAt="today"), "'createdAt'"),
+    "an id that is none": (lambda lines: changed(lines, "GROUP", PK="../../x"), "no item has the key"),
+    "a level that is none": (lambda lines: changed(lines, "MEM", level="god"), "an item is damaged"),
+    "a path that is none": (lambda lines: changed(lines, "PATH", path="00"), "an item is damaged"),
+    "text for a number": (lambda lines: changed(lines, "HEAD", history="one"), "'history'"),
+    "counts that are wrong": (lambda lines: changed(lines, "HEAD", history=7), "do not agree with HEAD"),
     "a digest that is wrong": (lambda lines: [*lines[:-1], _unsealed(lines[-1])], "it says"),
     "something at the end": (lambda lines: [*lines, lines[-1]], "something follows"),
-    "half a character": (lambda lines: changed(lines, "conversation", title="\ud800"), "no JSON object"),
+    "half a character": (lambda lines: changed(lines, "CONV", title="\ud800"), "no JSON object"),
     "no JSON": (lambda lines: [lines[0], b"{]\n", *lines[2:]], "no JSON object"),
+    "content that is no JSON": (lambda lines: changed(lines, "ENTRY", content="[1"), "content: "),
+    "a number beyond doubles": (
+        lambda lines: changed(lines, "ENTRY", content="[1e400]"),
+        "content: a number",
+    ),
+    "too many digits": (lambda lines: changed(lines, "ENTRY", usage="9" * 401), "usage: a number"),
+    "too large an exponent": (lambda lines: changed(lines, "CONV", metadata="1e-9999"), "metadata: a number"),
 }
-
-
-def world_id(lines: Lines) -> str:
-    return str(json.loads(lines[at(lines, "entry")])["id"])
 
 
 @pytest.mark.failure("damaged-export")

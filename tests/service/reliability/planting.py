@@ -19,7 +19,7 @@ from forklore_service.domain.model import (
     LastEntries,
     Metrics,
 )
-from forklore_service.domain.tree import Member
+from forklore_service.domain.tree import Group, Member
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from tests.support.tables import BATCH_ITEMS_MAX, Store
@@ -73,7 +73,7 @@ class Planted:
         """Yield every item of the tree."""
         created_at = ids.timestamp(self.at_ms)
         root = Conversation(self.group_id, self.group_id, created_at)
-        group = items.group_item(root, owner=self.owner)
+        group = items.group_item(Group(self.group_id, self.owner, created_at))
         yield group | {"conversations": items.number(1 + self.forks)}
         owner = Member(self.owner, AccessLevel.OWNER, created_at)
         yield items.member_item(self.group_id, owner)

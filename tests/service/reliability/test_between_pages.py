@@ -8,7 +8,7 @@ from forklore_service.domain.model import Caller
 from tests.service.aws.world import SAID, conversation_id
 from tests.service.reliability.service import Process
 from tests.support.tables import Store
-from tools.harness.service import OF_A_CONVERSATION, Answer
+from tools.harness.service import OF_A_CONVERSATION, OPERATIONS, Answer
 
 ANN, BOB = Caller("ann"), Caller("bob")
 ROOT = conversation_id(1)
@@ -63,3 +63,13 @@ def test_the_next_page_after_a_removal_is_403_and_after_a_deletion_404(
     assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
     for by in (ANN, BOB):
         assert [page(other, name, by, cursors[by]).status for other in others] == [404, 404]
+
+
+def test_every_list_of_a_conversation_is_read_page_by_page() -> None:
+    lists = {
+        one.name
+        for one in OPERATIONS.values()
+        if "afterCursor" in one.query_names and "conversationId" in one.path_names and one.role is None
+    }
+
+    assert {name for name, _, _ in LISTS.values()} == lists

@@ -25,7 +25,9 @@ from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed,
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
+from tools.catalogue import CARDS, NAMES, Card
 from tools.harness.service import OF_A_CONVERSATION, Answer
+from tools.harness.service import OPERATIONS as CALLED
 
 ANN, BOB, MIA, RITA, EVE = (Caller(name) for name in ("ann", "bob", "mia", "rita", "eve"))
 """The owner of every tree; a writer, a manager and a reader of some trees; and a stranger."""
@@ -40,6 +42,8 @@ LONG_ENTRIES = 90
 LAST_OF_CROWD = "user 9"
 """The member that is copied to a child in the last step."""
 WORDS = "the words of a user who is to be erased"
+UNSTORED = {"checkHealth"}
+"""The operations that ask nothing of the table, so that nothing can fail."""
 DRAINS_MAX = 50
 AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
@@ -117,7 +121,7 @@ class World:
             yield store
 
 
-def _build(
+def build(
     endpoint: Endpoint, *makers: Callable[[Store, Process, dict[str, str]], None], later_s: int = 0
 ) -> World:
     with new_store(endpoint) as store:
@@ -136,152 +140,152 @@ def built(make: Callable[[Endpoint], World], endpoint: Endpoint) -> World:
 
 def family(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork, a child and a grandchild."""
-    return _build(endpoint, _family)
+    return build(endpoint, _family)
 
 
 def archived(endpoint: Endpoint) -> World:
     """Return the world of a tree that a member has archived."""
-    return _build(endpoint, _family, _archived)
+    return build(endpoint, _family, _archived)
 
 
 def joined(endpoint: Endpoint) -> World:
     """Return the world of a tree with a member who is in no child."""
-    return _build(endpoint, _family, _joined)
+    return build(endpoint, _family, _joined)
 
 
 def untitled(endpoint: Endpoint) -> World:
     """Return the world of a conversation that never had a title."""
-    return _build(endpoint, _untitled)
+    return build(endpoint, _untitled)
 
 
 def chat(endpoint: Endpoint) -> World:
     """Return the world of a tree whose planner has appended a message with its context."""
-    return _build(endpoint, _family, _chat)
+    return build(endpoint, _family, _chat)
 
 
 def offered(endpoint: Endpoint) -> World:
     """Return the world of a tree with a pending transfer."""
-    return _build(endpoint, _offered)
+    return build(endpoint, _offered)
 
 
 def peaceful(endpoint: Endpoint) -> World:
     """Return the world of all these trees."""
-    return _build(endpoint, _family, _untitled, _offered)
+    return build(endpoint, _family, _untitled, _offered)
 
 
 def passed(endpoint: Endpoint) -> World:
     """Return the world of a tree with a new owner; its HEADs still name the previous one."""
-    return _build(endpoint, _passed)
+    return build(endpoint, _passed)
 
 
 def handed_over(endpoint: Endpoint) -> World:
     """Return the world of a tree whose owner changed some time ago."""
-    return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
+    return build(endpoint, _passed, lambda store, _process, _made: settle(store))
 
 
 def half_removed(endpoint: Endpoint) -> World:
     """Return the world of a tree that has removed a member; the process was killed then."""
-    return _build(endpoint, _family, _half_removed)
+    return build(endpoint, _family, _half_removed)
 
 
 def ahead(endpoint: Endpoint) -> World:
     """Return the world of a tree and its fork, written by a process whose clock is a day ahead."""
-    return _build(endpoint, _ahead)
+    return build(endpoint, _ahead)
 
 
 def full(endpoint: Endpoint) -> World:
     """Return the world of a tree that has room for one more member."""
-    return _build(endpoint, _full)
+    return build(endpoint, _full)
 
 
 def given_up(endpoint: Endpoint) -> World:
     """Return the world of an unfinished child that was given up and waits for the worker."""
-    return _build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
 
 
 def dead(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree that waits for the worker."""
-    return _build(endpoint, _dead)
+    return build(endpoint, _dead)
 
 
 def dead_family(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a child; the deleting process was killed at once."""
-    return _build(endpoint, _family, _dead_family)
+    return build(endpoint, _family, _dead_family)
 
 
 def dead_offered(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a pending transfer."""
-    return _build(endpoint, _offered, _dead_offered)
+    return build(endpoint, _offered, _dead_offered)
 
 
 def dead_passed(endpoint: Endpoint) -> World:
     """Return the world of a tree that its new owner has deleted just after the transfer."""
-    return _build(endpoint, _passed, _dead_passed)
+    return build(endpoint, _passed, _dead_passed)
 
 
 def dead_child(endpoint: Endpoint) -> World:
     """Return the world of a tree with a deleted child that waits for the worker."""
-    return _build(endpoint, _family, _dead_child)
+    return build(endpoint, _family, _dead_child)
 
 
 def removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows, and that is pruned."""
-    return _build(endpoint, _removed)
+    return build(endpoint, _removed)
 
 
 def removed_first(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows; it waits for the worker."""
-    return _build(endpoint, _removed, _asked_again)
+    return build(endpoint, _removed, _asked_again)
 
 
 def twig_removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch of a live one; it waits for the worker."""
-    return _build(endpoint, _forked, _removed_twig)
+    return build(endpoint, _forked, _removed_twig)
 
 
 def removed_both(endpoint: Endpoint) -> World:
     """Return the world of a removed branch, and of one that showed it and waits for the worker."""
-    return _build(endpoint, _removed, _removed_twig)
+    return build(endpoint, _removed, _removed_twig)
 
 
 def removed_root(endpoint: Endpoint) -> World:
     """Return the world of a tree with a child whose root was removed; the process was killed."""
-    return _build(endpoint, _family, _removed_root)
+    return build(endpoint, _family, _removed_root)
 
 
 def to_erase(endpoint: Endpoint) -> World:
     """Return the world of a user who has a tree, names, and entries in a tree of another user."""
-    return _build(endpoint, _family, _to_erase)
+    return build(endpoint, _family, _to_erase)
 
 
 def unused(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork that nobody uses any more."""
-    return _build(endpoint, _unused)
+    return build(endpoint, _unused)
 
 
 def erasing(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure waits for the worker."""
-    return _build(endpoint, _family, _to_erase, _erase)
+    return build(endpoint, _family, _to_erase, _erase)
 
 
 def nearly_erased(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure needs one more pass."""
-    return _build(endpoint, _family, _to_erase, _erase, _nearly_erased)
+    return build(endpoint, _family, _to_erase, _erase, _nearly_erased)
 
 
 def leaving(endpoint: Endpoint) -> World:
     """Return the world of a member who wrote the only entry of a tree, and is to be erased."""
-    return _build(endpoint, _written, _erase)
+    return build(endpoint, _written, _erase)
 
 
 def left(endpoint: Endpoint) -> World:
     """Return the world of such a user, who is no member any more; the tree has two forks."""
-    return _build(endpoint, _written, _left, _erase)
+    return build(endpoint, _written, _left, _erase)
 
 
 def silent(endpoint: Endpoint) -> World:
     """Return the world of such a user who has written nothing: the tree still says who left it."""
-    return _build(endpoint, _silent, _leave, _erase)
+    return build(endpoint, _silent, _leave, _erase)
 
 
 def crowded(endpoint: Endpoint) -> World:
@@ -289,12 +293,12 @@ def crowded(endpoint: Endpoint) -> World:
 
     A child of this tree needs several transactions.
     """
-    return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
 def lengthy(endpoint: Endpoint) -> World:
     """Return the world of a conversation with many entries and an unfinished copy of it."""
-    return _build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
 
 
 def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:
@@ -559,10 +563,12 @@ class Operation:
     conversation that the process has just read as this caller, so that it is cached. takes_key:
     whether it is a POST. repeated: the status of a repetition without a key, if it differs.
     is_read: whether it changes nothing. in_seconds: how much later the request is made. step: how
-    far the process's first id is after the last one, if that one is ahead of its clock.
+    far the process's first id is after the last one, if that one is ahead of its clock. name: the
+    operation's; None for a job.
     """
 
     run: Run
+    name: str | None = None
     of: Callable[[Endpoint], World] = family
     knows: tuple[str, Caller] | None = None
     takes_key: bool = False
@@ -614,6 +620,7 @@ def post(
         lambda process, world, key: process.ask(
             name, caller, idempotency_key=key, **_named(given, world, process)
         ),
+        name=name,
         of=of,
         knows=knows,
         takes_key=True,
@@ -626,6 +633,7 @@ def change(
 ) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        name=name,
         of=of,
         repeated=repeated,
     )
@@ -638,6 +646,7 @@ def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 40
 def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
         lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        name=name,
         of=of,
         is_read=True,
     )
@@ -659,7 +668,7 @@ def work(job: Callable[[Process], object], *, of: Any, in_seconds: int = 0) -> O
 def _named(given: Mapping[str, Any], world: World, process: Process) -> dict[str, Any]:
     """Return `given` with each `<name>` replaced by its id; `<last>` is the id made last."""
     made = {"last": process.last.body.get("id")} if process.last and process.last.body else {}
-    names = {f"<{name}>": held for name, held in (world.made | made).items() if held}
+    names = {f"<{name}>": held for name, held in (NAMES | world.made | made).items() if held}
     return {
         name: names.get(value, value) if isinstance(value, str) else value for name, value in given.items()
     }
@@ -744,6 +753,14 @@ def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
         run_deletion(group_id)(process)
 
     return do
+
+
+def sampled(one: Card) -> Operation:
+    """Return the sample of an operation's card, sent to the world `family`."""
+    step, api = one.sample, CALLED[one.operation]
+    caller = Caller(step.user, step.agent, frozenset(step.roles))
+    make = read if api.is_read else post if api.method == "POST" else change
+    return make(one.operation, caller, **step.given)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -976,8 +993,6 @@ OPERATIONS: dict[str, Operation] = {
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "read alternatives": _list(BOB, FORK, alternatives=True),
     "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
-    "show an entry": read("getEntry", RITA, conversationId=FORK, entryId="<first>"),
-    "compare": read("compareConversations", RITA, conversationId=FORK, **{"with": ROOT}),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
@@ -996,10 +1011,6 @@ OPERATIONS: dict[str, Operation] = {
     "list as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful),
     "list a user's as an admin": read("adminListConversations", ROOT_CALLER, of=peaceful, userId="bob"),
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
-    "show an entry as an admin": read("adminGetEntry", ROOT_CALLER, conversationId=ROOT, entryId="<first>"),
-    "compare as an admin": read(
-        "adminCompareConversations", ROOT_CALLER, conversationId=ROOT, **{"with": FORK}
-    ),
     "show an erasure": read("adminGetErasure", ROOT_CALLER, of=erasing, erasureId="<erasure>"),
     **{
         f"{one.name} of the {of}": read(one.name, ROOT_CALLER if one.role else RITA, conversationId=id_)
@@ -1007,3 +1018,9 @@ OPERATIONS: dict[str, Operation] = {
         for of, id_ in (("root", ROOT), ("fork", FORK))
     },
 }
+OPERATIONS |= {
+    one.operation: sampled(one)
+    for one in CARDS
+    if one.operation not in {made.name for made in OPERATIONS.values()} | UNSTORED
+}
+"""Requests and jobs that are run with faults: of each operation at least its sample."""

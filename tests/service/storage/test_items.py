@@ -31,7 +31,7 @@ from forklore_service.domain.model import (
     Words,
 )
 from forklore_service.domain.remnants import Remnant
-from forklore_service.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, State, TreeRow
+from forklore_service.domain.tree import ForkRecord, Group, IdempotencyRecord, Member, Pointer, TreeRow
 from forklore_service.storage import bodies, items
 from forklore_service.storage.connection import Item
 from tests.support.tables import Store, mine_of
@@ -199,18 +199,9 @@ def test_a_new_tree_is_live_and_knows_its_owner_and_where_it_was_started(
     conversation: Conversation, owner: str
 ) -> None:
     child_key = keys.child(ID, ID, ListKey(conversation.created_at, ID)) if conversation.started_by else None
-    assert items.group(
-        stored(items.group_item(conversation, owner=owner, members=7, child_key=child_key))
-    ) == Group(
-        group_id=conversation.group_id,
-        owner=owner,
-        created_at=conversation.created_at,
-        state=State.LIVE,
-        conversations=1,
-        children=0,
-        members=7,
-        child_key=child_key,
-    )
+    group = Group(conversation.group_id, owner, conversation.created_at, members=7, child_key=child_key)
+
+    assert items.group(stored(items.group_item(group))) == group
 
 
 @examples(30)
@@ -323,7 +314,7 @@ def test_only_entries_and_forks_are_in_the_index_by_conversation(channel: Channe
     assert item["size"] == {"N": "7"}
     conversation = Conversation("g", "g", ids.timestamp(0))
     others = [
-        items.group_item(conversation, owner="ann"),
+        items.group_item(Group(conversation.group_id, "ann", conversation.created_at)),
         items.conversation_item(conversation),
         items.path_item(conversation, (Segment(ID, entry_id),)),
         items.head_item(conversation, Head("ann", ids.timestamp(0))),
@@ -371,7 +362,7 @@ def test_only_group_items_are_in_the_index_of_all_trees() -> None:
     conversation = Conversation(ID, ID, ids.timestamp(0))
     partition, sort = keys.all_trees(ID, ids.timestamp(0))
 
-    item = items.group_item(conversation, owner="ann")
+    item = items.group_item(Group(conversation.group_id, "ann", conversation.created_at))
 
     assert (item["G1"], item["G1S"]) == ({"S": partition}, {"S": sort})
     assert "G1" not in items.conversation_item(conversation) | items.tree_item(conversation)
@@ -478,7 +469,7 @@ def _kinds() -> list[Callable[[], Item]]:
     return [
         lambda: items.conversation_item(conversation),
         lambda: items.head_item(conversation, Head("ann", ids.timestamp(0))),
-        lambda: items.group_item(conversation, owner="ann"),
+        lambda: items.group_item(Group(conversation.group_id, "ann", conversation.created_at)),
     ]
 
 

@@ -1,6 +1,5 @@
 """Exports of a table and imports into one. An operator makes them, without the service."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -58,13 +57,6 @@ class TableAt:
             return False
         return not Path(target.data).exists()
 
-    def place(self, shell: Shell) -> str:
-        """Return what tells the table from others, for people."""
-        if self.name is not None:
-            return f"table {self.name}" + (f" at {self.endpoint}" if self.endpoint else "")
-        target = shell.target
-        return str(Path(target.data).resolve()) if isinstance(target, InProcess) and target.data else ""
-
 
 def folder_of(shell: Shell) -> Path:
     """Return the folder of `--data`. Raises CommandError if there is none."""
@@ -110,37 +102,25 @@ def export_table(shell: Shell, at: TableAt, choice: "Choice", output: str, *, sk
     return code
 
 
-def import_table(shell: Shell, at: TableAt, path: Path, *, new_ids: bool, threads: int, is_dry: bool) -> int:
+def import_table(shell: Shell, at: TableAt, path: Path, *, threads: int, is_dry: bool) -> int:
     """Import a file, and say what became of it. Return the exit code."""
     from forklore_local.porting.failures import FormatError, PortingError
     from forklore_local.porting.importing import carry_out, check
-    from forklore_local.porting.new_ids import NewIds, SameIds
-    from forklore_local.porting.seeds import forget_seed, seed_for
 
     try:
         opened = nullcontext() if is_dry and at.is_missing(shell) else at.opened(shell, makes=True)
         with opened as table:
             with progress(f"checking {path}") as bar:
                 bar.expect(path.stat().st_size)
-                checked = check(path, table=None if new_ids else table, on_bytes=bar.advance)
+                checked = check(path, table=table, on_bytes=bar.advance)
             total = checked.total
             told = {"trees": total.trees, "conversations": total.conversations, "entries": total.entries}
             if is_dry or table is None:
                 _say(shell, path, told, f"{_counts(told)} to import")
                 return DONE
-            ids_for = NewIds(seed_for(path, at.place(shell))) if new_ids else SameIds()
             with progress(f"importing {path}") as bar:
                 bar.expect(path.stat().st_size)
-                done = carry_out(
-                    table,
-                    checked,
-                    ids_for=ids_for,
-                    threads=threads,
-                    stop=threading.Event(),
-                    on_bytes=bar.advance,
-                )
-            if new_ids and not done.refusals:
-                forget_seed(path)
+                done = carry_out(table, checked, threads=threads, on_bytes=bar.advance)
     except FormatError as error:
         raise CommandError(f"{path}: {error}") from error
     except PortingError as error:

@@ -3,14 +3,14 @@
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.erasures import Erasure, Mention
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.keys import Key, ListKey
+from forklore_service.domain.keys import JobName, Key, ListKey
 from forklore_service.domain.model import (
     NOTHING,
     Conversation,
@@ -18,7 +18,6 @@ from forklore_service.domain.model import (
     Entry,
     EntryRef,
     ForkPoint,
-    ForkPosition,
     Head,
     LastEntries,
     Metrics,
@@ -32,7 +31,6 @@ from forklore_service.domain.model import (
 from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
-from forklore_service.domain.spelling import camel
 from forklore_service.domain.tree import (
     ChildRow,
     ClientContext,
@@ -43,18 +41,13 @@ from forklore_service.domain.tree import (
     Member,
     MemberChange,
     Pointer,
-    State,
     TreeRow,
 )
 from forklore_service.storage import bodies, schema
+from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
 
 _NO_ID = uuid.UUID(ids.FIRST).bytes
-_DESCRIBED = {field: camel(field) for field in Description._fields}
-_PACKED = {"entry_id", "conversation_id", "channel", "content", "after", "turn"}
-_PACKED |= {"merged_from", "copied_from", "indexed_content"}
-"""The fields of an entry that its key and its other attributes hold."""
-_ENTRY = {field: camel(field) for field in Entry._fields if field not in _PACKED}
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -95,6 +88,10 @@ def key_of(key: Key) -> Item:
     return {"PK": text(key.partition), "SK": text(key.sort)}
 
 
+def _item(key: Key, attributes: Mapping[str, Any]) -> Item:
+    return key_of(key) | present(attributes)
+
+
 def key(item: Item) -> Key:
     """Return an item's key."""
     return Key(item["PK"]["S"], item["SK"]["S"])
@@ -118,74 +115,33 @@ def _plain(value: Mapping[str, Any]) -> Any:
             return held
 
 
-def group_item(
-    conversation: Conversation,
-    *,
-    owner: str,
-    members: int = 1,
-    child_key: Key | None = None,
-    state: State = State.LIVE,
-    nonce: str | None = None,
-    is_import: bool = False,
-) -> Item:
-    partition, sort = keys.all_trees(conversation.group_id, conversation.created_at)
-    return key_of(keys.group(conversation.group_id)) | present(
-        {
-            "owner": owner,
-            "createdAt": conversation.created_at,
-            "state": state,
-            "members": members,
-            "version": 1,
-            "conversations": 1,
-            "children": 0,
-            "parent": child_key.partition if child_key else None,
-            "childKey": child_key.sort if child_key else None,
-            "nonce": nonce,
-            "importing": is_import or None,
-            schema.TREE_PARTITION_KEY: partition,
-            schema.TREE_SORT_KEY: sort,
-        }
-    )
+_MEMBER_CHANGE = Codec(MemberChange, user_id="user")
+_GROUP = Codec(
+    Group,
+    elsewhere=["group_id"],
+    always=["state", "members", "version", "conversations", "children"],
+    promoted="current",
+    is_import="importing",
+    child_key=Codec(Key, partition="parent", sort="childKey"),
+    member_change=Packed("memberChange", _MEMBER_CHANGE.attributes, _MEMBER_CHANGE.value),
+)
+
+
+def group_item(group: Group) -> Item:
+    """Return the item of a new tree."""
+    partition, sort = keys.all_trees(group.group_id, group.created_at)
+    listed = {schema.TREE_PARTITION_KEY: partition, schema.TREE_SORT_KEY: sort}
+    return _item(keys.group(group.group_id), _GROUP.attributes(group) | listed)
 
 
 def group(item: Item) -> Group:
     a = plain(item)
-    return Group(
-        group_id=a["PK"],
-        owner=a["owner"],
-        created_at=a["createdAt"],
-        state=State(a["state"]),
-        conversations=a["conversations"],
-        children=a["children"],
-        members=a["members"],
-        version=a["version"],
-        promoted=a.get("current"),
-        promoted_by=a.get("promotedBy"),
-        promotions=a.get("promotions", 0),
-        used_at=a.get("usedAt"),
-        member_change=_member_change(a.get("memberChange")),
-        spreading=a.get("spreading"),
-        rewriting=a.get("rewriting"),
-        child_key=Key(a["parent"], a["childKey"]) if "childKey" in a else None,
-        nonce=a.get("nonce"),
-        deleted_at=a.get("deletedAt"),
-        never_live=a.get("neverLive", False),
-        cascaded=a.get("cascaded", False),
-        is_import=a.get("importing", False),
-    )
+    return _GROUP.value(a, group_id=a["PK"])
 
 
 def member_change_map(change: MemberChange) -> dict[str, Any]:
     """Return the typed value of GROUP's `memberChange`."""
-    names = {"user": change.user_id, "by": change.by}
-    return {"M": present({**names, "was": change.was, "level": change.level, "nonce": change.nonce})}
-
-
-def _member_change(held: Mapping[str, Any] | None) -> MemberChange | None:
-    if held is None:
-        return None
-    was, level = (AccessLevel(held[name]) if name in held else None for name in ("was", "level"))
-    return MemberChange(held["user"], was, level, held["nonce"], held.get("by"))
+    return {"M": present(_MEMBER_CHANGE.attributes(change))}
 
 
 def as_imported(item: Item) -> Item:
@@ -203,57 +159,36 @@ def is_copied(item: Item) -> bool:
     return "copiedFrom" in item
 
 
+_DESCRIPTION = Codec(Description)
+_CONVERSATION = Codec(
+    Conversation,
+    elsewhere=["conversation_id", "group_id"],
+    described=_DESCRIPTION,
+    fork_point=Codec(
+        ForkPoint,
+        conversation_id="forkedAtConversationId",
+        entry_id="forkedAtEntryId",
+        position="forkedAtPosition",
+    ),
+    started_by=Codec(StartedBy, conversation_id="startedByConversationId", entry_id="startedByEntryId"),
+)
+
+
 def conversation_item(conversation: Conversation) -> Item:
-    fork, started = conversation.fork_point, conversation.started_by
-    return key_of(keys.conversation(conversation.group_id, conversation.conversation_id)) | present(
-        {
-            **_changed(conversation.described, _DESCRIBED, Description._field_defaults),
-            "agentId": conversation.agent_id,
-            "clientId": conversation.client_id,
-            "createdAt": conversation.created_at,
-            "forkedAtConversationId": fork.conversation_id if fork else None,
-            "forkedAtEntryId": fork.entry_id if fork else None,
-            "forkedAtPosition": fork.position if fork else None,
-            "startedByConversationId": started.conversation_id if started else None,
-            "startedByEntryId": started.entry_id if started else None,
-            "titledBy": conversation.titled_by or None,
-        }
-    )
+    key = keys.conversation(conversation.group_id, conversation.conversation_id)
+    return _item(key, _CONVERSATION.attributes(conversation))
 
 
 def conversation(item: Item) -> Conversation:
     a = plain(item)
-    fork, started = a.get("forkedAtConversationId"), a.get("startedByConversationId")
-    return Conversation(
-        conversation_id=a["SK"].partition("#")[2],
-        group_id=a["PK"],
-        created_at=a["createdAt"],
-        described=Description(**{field: a[name] for field, name in _DESCRIBED.items() if name in a}),
-        agent_id=a.get("agentId"),
-        client_id=a.get("clientId"),
-        fork_point=ForkPoint(fork, a.get("forkedAtEntryId"), ForkPosition(a["forkedAtPosition"]))
-        if fork
-        else None,
-        started_by=StartedBy(started, a.get("startedByEntryId")) if started else None,
-        titled_by=a.get("titledBy", ""),
-    )
-
-
-def _changed(value: NamedTuple, names: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a value's fields, without those that have their default.
-
-    names: of the attributes, by the field. Items leave out what has its default.
-    """
-    held = {field: getattr(value, field) for field in names}
-    return {
-        names[field]: one for field, one in held.items() if field not in defaults or one != defaults[field]
-    }
+    return _CONVERSATION.value(a, group_id=a["PK"], conversation_id=keys.in_conversation(a["SK"]))
 
 
 def described(conversation: Conversation, fields: Iterable[str]) -> dict[str, dict[str, Any] | None]:
     """Return the attributes of these fields of the description; None for one that is left out."""
-    said = present(_changed(conversation.described, _DESCRIBED, Description._field_defaults))
-    return {_DESCRIBED[field]: said.get(_DESCRIBED[field]) for field in fields}
+    said = present(_DESCRIPTION.attributes(conversation.described))
+    names = _DESCRIPTION.names
+    return {names[field]: said.get(names[field]) for field in fields}
 
 
 def path_item(conversation: Conversation, path: ancestry.Path) -> Item:
@@ -289,12 +224,13 @@ def fork_record(item: Item) -> ForkRecord:
 def remnant_item(remnant: Remnant) -> Item:
     """Return what stays of a removed branch. It keeps the record of where the branch left."""
     record = remnant.record
-    return key_of(keys.remnant(remnant.group_id, remnant.conversation_id)) | present(
+    return _item(
+        keys.remnant(remnant.group_id, remnant.conversation_id),
         {
             schema.ENTRY_SORT_KEY: _record_key(record) if record else None,
             "removedAt": remnant.removed_at,
             "nonce": remnant.nonce,
-        }
+        },
     )
 
 
@@ -305,36 +241,24 @@ def remnant(item: Item) -> Remnant:
     return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
 
 
-COUNTERS = ("entries", "inputTokens", "outputTokens", "cachedInputTokens", "costNanoUsd")
-"""The sums in HEAD: base of the fork and own appends together."""
+_METRICS = Codec(Metrics, always=Metrics._fields, usage=Codec(TokenUsage, always=TokenUsage._fields))
+_HEAD = Codec(
+    Head,
+    always=["floor", "last", "history", "context", "metrics"],
+    lasts=Codec(LastEntries, history="lastHistory", context="lastContext"),
+    metrics=_METRICS,
+    preview=Codec(Words, left_out={"by": ""}, text="preview", by="previewBy"),
+)
 
 
 def counters(metrics: Metrics) -> dict[str, int]:
-    """Return the sums under their attributes' names."""
-    u = metrics.usage
-    sums = (metrics.entries, u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cost_nano_usd)
-    return dict(zip(COUNTERS, sums, strict=True))
+    """Return the sums in HEAD under their attributes' names: base of the fork and own appends."""
+    return _METRICS.attributes(metrics)
 
 
 def head_item(conversation: Conversation, head: Head) -> Item:
-    return key_of(keys.head(conversation.group_id, conversation.conversation_id)) | present(
-        {
-            "owner": head.owner,
-            "changedAt": head.changed_at,
-            "floor": head.floor,
-            "first": head.first,
-            "last": head.last,
-            "lastHistory": head.lasts.history,
-            "lastContext": head.lasts.context,
-            "history": head.history,
-            "context": head.context,
-            **counters(head.metrics),
-            "untitled": head.untitled or None,
-            "preview": head.preview.text if head.preview else None,
-            "previewBy": (head.preview.by or None) if head.preview else None,
-            "promotedAt": head.promoted_at,
-        }
-    )
+    key = keys.head(conversation.group_id, conversation.conversation_id)
+    return _item(key, _HEAD.attributes(head))
 
 
 def changes(item: Item) -> int:
@@ -353,39 +277,19 @@ def owner(item: Item) -> str:
 
 
 def head(item: Item) -> Head:
-    a = plain(item)
-    entries, *usage = (a[name] for name in COUNTERS)
-    return Head(
-        owner=a["owner"],
-        changed_at=a["changedAt"],
-        floor=a["floor"],
-        first=a.get("first"),
-        last=a["last"],
-        lasts=LastEntries(a.get("lastHistory"), a.get("lastContext")),
-        history=a["history"],
-        context=a["context"],
-        metrics=Metrics(entries, TokenUsage(*usage)),
-        untitled=a.get("untitled", False),
-        preview=Words(a["preview"], a.get("previewBy", "")) if "preview" in a else None,
-        promoted_at=a.get("promotedAt"),
-    )
+    return _HEAD.value(plain(item))
+
+
+_MEMBER = Codec(Member)
 
 
 def member_item(group_id: str, member: Member, *, nonce: str | None = None) -> Item:
-    return key_of(keys.member(group_id, member.user_id)) | present(
-        {
-            "userId": member.user_id,
-            "level": member.level,
-            "createdAt": member.created_at,
-            "nonce": nonce,
-            "archived": member.is_archived or None,
-        }
-    )
+    key = keys.member(group_id, member.user_id)
+    return _item(key, _MEMBER.attributes(member) | {"nonce": nonce})
 
 
 def member(item: Item) -> Member:
-    a = plain(item)
-    return Member(a["userId"], AccessLevel(a["level"]), a["createdAt"], a.get("archived", False))
+    return _MEMBER.value(plain(item))
 
 
 def text_in(item: Item, attribute: str) -> str | None:
@@ -396,6 +300,9 @@ def text_in(item: Item, attribute: str) -> str | None:
 def user_id(item: Item) -> str:
     """Return the user that a membership names."""
     return str(item["userId"]["S"])
+
+
+_TREE_ROW = Codec(TreeRow, elsewhere=["place"])
 
 
 def user_tree_item(
@@ -409,51 +316,47 @@ def user_tree_item(
 ) -> Item:
     """Return a tree's row in the list of a member. created_at: the tree's."""
     key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
-    return key_of(key) | present({"level": level, "archived": is_archived or None})
+    row = TreeRow(ListKey(created_at, group_id), level, is_archived)
+    return _item(key, _TREE_ROW.attributes(row))
 
 
 def tree_row(item: Item) -> TreeRow:
     """Return a row of a user's list. Rows of earlier versions have no level."""
     a = plain(item)
-    level = AccessLevel(a["level"]) if "level" in a else None
-    return TreeRow(keys.list_key(a["SK"]), level, a.get("archived", False))
-
-
-def child_row(item: Item) -> ChildRow:
-    a = plain(item)
-    return ChildRow(keys.list_key(a["SK"]), a.get("startedByEntryId"))
+    return _TREE_ROW.value(a, place=keys.list_key(a["SK"]))
 
 
 def child_item(child_key: Key, started_by: StartedBy) -> Item:
     """Return a started child's row in the list of its parent's."""
-    return key_of(child_key) | present({"startedByEntryId": started_by.entry_id})
+    return _item(child_key, {"startedByEntryId": started_by.entry_id})
+
+
+def child_row(item: Item) -> ChildRow:
+    return ChildRow(keys.list_key(item["SK"]["S"]), text_in(item, "startedByEntryId"))
+
+
+_TRANSFER = Codec(
+    Transfer,
+    transfer_id="id",
+    group_id="group",
+    conversation_id="conversation",
+    from_user_id="from",
+    to_user_id="to",
+)
 
 
 def transfer_items(transfer: Transfer, *, nonce: str) -> list[Item]:
     """Return a pending transfer's items: for its tree, by its id, and for both parties."""
-    held = present(
-        {
-            "id": transfer.transfer_id,
-            "group": transfer.group_id,
-            "conversation": transfer.conversation_id,
-            "from": transfer.from_user_id,
-            "to": transfer.to_user_id,
-            "createdAt": transfer.created_at,
-            "nonce": nonce,
-        }
-    )
+    held = present(_TRANSFER.attributes(transfer) | {"nonce": nonce})
     return [key_of(key) | held for key in keys.transfer_keys(transfer)]
 
 
 def transfer(item: Item) -> Transfer:
-    a = plain(item)
-    return Transfer(a["id"], a["group"], a["conversation"], a["from"], a["to"], a["createdAt"])
+    return _TRANSFER.value(plain(item))
 
 
 def pointer_item(conversation: Conversation, nonce: str) -> Item:
-    return key_of(keys.pointer(conversation.conversation_id)) | present(
-        {"group": conversation.group_id, "nonce": nonce}
-    )
+    return _item(keys.pointer(conversation.conversation_id), {"group": conversation.group_id, "nonce": nonce})
 
 
 def resting_item(conversation_id: str, group_id: str) -> Item:
@@ -462,16 +365,17 @@ def resting_item(conversation_id: str, group_id: str) -> Item:
     It becomes a retired item when nothing of the branch is shown any more; that of a root, with
     its tree.
     """
-    return key_of(keys.pointer(conversation_id)) | present({"retired": True, "group": group_id})
+    return _item(keys.pointer(conversation_id), {"retired": True, "group": group_id})
 
 
 def retired_item(conversation_id: str, *, ttl_s: int) -> Item:
     """Return the item that replaces a pointer until its id may be used again."""
-    return key_of(keys.pointer(conversation_id)) | present({"retired": True, "ttl": ttl_s})
+    return _item(keys.pointer(conversation_id), {"retired": True, "ttl": ttl_s})
 
 
 FREE = ids.timestamp(0)
 """The end of the lease of a JOB that no worker holds: long ago by every clock."""
+_JOB = Codec(Job, elsewhere=["name"])
 
 
 def job_item(
@@ -484,9 +388,8 @@ def job_item(
     leased_until: str = FREE,
 ) -> Item:
     """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
-    return key_of(keys.job(kind, group_id, conversation_id)) | present(
-        {"createdAt": created_at, "leasedUntil": leased_until, "nonce": nonce}
-    )
+    name = JobName(kind, group_id, conversation_id)
+    return _item(keys.job(*name), _JOB.attributes(Job(name, created_at, leased_until, nonce=nonce)))
 
 
 def job(item: Item) -> Job:
@@ -495,60 +398,27 @@ def job(item: Item) -> Job:
     Raises KeyError or ValueError if it is malformed.
     """
     a = plain(item)
-    return Job(
-        keys.in_job(a["SK"]),
-        created_at=a.get("createdAt"),
-        leased_until=a.get("leasedUntil"),
-        holder=a.get("holder"),
-        nonce=a.get("nonce"),
-    )
+    return _JOB.value(a, name=keys.in_job(a["SK"]))
 
 
-def context_item(group_id: str, conversation_id: str, client_id: str, held: ClientContext) -> Item:
-    """Return what says which context a client holds in a conversation."""
-    return key_of(keys.context(group_id, conversation_id, client_id)) | present(
-        {
-            "epoch": held.epoch.number,
-            "first": held.epoch.first,
-            "last": held.last,
-            "count": held.entries,
-            "digest": held.epoch.digest,
-        }
-    )
+_CONTEXT = Codec(ClientContext, epoch=Codec(Epoch, always=["first"], number="epoch"), entries="count")
 
 
 def context(item: Item) -> ClientContext:
-    a = plain(item)
-    epoch = Epoch(a["epoch"], EntryId(a["first"]), a.get("digest"))
-    return ClientContext(epoch, last=EntryId(a["last"]), entries=a["count"])
+    return _CONTEXT.value(plain(item))
+
+
+_NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation")
 
 
 def name_item(name: Name) -> Item:
-    return key_of(keys.name(name.ref)) | present(
-        {
-            "conversation": name.conversation_id,
-            "revision": name.revision,
-            "createdAt": name.created_at,
-            "updatedAt": name.updated_at,
-            "nonce": name.nonce,
-            "clientId": name.ref.owner.client_id,
-            "data": name.data,
-        }
-    )
+    client = {"clientId": name.ref.owner.client_id}
+    return _item(keys.name(name.ref), _NAME.attributes(name) | client)
 
 
 def name(item: Item) -> Name:
-    a = plain(item)
     user_id, name = keys.in_name(key(item))
-    return Name(
-        ref=NameRef(NameOwner(user_id, a.get("clientId")), name),
-        conversation_id=a["conversation"],
-        revision=a["revision"],
-        created_at=a["createdAt"],
-        updated_at=a["updatedAt"],
-        nonce=a["nonce"],
-        data=a.get("data"),
-    )
+    return _NAME.value(plain(item), ref=NameRef(NameOwner(user_id, text_in(item, "clientId")), name))
 
 
 def entry_key_item(group_id: str, conversation_id: str, key: str, entry_id: EntryId) -> Item:
@@ -601,34 +471,37 @@ def _unpacked_id(packed: bytes) -> EntryId | None:
     return EntryId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
 
 
-def lasts(item: Item) -> LastEntries:
-    """Return what an ENTRY item names as shown last before it."""
-    return LastEntries(*_unpacked_ids(bytes(item["prev"]["B"]))) if "prev" in item else NOTHING
+def _lasts_in(packed: bytes) -> LastEntries:
+    return LastEntries(*_unpacked_ids(packed))
 
 
 def _packed_turn(turn: Turn) -> bytes:
-    named = (turn.first, turn.last, turn.before.history, turn.before.context)
-    return _packed_ids([*named, turn.after.history, turn.after.context])
+    return _packed_ids([turn.first, turn.last, *turn.before, *turn.after])
 
 
-def turn(item: Item) -> Turn | None:
-    """Return the turn that an ENTRY item belongs to; None if it has no other entry."""
-    if "turn" not in item:
-        return None
-    first, last, *shown = _unpacked_ids(bytes(item["turn"]["B"]))
+def _turn_in(packed: bytes) -> Turn:
+    first, last, *shown = _unpacked_ids(packed)
     assert first is not None, "a turn begins with an entry"
     assert last is not None, "a turn ends with an entry"
     return Turn(first, last, LastEntries(*shown[:2]), LastEntries(*shown[2:]))
 
 
-def _ref(of: EntryRef | None) -> str | None:
-    return None if of is None else f"{of.conversation_id}#{of.entry_id or ''}"
+def lasts(item: Item) -> LastEntries:
+    """Return what an ENTRY item names as shown last before it."""
+    return _lasts_in(item["prev"]["B"]) if "prev" in item else NOTHING
 
 
-def _ref_of(text: str | None) -> EntryRef | None:
-    if text is None:
-        return None
-    conversation_id, _, entry_id = text.partition("#")
+def turn(item: Item) -> Turn | None:
+    """Return the turn that an ENTRY item belongs to; None if it has no other entry."""
+    return _turn_in(item["turn"]["B"]) if "turn" in item else None
+
+
+def _packed_ref(of: EntryRef) -> str:
+    return f"{of.conversation_id}#{of.entry_id or ''}"
+
+
+def _ref_in(packed: str) -> EntryRef:
+    conversation_id, _, entry_id = packed.partition("#")
     return EntryRef(conversation_id, EntryId(entry_id) if entry_id else None)
 
 
@@ -637,9 +510,20 @@ def _packed_text(any_text: str) -> bytes:
     return bodies.encode(json.dumps(any_text, ensure_ascii=False))
 
 
-def _text_of(packed: bytes) -> str:
-    text_of: str = json.loads(bodies.decode(packed))
-    return text_of
+def _text_in(packed: bytes) -> str:
+    text_in: str = json.loads(bodies.decode(packed))
+    return text_in
+
+
+_ENTRY = Codec(
+    Entry,
+    elsewhere=["entry_id", "conversation_id", "channel", "content"],
+    after=Packed("prev", _packed_ids, _lasts_in),
+    turn=Packed("turn", _packed_turn, _turn_in),
+    merged_from=Packed("mergedFrom", _packed_ref, _ref_in),
+    copied_from=Packed("copiedFrom", _packed_ref, _ref_in),
+    indexed_content=Packed("indexed", _packed_text, _text_in),
+)
 
 
 def size(item: Item) -> int:
@@ -656,22 +540,16 @@ def entry_items(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) 
     """Return the entry's item and those of its chunks."""
     body = bodies.encode(entry.content)
     cut = bodies.chunks(body)
-    item = key_of(keys.entry(group_id, entry.entry_id)) | present(
+    item = _item(
+        keys.entry(group_id, entry.entry_id),
         {
             schema.ENTRY_SORT_KEY: keys.by_conversation(entry.conversation_id, entry.channel, entry.entry_id),
-            **_changed(entry, _ENTRY, Entry._field_defaults),
-            "prev": _packed_ids([entry.after.history, entry.after.context])
-            if entry.after != NOTHING
-            else None,
-            "turn": _packed_turn(entry.turn) if entry.turn else None,
-            "mergedFrom": _ref(entry.merged_from),
-            "copiedFrom": _ref(entry.copied_from),
-            "indexed": _packed_text(entry.indexed_content) if entry.indexed_content is not None else None,
+            **_ENTRY.attributes(entry),
             "body": None if cut else body,
             "chunks": len(cut) or None,
             "size": escaped_bytes,
             "nonce": nonce,
-        }
+        },
     )
     blobs = [
         key_of(keys.blob(group_id, entry.entry_id, at)) | {"data": binary(chunk)}
@@ -685,17 +563,12 @@ def stored_entry(item: Item) -> StoredEntry:
     a = plain(item)
     conversation_id, letter, _ = a[schema.ENTRY_SORT_KEY].split("#", 2)
     return StoredEntry(
-        entry=Entry(
+        entry=_ENTRY.value(
+            a,
             entry_id=keys.entry_id_of(a["SK"]),
             conversation_id=conversation_id,
             channel=_CHANNELS[letter],
             content="",
-            after=lasts(item),
-            turn=turn(item),
-            merged_from=_ref_of(a.get("mergedFrom")),
-            copied_from=_ref_of(a.get("copiedFrom")),
-            indexed_content=_text_of(a["indexed"]) if "indexed" in a else None,
-            **{field: a[name] for field, name in _ENTRY.items() if name in a},
         ),
         body=a.get("body", b""),
         chunks=a.get("chunks", 0),
@@ -704,97 +577,73 @@ def stored_entry(item: Item) -> StoredEntry:
     )
 
 
+_RECORD = Codec(
+    IdempotencyRecord,
+    left_out={"entry_ids": ()},
+    request_hash="request",
+    group_id="group",
+    conversation_id="conversation",
+    entry_ids=Packed("entries", ",".join, lambda packed: tuple(map(EntryId, packed.split(",")))),
+    body=Packed("body", bodies.encode, bodies.decode),
+)
+
+
 def idempotency_record_item(key: Key, record: IdempotencyRecord, *, ttl_s: int) -> Item:
-    return key_of(key) | present(
-        {
-            "request": record.request_hash,
-            "group": record.group_id,
-            "conversation": record.conversation_id,
-            "entries": ",".join(record.entry_ids) or None,
-            "body": bodies.encode(record.body),
-            "ttl": ttl_s,
-        }
-    )
+    return _item(key, _RECORD.attributes(record) | {"ttl": ttl_s})
 
 
 def idempotency_record(item: Item, *, now_s: int) -> IdempotencyRecord | None:
     """Return what was answered; None where 24 hours have passed."""
     a = plain(item)
-    if a["ttl"] < now_s:
-        return None
-    return IdempotencyRecord(
-        request_hash=a["request"],
-        group_id=a["group"],
-        conversation_id=a["conversation"],
-        entry_ids=tuple(map(EntryId, a["entries"].split(","))) if "entries" in a else (),
-        body=bodies.decode(a["body"]),
-    )
+    return None if a["ttl"] < now_s else _RECORD.value(a)
 
 
-OF_RUNNING = ("userId", "changes", "notBefore", "changesBefore", "waits", "places", "step")
+def _packed_places(places: Sequence[Key | ListKey | None]) -> str:
+    return json.dumps(places, separators=(",", ":"))
+
+
+_OF_RUNNING = ("user_id", "changes", "not_before", "changes_before", "waits", "places", "step")
+"""The fields that only the record of a running erasure has."""
+_COUNTED = ("trees", "memberships", "entries", "passes")
+_DONE = Codec(Erasure, elsewhere=["erasure_id", *_OF_RUNNING], always=_COUNTED)
+_RUNNING = Codec(
+    Erasure,
+    elsewhere=["erasure_id"],
+    always=[*_COUNTED, *(field for field in _OF_RUNNING if field != "waits")],
+    places=Packed("places", _packed_places, lambda packed: tuple(Key(*one) for one in json.loads(packed))),
+)
+OF_RUNNING = tuple(_RUNNING.names[field] for field in _OF_RUNNING)
 """The attributes that only the record of a running erasure has."""
 
 
 def erasure_item(erasure: Erasure) -> Item:
     """Return the record of a user's erasure."""
-    running = {
-        "userId": erasure.user_id,
-        "changes": erasure.changes,
-        "notBefore": erasure.not_before,
-        "changesBefore": erasure.changes_before,
-        "waits": erasure.waits or None,
-        "places": json.dumps(erasure.places, separators=(",", ":")),
-        "step": erasure.step,
-    }
-    return key_of(keys.erasure(erasure.erasure_id)) | present(
-        {
-            "pseudonym": erasure.pseudonym,
-            "createdAt": erasure.created_at,
-            "finishedAt": erasure.finished_at,
-            "trees": erasure.trees,
-            "memberships": erasure.memberships,
-            "entries": erasure.entries,
-            "passes": erasure.passes,
-            **({} if erasure.is_done else running),
-        }
-    )
+    codec = _DONE if erasure.is_done else _RUNNING
+    return _item(keys.erasure(erasure.erasure_id), codec.attributes(erasure))
 
 
 def erasure(item: Item) -> Erasure:
     a = plain(item)
-    common = Erasure(
-        erasure_id=a["PK"].partition("#")[2],
-        pseudonym=a["pseudonym"],
-        created_at=a["createdAt"],
-        finished_at=a.get("finishedAt"),
-        trees=a["trees"],
-        memberships=a["memberships"],
-        entries=a["entries"],
-        passes=a["passes"],
-    )
-    if common.is_done:
-        return common
-    return common._replace(
-        user_id=a["userId"],
-        changes=a["changes"],
-        not_before=a["notBefore"],
-        changes_before=a["changesBefore"],
-        waits=a.get("waits", False),
-        places=tuple(Key(*place) for place in json.loads(a["places"])),
-        step=a["step"],
-    )
+    codec = _DONE if "finishedAt" in a else _RUNNING
+    return codec.value(a, erasure_id=a["PK"].partition("#")[2])
+
+
+_ROUND = Codec(
+    Round,
+    always=["places"],
+    places=Packed(
+        "places", _packed_places, lambda packed: tuple(one and ListKey(*one) for one in json.loads(packed))
+    ),
+)
 
 
 def retention_item(begun: Round) -> Item:
     """Return the record of a look through old trees."""
-    places = json.dumps(begun.places, separators=(",", ":"))
-    return key_of(keys.retention()) | present({"begunAt": begun.begun_at, "places": places})
+    return _item(keys.retention(), _ROUND.attributes(begun))
 
 
 def retention(item: Item) -> Round:
-    a = plain(item)
-    places = json.loads(a["places"])
-    return Round(a["begunAt"], tuple(None if place is None else ListKey(*place) for place in places))
+    return _ROUND.value(plain(item))
 
 
 def mention(item: Item) -> Mention:

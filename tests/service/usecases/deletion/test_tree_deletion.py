@@ -10,8 +10,8 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.model import Caller, Conversation, JobKind
-from forklore_service.domain.tree import Member, State
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore_service.domain.tree import Group, Member, State
+from forklore_service.errors import ConflictError, NotFoundError, UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.clock import system_ms
@@ -307,21 +307,6 @@ def test_the_ids_are_retired_for_30_days_and_then_free(world: World) -> None:
     assert show(world.store.process(), FORK, by=BOB).owner == "bob"
 
 
-def test_the_tree_is_marked_deleted_only_if_the_caller_is_still_the_owner(world: World) -> None:
-    table = world.store.process()
-    offer = world.before[keys.transfer_of_group(ROOT)]["id"]["S"]
-    eve = Caller("eve")
-    Wire.of(table).just_before(
-        "TransactWriteItems",
-        lambda: transfers.accept_transfer(world.store.process(), caller=eve, transfer_id=offer),
-    )
-
-    with pytest.raises(ForbiddenError):
-        delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
-
-    assert show(world.store.process()).owner == "eve"
-
-
 def test_a_tree_that_is_marked_deleted_leaves_the_list_of_all_trees(world: World) -> None:
     delete(world.store)
 
@@ -569,8 +554,8 @@ def plant_unborn(store: Store, *, seconds_ago: int, group_id: str = UNBORN) -> N
     made = ids.timestamp(table.now_ms() - seconds_ago * 1000)
     never_live = Conversation(group_id, group_id, made)
     child_key = keys.child(OTHER, OTHER, ListKey(made, group_id))
-    group = items.group_item(never_live, owner="ann", child_key=child_key, state=State.CREATING, nonce="n")
-    store.put(group, items.pointer_item(never_live, "n"), job("create", group_id))
+    group = Group(group_id, "ann", made, State.CREATING, child_key=child_key, nonce="n")
+    store.put(items.group_item(group), items.pointer_item(never_live, "n"), job("create", group_id))
     for user in ("ann", "bob"):
         member = Member(user, AccessLevel.WRITER, made)
         store.put(

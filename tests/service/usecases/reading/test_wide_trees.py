@@ -12,7 +12,7 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Conversation, Head, Words
-from forklore_service.domain.tree import State
+from forklore_service.domain.tree import Group, State
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import Table
@@ -21,7 +21,7 @@ from forklore_service.usecases.people import transfers
 from tests.service.usecases.builders import ROOT, conversation
 from tests.support.tables import Store
 
-CONVERSATIONS = 20_000
+CONVERSATIONS = 4_000
 PAGE = 500
 BYTES_MAX = 400
 """The bound for each conversation: a tree of 200,000 takes 80 MB of the function's 1 GB."""
@@ -33,8 +33,7 @@ class Wide:
 
     def __init__(self, table: Table, monkeypatch: pytest.MonkeyPatch, *, state: State) -> None:
         self.writes = 0
-        root = Conversation(ROOT, ROOT, AT)
-        group = items.group_item(root, owner="bob", state=state) | {
+        group = items.group_item(Group(ROOT, "bob", AT, state)) | {
             "conversations": items.number(CONVERSATIONS),
             "children": items.number(CONVERSATIONS),
             "rewriting": items.text("ann"),
@@ -122,7 +121,7 @@ def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
 ) -> None:
     """A second look finds a HEAD that was shown late. Others may be closed by then."""
     table, shown = store.process(), iter([[1, 2], [2, 3], [4]])
-    store.put(items.group_item(Conversation(ROOT, ROOT, AT), owner="ann", state=State.DELETING))
+    store.put(items.group_item(Group(ROOT, "ann", AT, State.DELETING)))
     store.change(keys.group(ROOT), conversations=items.number(4))
     group = table.get([keys.group(ROOT)]).group(ROOT)
     assert group is not None
@@ -138,7 +137,7 @@ def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile
 ) -> None:
     """A HEAD that was removed does not stand for one that is shown late."""
     table, shown = store.process(), iter([[1, 2], [2, 3], [2, 3, 4]])
-    store.put(items.group_item(Conversation(ROOT, ROOT, AT), owner="ann"))
+    store.put(items.group_item(Group(ROOT, "ann", AT)))
     store.change(keys.group(ROOT), conversations=items.number(4))
     group = table.get([keys.group(ROOT)]).group(ROOT)
     assert group is not None

@@ -19,7 +19,7 @@ from forklore.cli.importing.sending import sender
 from forklore.cli.importing.sources import Source, sources_of
 from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
-from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
+from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -65,10 +65,6 @@ def register(app: typer.Typer) -> None:
             ),
         ] = "",
         dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and plan, but send nothing.")] = False,
-        new_ids: Annotated[
-            bool,
-            typer.Option("--new-ids", help="Give what is imported other ids.", rich_help_panel=PANEL),
-        ] = False,
         table: TableOrFolder = None,
         endpoint: Endpoint = None,
         region: Region = None,
@@ -81,7 +77,7 @@ def register(app: typer.Typer) -> None:
         """
         at = TableAt(table, endpoint, region)
         at.check()
-        if table is not None or new_ids or any(map(_is_of_table, files)):
+        if table is not None or any(map(_is_of_table, files)):
             if given is not None or again or name is not None or limit_trees is not None:
                 raise CommandError("the export of a table is imported whole: only --dry-run goes with it")
             for file in files:
@@ -89,10 +85,7 @@ def register(app: typer.Typer) -> None:
                     raise CommandError(f"{file}: no such file")
                 if not _is_of_table(file):
                     raise CommandError(f"{file}: it is no export of a table")
-            codes = [
-                import_table(shell, at, file, new_ids=new_ids, threads=parallel, is_dry=dry_run)
-                for file in files
-            ]
+            codes = [import_table(shell, at, file, threads=parallel, is_dry=dry_run) for file in files]
             return max(codes)
         target = shell.target
         options = Options(owner_of(target), is_agent(target), given, again, limit_trees)

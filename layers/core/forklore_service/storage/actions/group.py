@@ -42,10 +42,10 @@ def put_tree(
 
     child_key: the place of a started child in its parent's list.
     """
-    group = items.group_item(root, owner=head.owner, members=len(members), child_key=child_key)
+    group = Group(root.group_id, head.owner, root.created_at, members=len(members), child_key=child_key)
     return [
         conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
-        action.put_new(ActionKind.GROUP, group),
+        action.put_new(ActionKind.GROUP, items.group_item(group)),
         *conversation_actions.put(root, head),
         *(copied for member in members for copied in member_parts.copy(root, member)),
     ]
@@ -91,14 +91,16 @@ def begin_tree(
 
     taken_from: the tree as another request has begun it; None: nobody has begun it.
     """
-    group = items.group_item(
-        root,
-        owner=owner,
+    begun = Group(
+        root.group_id,
+        owner,
+        root.created_at,
+        State.CREATING,
         members=members,
         child_key=child_key,
-        state=State.CREATING,
         nonce=nonce,
     )
+    group = items.group_item(begun)
     if taken_from is None:
         claim = [
             conversation_actions.claim_id(root, nonce=nonce, now_s=now_s),
@@ -316,11 +318,13 @@ def _current_as_read(tree: Group) -> tuple[str, Values]:
 
 
 def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
-    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
+    """Count a branch less in a tree that is unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
     The tree must count as many children as when it was read: the branch may have started one since
-    then. current: the new current branch, if the removed one was it. at: the time now.
+    then. Whether the tree is live does not matter: the removal also deletes a HEAD, and a deletion
+    of the tree has deleted it before the worker looks. current: the new current branch, if the
+    removed one was it. at: the time now.
     """
     is_current_as_read, values_as_read = _current_as_read(tree)
     change = "ADD #conversations :less, #version :one SET #usedAt = :at"
@@ -329,7 +333,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ":one": number(1),
         ":at": text(at),
         ":children": number(tree.children),
-        **_live_as_read(tree),
+        ":version": number(tree.version),
         **values_as_read,
     }
     if current is not None:
@@ -339,7 +343,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ActionKind.GROUP,
         keys.group(tree.group_id),
         change,
-        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
+        condition=f"#version = :version AND {is_current_as_read} AND #children = :children",
         values=values,
     )
 
