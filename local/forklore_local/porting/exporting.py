@@ -97,7 +97,7 @@ def _told(conversation_id: str) -> Iterator[None]:
 
 
 def _begin(table: Table) -> tuple[str, str]:
-    return str(uuid.uuid4()), ids.timestamp(table.now_ms())
+    return str(uuid.uuid4()), table.now()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,10 @@ class Table:
             self.compare_clock()
         return self.connection.clock.minting_ms()
 
+    def now(self) -> str:
+        """Return the same time as text, as items hold it."""
+        return ids.timestamp(self.now_ms())
+
     def compare_clock(self) -> None:
         """Get the date from DynamoDB. Every answer has it, so the item need not exist."""
         self.items_at([NO_ITEM])

@@ -12,7 +12,6 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.closing_trees import time_now
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
@@ -133,7 +132,7 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
-    at = time_now(table)
+    at = table.now()
     return (
         table.try_commit(
             [

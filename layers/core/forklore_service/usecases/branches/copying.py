@@ -172,7 +172,7 @@ class _Copying:
         return Conversation(
             conversation_id=copy_id,
             group_id=copy_id,
-            created_at=begun.created_at if begun else ids.timestamp(self._table.now_ms()),
+            created_at=begun.created_at if begun else self._table.now(),
             described=Description(title=self._request.title),
             agent_id=source.agent_id,
             client_id=self._caller.client_id,

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import Generic, NamedTuple, TypeVar
 
-from forklore_service.domain import ids
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove
 from forklore_service.domain.tree import Pointer
@@ -183,7 +182,7 @@ def name_actions(
     if move is None:
         return []
     was = was or move.left
-    now = ids.timestamp(table.now_ms())
+    now = table.now()
     revision = table.first_revision()
     name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)
     return [actions.name.move(name, was=was, data=move.data)]

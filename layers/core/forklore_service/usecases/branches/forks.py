@@ -211,7 +211,7 @@ def _prepare(
     preview = _preview(table, source, request, inherited, lasts)
     # A fork is later than its source, whatever the clocks say.
     earliest = ids.timestamp(ids.milliseconds(loaded.conversation.created_at) + 1)
-    created_at = max(ids.timestamp(table.now_ms()), earliest)
+    created_at = max(table.now(), earliest)
     head = Head(
         owner=loaded.group.owner,
         changed_at=created_at,

@@ -1,6 +1,5 @@
 """Make a conversation the current branch of its fork tree."""
 
-from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
@@ -23,7 +22,7 @@ def promote_conversation(
         looked_up = look_up(table, conversation_id, caller=caller, extra_keys=once.keys)
         once.raise_if_answered(looked_up.found)
         group = looked_up.require(conversation_id, AccessLevel.WRITER).group
-        at = ids.timestamp(table.now_ms())
+        at = table.now()
         is_owner = caller.user_id == group.owner
         member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [

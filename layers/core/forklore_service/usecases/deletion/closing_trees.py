@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from forklore_service.domain import ids, keys
+from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.tree import Group
@@ -90,11 +90,6 @@ def tombstone(
     ]
 
 
-def time_now(table: Table) -> str:
-    """Return the time as text, as tombstones and jobs hold it."""
-    return ids.timestamp(table.now_ms())
-
-
 def in_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield lists of `size` values. The last list may be shorter."""
     left = iter(values)
@@ -115,7 +110,7 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     children = [_child_of(child_key) for child_key in child_keys]
 
     def mark(child: str) -> bool:
-        return table.try_commit(tombstone(child, at=time_now(table), cascaded=True)) is None
+        return table.try_commit(tombstone(child, at=table.now(), cascaded=True)) is None
 
     marked = table.side_by_side(mark, children)
     return dict(zip(children, marked, strict=True))

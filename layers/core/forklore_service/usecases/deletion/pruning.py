@@ -17,7 +17,7 @@ from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
-from forklore_service.usecases.deletion.closing_trees import close_children, in_batches, time_now
+from forklore_service.usecases.deletion.closing_trees import close_children, in_batches
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 LOOKS_APART_SECONDS = 2.0
@@ -104,7 +104,7 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
             *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
         ]
         if owner and is_next:
-            writes.append(actions.job.put_prune(group_id, owner, at=time_now(table), nonce=table.nonce()))
+            writes.append(actions.job.put_prune(group_id, owner, at=table.now(), nonce=table.nonce()))
         if table.try_commit(writes) is None:
             if owner and is_next:
                 queue.announce_prunes([(group_id, owner)])

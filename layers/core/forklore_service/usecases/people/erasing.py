@@ -31,7 +31,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.storage.user_scan import find_mentions
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, seconds_left
-from forklore_service.usecases.deletion.closing_trees import in_batches, time_now, tombstone
+from forklore_service.usecases.deletion.closing_trees import in_batches, tombstone
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
@@ -148,7 +148,7 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             continue
         if group.owner == user_id:
             counted = actions.erasure.count(erasure, trees=1)
-            writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
+            writes = [counted, *tombstone(group_id, at=table.now(), owner=user_id)]
         elif member is not None:
             offered = found.transfer_of_group(group_id)
             writes = [

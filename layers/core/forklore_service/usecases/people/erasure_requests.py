@@ -25,7 +25,7 @@ def erase_user(
     once = Once(table, caller, idempotency_key)
     once.raise_if_answered(table.get(once.keys))
     erasure_id = table.mint_conversation()
-    at = ids.timestamp(table.now_ms())
+    at = table.now()
     pseudonym = f"{PSEUDONYM_PREFIX}{table.nonce()}{table.nonce()}"
     erasure = Erasure(erasure_id, pseudonym, created_at=at, user_id=user_id)
     record = once.record(NO_GROUP, erasure_id, erasure)

@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from forklore_service.domain import access, ids, keys
+from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import list_key
 from forklore_service.domain.model import JobKind, Transfer
@@ -66,7 +66,7 @@ def note_spreading(table: Table, tree: Group) -> list[Action]:
     """Return the action that puts the JOB of a change that spreads, if the tree has children."""
     if not tree.children:
         return []
-    return [actions.job.put(JobKind.MEMBERS, tree.group_id, at=ids.timestamp(table.now_ms()))]
+    return [actions.job.put(JobKind.MEMBERS, tree.group_id, at=table.now())]
 
 
 def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> Spread:

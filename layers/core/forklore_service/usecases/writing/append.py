@@ -3,7 +3,7 @@
 A conversation that does not exist is created by that.
 """
 
-from forklore_service.domain import access, ids, keys
+from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
 from forklore_service.domain.model import Caller, Conversation, Entry
@@ -283,7 +283,7 @@ class _Appending:
         )
         appended = Appended.of(batch, decision)
         record = record_appended(self._once, appended, **where)
-        held, at = request.held, ids.timestamp(table.now_ms())
+        held, at = request.held, table.now()
         around = [*record, *([actions.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
         if not drafts:
             return (table.try_commit(around) if around else None) or appended

@@ -53,7 +53,7 @@ def _prepare_root(
     root = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
-        created_at=ids.timestamp(table.now_ms()),
+        created_at=table.now(),
         described=request.described,
         agent_id=request.agent_id,
         client_id=caller.client_id,
@@ -100,7 +100,7 @@ def update_conversation(
                 "the conversation was changed since then", reason="stale", updatedAt=head.updated_at
             )
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
-        changed_at = max(ids.timestamp(table.now_ms()), later)
+        changed_at = max(table.now(), later)
         is_owner = caller.user_id == head.owner
         member = actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)
         changed, said = _changed(loaded.details, change, changed_at), change.described

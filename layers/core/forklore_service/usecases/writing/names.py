@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forklore_service.domain import ids, keys
+from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove, NameOwner, NameRef, require_revision
@@ -53,7 +53,7 @@ def set_name(
         name = move.decide(
             was,
             conversation_id=conversation_id,
-            now=ids.timestamp(table.now_ms()),
+            now=table.now(),
             nonce=nonce,
             first_revision=table.first_revision(),
         )
