@@ -26,7 +26,7 @@ from forklore_service.usecases.reading.conversation_lists import (
     ListRequest,
 )
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
-from forklore_service.usecases.shared.cursors import ListPage
+from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
@@ -85,7 +85,7 @@ def plant_tree(
     return root_id
 
 
-def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ListPage[ConversationDetails, ListPlace]:
+def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page. what: fields of the request, and those of its filter."""
     wanted = {name: what.pop(name) for name in list(what) if name in FILTERS}
     found = conversation_lists.list_conversations(
@@ -244,7 +244,7 @@ def test_a_list_that_ends_with_its_page_says_so(still_forest: Table) -> None:
 
 
 def test_a_new_user_has_an_empty_list(table: Table) -> None:
-    assert one_page(table, by=EVE) == ListPage([], None)
+    assert one_page(table, by=EVE) == PageOf([], None)
 
 
 def test_the_latest_fork_is_the_one_updated_last(store: Store, table: Table) -> None:

@@ -28,7 +28,7 @@ from forklore_service.usecases.reading.search import (
     SearchPlace,
     SearchRequest,
 )
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.builders import (
     ANN,
@@ -55,13 +55,13 @@ from tools.harness.wire import Wire
 AUDITOR = Caller("aude", bypasses_membership=True)
 
 
-def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> ListPage[Hit, SearchPlace]:
+def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> PageOf[Hit, SearchPlace]:
     return search.search(
         table, caller=by, request=SearchRequest(matching.words_of(query), **{"limit": 200, **what})
     )
 
 
-def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[ListPage[Hit, SearchPlace]]:
+def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[PageOf[Hit, SearchPlace]]:
     """Yield the pages of a whole search."""
     after: SearchPlace | None = None
     while True:
@@ -201,7 +201,7 @@ def test_the_last_page_is_refused_to_a_member_who_was_removed_between_two_pages(
     store.remove_member(ROOT, "bob")
 
     assert texts(first.rows) == ["hello 2"]
-    assert one_page(table, "hello", by=BOB, after=first.resume) == ListPage([], None)
+    assert one_page(table, "hello", by=BOB, after=first.resume) == PageOf([], None)
 
 
 def test_nothing_is_found_in_a_tree_with_a_tombstone(store: Store, table: Table) -> None:

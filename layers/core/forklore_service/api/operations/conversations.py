@@ -12,7 +12,7 @@ from forklore_service.usecases.branches import children, forks, promotion
 from forklore_service.usecases.deletion import branch_removal, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
 from forklore_service.usecases.reading import conversation_lists, fork_lists
-from forklore_service.usecases.shared.cursors import ListPage
+from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing import conversations
@@ -112,7 +112,7 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
 
 def page_of_list(
     request: CheckedRequest, resource: str, *, of_user: str | None = None
-) -> ListPage[ConversationDetails, ListPlace]:
+) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page of the list that a query asks for. resource: what its cursors belong to."""
     query: conversation_requests.ListConversations = request.query
     return conversation_lists.list_conversations(

@@ -31,7 +31,7 @@ from forklore_service.usecases.branches.staging import (
 )
 from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.appended import Appended, record_appended
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
 from forklore_service.usecases.shared.idempotency import Once
 from forklore_service.usecases.shared.loading import (
@@ -206,7 +206,7 @@ def list_children(
     after: ListKey | str | InvalidCursor | None,
     limit: int,
     started_by: str | None = None,
-) -> ListPage[ConversationDetails, ListKey]:
+) -> PageOf[ConversationDetails, ListKey]:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
     after: the `resume` of the page before, or the id of such a child.
@@ -237,11 +237,11 @@ def list_children(
                 continue
             size = child.details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
-                return ListPage(page, last)
+                return PageOf(page, last)
             page.append(child.details)
             page_bytes += size
             last = place
-    return ListPage(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+    return PageOf(page, looked[-1].place if len(looked) == ROWS_MAX else None)
 
 
 def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:

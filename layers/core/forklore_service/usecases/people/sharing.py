@@ -27,7 +27,7 @@ from forklore_service.usecases.people.spreading import (
 )
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     LoadedConversation,
@@ -54,7 +54,7 @@ def list_memberships(
     conversation_id: str,
     after: tuple[str, str] | InvalidCursor | None,
     limit: int,
-) -> ListPage[Membership, tuple[str, str]]:
+) -> PageOf[Membership, tuple[str, str]]:
     """Return a page of the members, oldest first.
 
     after: the `resume` of the page before: (createdAt, user id).
@@ -68,7 +68,7 @@ def list_memberships(
     )
     left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
-    return ListPage(page, left[limit - 1][0] if len(left) > limit else None)
+    return PageOf(page, left[limit - 1][0] if len(left) > limit else None)
 
 
 def share_conversation(

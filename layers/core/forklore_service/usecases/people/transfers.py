@@ -30,7 +30,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_head_owners
 from forklore_service.usecases.people.spreading import finish_spreading
-from forklore_service.usecases.shared.cursors import ListPage
+from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -110,7 +110,7 @@ def request_transfer(
 
 def list_transfers(
     table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
-) -> ListPage[Transfer, ListKey]:
+) -> PageOf[Transfer, ListKey]:
     """Return a page of the pending transfers to the caller and from the caller, oldest first."""
     page: list[Transfer] = []
     looked = 0
@@ -123,12 +123,12 @@ def list_transfers(
             if group is None or not group.is_live:
                 continue
             if len(page) == limit:
-                return ListPage(page, _place(page[-1]))
+                return PageOf(page, _place(page[-1]))
             page.append(transfer)
         looked += len(transfers)
         if looked >= ROWS_MAX:
-            return ListPage(page, _place(transfers[-1]))
-    return ListPage(page, None)
+            return PageOf(page, _place(transfers[-1]))
+    return PageOf(page, None)
 
 
 def _place(transfer: Transfer) -> ListKey:

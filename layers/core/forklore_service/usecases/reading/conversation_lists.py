@@ -22,7 +22,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
 from forklore_service.usecases.shared import cursors, tree_rows
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
@@ -56,7 +56,7 @@ class ListRequest(NamedTuple):
 
 def list_conversations(
     table: Table, *, caller: Caller, request: ListRequest
-) -> ListPage[ConversationDetails, ListPlace]:
+) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page of the conversations in the trees of which the caller is a member.
 
     A caller who bypasses membership gets the trees of `of_user`, or all trees.
@@ -164,8 +164,8 @@ def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) ->
 
 def _page(
     page: list[tuple[ListPlace, ConversationDetails]], resume: ListPlace | None
-) -> ListPage[ConversationDetails, ListPlace]:
-    return ListPage([shown for _, shown in page], resume)
+) -> PageOf[ConversationDetails, ListPlace]:
+    return PageOf([shown for _, shown in page], resume)
 
 
 def _rows(table: Table, caller: Caller, request: ListRequest, after: ListPlace | None) -> Iterator[TreeRow]:

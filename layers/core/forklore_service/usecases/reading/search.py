@@ -20,7 +20,7 @@ from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
 from forklore_service.usecases.shared import cursors, tree_rows
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
@@ -76,7 +76,7 @@ class Hit(NamedTuple):
     highlights: list[str]
 
 
-def search(table: Table, *, caller: Caller, request: SearchRequest) -> ListPage[Hit, SearchPlace]:
+def search(table: Table, *, caller: Caller, request: SearchRequest) -> PageOf[Hit, SearchPlace]:
     """Return the next entries that have all words, in the trees of which the caller is a member.
 
     A caller who bypasses membership searches the trees of `of_user`, or all trees.
@@ -95,14 +95,14 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> ListPage[
             ahead.extend(looking.read([_start(tree, after) for tree in trees]))
             at_once *= 2
         if not ahead:
-            return ListPage(looking.hits, None)
+            return PageOf(looking.hits, None)
         part = ahead.popleft()
         looking.look_through(part)
         if part.reached is not None and looking.place == SearchPlace(part.tree, part.reached):
             at_once = 1  # trees like this one would be read in vain
             if not looking.is_over:
                 ahead.extendleft(looking.read([(part.tree, part.reached)]))
-    return ListPage(looking.hits, looking.place)
+    return PageOf(looking.hits, looking.place)
 
 
 def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Iterator[ListKey]:

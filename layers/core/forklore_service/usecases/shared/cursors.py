@@ -12,7 +12,7 @@ Row = TypeVar("Row")
 Place = TypeVar("Place")
 
 
-class ListPage(NamedTuple, Generic[Row, Place]):
+class PageOf(NamedTuple, Generic[Row, Place]):
     """Rows in the order of their list. resume: the place to continue after; None at the end."""
 
     rows: list[Row]

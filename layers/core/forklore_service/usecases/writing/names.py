@@ -12,7 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor, ListPage
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import level_of, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -124,7 +124,7 @@ def list_names(
     prefix: str,
     after: NameRef | InvalidCursor | None,
     limit: int,
-) -> ListPage[ShownName, NameRef]:
+) -> PageOf[ShownName, NameRef]:
     """Return a page of an owner's names that begin with `prefix`, in the order of their bytes.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -138,7 +138,7 @@ def list_names(
 
 def list_names_of_user(
     table: Table, *, caller: Caller, user_id: str, after: NameRef | InvalidCursor | None, limit: int
-) -> ListPage[ShownName, NameRef]:
+) -> PageOf[ShownName, NameRef]:
     """Return a page of all names of a user: those without a client, then client by client.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -147,10 +147,10 @@ def list_names_of_user(
     return _page(table, caller, list(names), limit)
 
 
-def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> ListPage[ShownName, NameRef]:
+def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> PageOf[ShownName, NameRef]:
     """Return the first `limit` names as a page. names: one more, if there is one."""
     page = names[:limit]
-    return ListPage(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
+    return PageOf(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
 
 
 def _shown(table: Table, caller: Caller, names: Sequence[Name]) -> list[ShownName]:
