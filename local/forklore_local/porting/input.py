@@ -20,9 +20,8 @@ from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import StoredEntry
 
 FORMAT, VERSION = "forklore-table", 2
-OLD_VERSION_READ_BY = (
-    "an earlier checkout of forklore 0.1.0 reads version 1: import it there, and export it here"
-)
+READ_ELSEWHERE = ", which an earlier checkout of forklore 0.1.0 reads"
+"""What is said of version 1."""
 LINE_BYTES_MAX = 128 << 20
 """No line is longer. An entry takes at most what one request does, and its quotes are escaped."""
 HEADER_BYTES_MAX = 4_096
@@ -210,10 +209,11 @@ def header_of(line: bytes) -> dict[str, Any]:
     if header.get(TYPE) != "header" or header.get("format") != FORMAT:
         raise FormatError("it is no export of a table")
     version = header.get("version")
-    if version == 1:
-        raise FormatError(f"it has version 1 of the format; {OLD_VERSION_READ_BY}")
     if version != VERSION:
-        raise FormatError(f"it has version {version} of the format; this forklore reads version {VERSION}")
+        elsewhere = READ_ELSEWHERE if version == 1 else ""
+        raise FormatError(
+            f"it has version {version} of the format{elsewhere}; this forklore reads version {VERSION}"
+        )
     return header
 
 

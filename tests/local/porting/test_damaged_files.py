@@ -112,7 +112,10 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "cut after a tree": (lambda lines: lines[:-1], "the file is cut"),
     "empty": (lambda _: [], "the file is cut"),
     "another format": (lambda lines: changed(lines, "header", format="forklore"), "no export of a table"),
-    "the old version": (lambda lines: changed(lines, "header", version=1), "forklore 0.1.0 reads version 1"),
+    "the old version": (
+        lambda lines: changed(lines, "header", version=1),
+        "an earlier checkout of forklore",
+    ),
     "a newer version": (lambda lines: changed(lines, "header", version=3), "version 3 of the format"),
     "a newer attribute": (lambda lines: changed(lines, "MEM", mood="fine"), "MEM has another 'mood'"),
     "a newer kind": (lambda lines: changed(lines, "MEM", SK="GUEST#x"), "no item has the key"),
