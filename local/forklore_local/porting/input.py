@@ -162,7 +162,7 @@ class TreeInFile:
         self._rest = map(members_of, lines)
         self._entry: dict[str, Any] | None = None
         with decoding(), _whole():
-            self.outline = Outline(item_of(next(self._rest)))
+            self.outline = Outline(item_of(next(self._rest, {})))
             for members in self._rest:
                 if CONTENT in members:
                     self._entry = members
@@ -214,6 +214,8 @@ def header_of(line: bytes) -> dict[str, Any]:
         raise FormatError(
             f"it has version {version} of the format{elsewhere}; this forklore reads version {VERSION}"
         )
+    if not ids.is_uuid(str(header.get("exportId"))):
+        raise FormatError("it names no export")
     return header
 
 

@@ -154,6 +154,11 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "half a character": (lambda lines: changed(lines, "CONV", title="\ud800"), "no JSON object"),
     "no JSON": (lambda lines: [lines[0], b"{]\n", *lines[2:]], "no JSON object"),
     "content that is no JSON": (lambda lines: changed(lines, "ENTRY", content="[1"), "content: "),
+    "half a character in a content": (
+        lambda lines: changed(lines, "ENTRY", content='["\\ud800"]'),
+        "content: ",
+    ),
+    "a header of no export": (lambda lines: changed(lines, "header", exportId=None), "names no export"),
     "a number beyond doubles": (
         lambda lines: changed(lines, "ENTRY", content="[1e400]"),
         "content: a number",
