@@ -153,8 +153,9 @@ class TreeLines:
 class TreeInFile:
     """One tree of a file.
 
-    outline: all but its entries, which are to be read to the end. Raises FormatError, here and in
-    `entries`, for a tree that is damaged.
+    outline: all but its entries, which are to be read to the end. The contexts, which follow them,
+    are then in the outline, too. Raises FormatError, here and in `entries`, for a tree that is
+    damaged.
     """
 
     def __init__(self, lines: TreeLines) -> None:
@@ -176,7 +177,7 @@ class TreeInFile:
         """Yield the entries, and check what can be checked when all were read."""
         counted, last = Counted(self.outline), FIRST
         members = self._entry
-        while members is not None:
+        while members is not None and CONTENT in members:
             stored = entry_of(members)
             if stored.entry_id <= last:
                 raise FormatError("entries come in the order of their ids, each once")
@@ -186,7 +187,11 @@ class TreeInFile:
             yield stored
             last = stored.entry_id
             members = next(self._rest, None)
-        with _whole():
+        with decoding(), _whole():
+            while members is not None:
+                self.outline.add(item_of(members))
+                members = next(self._rest, None)
+            self.outline.check()
             counted.check()
         group = self.outline.group
         said = {"id": group.group_id, "createdAt": group.created_at, "conversations": group.conversations}

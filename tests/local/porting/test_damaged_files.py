@@ -133,7 +133,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a row less": (lambda lines: without(lines, "TREE"), "the list of branches"),
     "a context less": (lambda lines: without(lines, "CTX"), "a context"),
     "no GROUP": (lambda lines: without(lines, "GROUP"), "an item is damaged"),
-    "an end less": (lambda lines: without(lines, "end"), "only entries stand here"),
+    "an end less": (lambda lines: without(lines, "end"), "no item of the tree"),
     "an entry of another tree": (
         lambda lines: changed(lines, "ENTRY", L1=f"{world.PLAIN}#H#x"),
         "does not have this entry",
