@@ -8,15 +8,15 @@ made after the list was read are not exported. If a branch is removed meanwhile,
 change while they are read, the tree is read again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
+from forklore_local.fsck.shapes import SHAPES, kind_of
 from forklore_local.porting.failures import BrokenTreeError
 from forklore_local.porting.outline import Counted, Outline
 from forklore_service.domain import keys
 from forklore_service.domain.epochs import Epoch
-from forklore_service.domain.keys import Key
+from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import Entry, StoredEntry
 from forklore_service.domain.names import Name
 from forklore_service.domain.tree import ClientContext, Group
@@ -56,34 +56,28 @@ class TreeReader:
         The contexts come last, and are then in the outline, too. Raises BrokenTreeError, as the
         iterator does: then the tree is to be read again, and what was yielded is to be forgotten.
         """
-        key = keys.group(group_id)
-        item = self._table.items_at([key]).get(key)
-        if item is None or not items.group(item).is_live:
+        of_group, of_transfer = keys.group(group_id), keys.transfer_of_group(group_id)
+        found = self._table.items_at([of_group, of_transfer])
+        if of_group not in found or not items.group(found[of_group]).is_live:
             return None
-        rest = keys.members_range(group_id)._replace(last=keys.others_range(group_id).last)
-        listed = [(items.key(one), one) for one in self._table.query(rest)]
-        branches = {keys.list_key(of.sort).conversation_id for of, _ in listed if kind_of(of) is Kind.TREE}
+        listed = list(self._table.query(keys.tree_range(group_id)))
+        branches = {keys.list_key(items.key(one).sort).conversation_id for one in listed}
         counts = {"children": number(0), "conversations": number(len(branches))}
-        outline = Outline(_lasting(item) | counts)
-        for of, one in listed:
-            match kind_of(of):
-                case Kind.PATH if of.sort.partition("#")[2] not in branches:
-                    pass
-                case Kind.XFER if not outline.is_offer(items.transfer(one)):
-                    pass
-                case _:
-                    outline.add(_lasting(one))
-        remnants = {items.key(one): one for one in self._table.query(keys.remnants_range(group_id))}
+        outline = Outline(_lasting(found[of_group]) | counts)
+        for one in (*self._table.query(keys.members_range(group_id)), *listed):
+            outline.add(_lasting(one))
+        if of_transfer in found and outline.is_offer(items.transfer(found[of_transfer])):
+            outline.add(_lasting(found[of_transfer]))
+        beside = self._items(keys.paths_range(group_id)) | self._items(keys.remnants_range(group_id))
         contexts = {
             keys.in_context(items.key(one).sort): items.context(one)
             for one in self._table.query(keys.contexts_range(group_id))
         }
         self._add_branches(outline, branches)
-        beside = remnants | {of: one for of, one in listed if kind_of(of) is Kind.PATH}
+        self._add_found(outline, beside, [keys.path(group_id, branch) for branch in sorted(branches)])
         for removed in sorted(outline.shown_before().keys() - branches):
-            for of in (keys.remnant(group_id, removed), keys.path(group_id, removed)):
-                if of in beside:
-                    outline.add(_lasting(beside[of]))
+            wanted = [keys.remnant(group_id, removed), keys.path(group_id, removed)]
+            self._add_found(outline, beside, wanted)
         group = self._group(group_id)
         if group is None or group.version != outline.group.version:
             raise BrokenTreeError("the members were changed, or a branch was removed")
@@ -94,11 +88,10 @@ class TreeReader:
     def _add_branches(self, outline: Outline, branches: set[str]) -> None:
         """Add CONV and HEAD of the branches. CONV may be newer: HEAD is made to agree with it."""
         group_id = outline.group_id
-        heads = {items.key(one): one for one in self._table.query(keys.heads_range(group_id))}
-        found = {items.key(one): one for one in self._table.query(keys.conversations_range(group_id))}
+        found = self._items(keys.heads_range(group_id)) | self._items(keys.conversations_range(group_id))
         for branch in sorted(branches):
             conversation = found.get(keys.conversation(group_id, branch))
-            head = heads.get(keys.head(group_id, branch))
+            head = found.get(keys.head(group_id, branch))
             if conversation is None or head is None:
                 raise BrokenTreeError("a branch was removed")
             outline.add(_lasting(conversation))
@@ -108,6 +101,14 @@ class TreeReader:
             if "title" in conversation:
                 head.pop("untitled", None)
             outline.add(_lasting(head) | agreed)
+
+    def _items(self, of: SortRange) -> dict[Key, Item]:
+        return {items.key(one): one for one in self._table.query(of)}
+
+    def _add_found(self, outline: Outline, found: Mapping[Key, Item], wanted: Iterable[Key]) -> None:
+        for key in wanted:
+            if key in found:
+                outline.add(_lasting(found[key]))
 
     def _add_others(self, outline: Outline) -> None:
         """Add the members' names, and the tree's row in the list of what started it."""
