@@ -18,6 +18,7 @@ from forklore_service.errors import (
 )
 from forklore_service.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing import append
 
@@ -35,11 +36,16 @@ def append_entry(request: CheckedRequest) -> answers.Appended:
     same step.
     """
     body: entry_requests.AppendEntry | entry_requests.AppendEntries = request.body.root
-    name = body.name.of(request.caller) if body.name else None
     appended = append.append_turn(
         request.table,
         caller=request.caller,
-        request=append_of(request, body, conversation_id=_id_that_may_be_new(request), name=name),
+        request=append_of(
+            request,
+            body,
+            conversation_id=_id_that_may_be_new(request),
+            key=request.idempotency_key(),
+            name=body.name.of(request.caller) if body.name else None,
+        ),
     )
     return answers.appended(appended, is_batch=body.is_batch)
 
@@ -49,6 +55,7 @@ def append_of(
     body: entry_requests.AppendFields,
     *,
     conversation_id: str,
+    key: IdempotencyKey | None,
     name: NameMove | None = None,
 ) -> Append:
     """Return the append that a body describes. name: moves to the fork that it creates."""
@@ -62,7 +69,7 @@ def append_of(
         name=name,
         promotes=body.promote is True,
         if_match=None if request.if_match is None else EntryId(request.if_match),
-        idempotency_key=request.idempotency_key(),
+        idempotency_key=key,
     )
 
 
