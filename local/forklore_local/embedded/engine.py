@@ -78,7 +78,6 @@ class Engine:
     def get_item(
         self, *, TableName: str, Key: Item, ConsistentRead: bool = False, ReturnConsumedCapacity: str = "NONE"
     ) -> Answer:
-        """Return one item, if there is one."""
         self._require(TableName)
         with _validated():
             place = place_named(Key)
@@ -220,11 +219,9 @@ class Engine:
     # Writes
 
     def put_item(self, *, ReturnConsumedCapacity: str = "NONE", **request: Any) -> Answer:
-        """Put one item."""
         return self._write_one("Put", request, ReturnConsumedCapacity)[0]
 
     def delete_item(self, *, ReturnConsumedCapacity: str = "NONE", **request: Any) -> Answer:
-        """Delete one item."""
         return self._write_one("Delete", request, ReturnConsumedCapacity)[0]
 
     def update_item(

@@ -30,7 +30,6 @@ class ReadThreads(ThreadPoolExecutor):
     def submit(
         self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Future[Result]:
-        """Return the future of the call."""
         try:
             return super().submit(fn, *args, **kwargs)
         except RuntimeError:

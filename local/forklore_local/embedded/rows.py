@@ -50,7 +50,6 @@ def write(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
 
 
 def count(connection: sqlite3.Connection) -> int:
-    """Return how many items there are."""
     [(number,)] = connection.execute("SELECT count(*) FROM item")
     return int(number)
 

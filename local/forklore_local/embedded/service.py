@@ -1,7 +1,9 @@
 """The service: operations by name, on a store in memory or in a folder."""
 
 import _thread
+import logging
 import os
+import sys
 import threading
 import uuid
 import weakref
@@ -10,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from forklore_local.embedded.changes import tell
 from forklore_local.embedded.folder import DataError
 from forklore_local.embedded.opened import Opened
 from forklore_service.api.inputs import operation_named
@@ -26,6 +27,12 @@ __all__ = ["DataError", "EmbeddedService"]
 
 REQUEST_SECONDS = 29.0
 """As long as a request may take with API Gateway and Lambda."""
+LOGGER = "forklore"
+EVENTS = {
+    "bug": "an error of ours: {type} in {frame}",
+    "failed": "work in the background failed: {type} in {frame}; a later run tries it again",
+}
+"""What is said of each event that is logged in this process."""
 
 
 class EmbeddedService:
@@ -36,7 +43,7 @@ class EmbeddedService:
     """
 
     def __init__(self, opened: Opened) -> None:
-        tell()
+        _tell_failures()
         self._hold(opened)
 
     def _hold(self, opened: Opened) -> None:
@@ -134,3 +141,37 @@ def _checked(caller: Caller) -> Caller:
     if not (is_user_id(caller.user_id) and is_client and caller.roles <= ROLES):
         raise UnauthorizedError
     return caller
+
+
+class _OnStderr(logging.Handler):
+    """Writes a failure as a line for people, if nothing else handles the record.
+
+    Python itself would write the bare name of the event. The line holds no content.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if _others_handle(record.name, self):
+            return
+        frames = getattr(record, "frames", None) or ["an unknown place"]
+        fields = record.__dict__ | {"frame": frames[-1]}
+        sentence = EVENTS.get(record.getMessage(), record.getMessage())
+        try:
+            sys.stderr.write(f"forklore: {sentence.format_map(fields)}\n")
+        except Exception:  # noqa: BLE001 (as every handler does)
+            self.handleError(record)
+
+
+def _tell_failures() -> None:
+    """Let failures be told. Calling this again changes nothing."""
+    logger = logging.getLogger(LOGGER)
+    if not any(isinstance(handler, _OnStderr) for handler in logger.handlers):
+        logger.addHandler(_OnStderr(logging.WARNING))
+
+
+def _others_handle(name: str, own: logging.Handler) -> bool:
+    logger: logging.Logger | None = logging.getLogger(name)
+    while logger is not None:
+        if any(handler is not own for handler in logger.handlers):
+            return True
+        logger = logger.parent if logger.propagate else None
+    return False

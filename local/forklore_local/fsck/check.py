@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from forklore_local.fsck import contexts, conversations, groups, keyed, links, other_partitions, remnants
+from forklore_local.fsck import contexts, conversations, groups, links, other_partitions, remnants
 from forklore_local.fsck.facts import Tree
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
@@ -39,7 +39,7 @@ def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
         return
     # Nobody can see what an import has made so far. It is whole only when the tree becomes live.
     is_half = tree.group.is_import
-    checks = (groups,) if is_half else (groups, conversations, remnants, contexts, keyed)
+    checks = (groups,) if is_half else (groups, conversations, remnants, contexts)
     found = [finding for one in checks for finding in one.check(tree)]
     yield from (one for one in found if not _is_unreadable(one, survey))
 

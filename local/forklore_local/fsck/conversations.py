@@ -1,4 +1,4 @@
-"""Conversations of a tree: HEAD, the place in the tree's list, the entries, and the path.
+"""Conversations of a tree: HEAD, the place in the tree's list, path, entries and their keys.
 
 A path is valid if it equals the path of the conversation that its last segment names, plus that
 segment. By induction its stops ascend, its ranges are disjoint, it has no cycle, and it stays
@@ -10,13 +10,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from heapq import merge
 
-from forklore_local.fsck import turns
 from forklore_local.fsck.facts import Conv, Own, Tree
 from forklore_local.fsck.finding import Finding
 from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.ancestry import SEGMENT_BYTES
 from forklore_service.domain.ids import FIRST, LAST, EntryId
-from forklore_service.domain.model import ForkPoint, ForkPosition, Head, Metrics
+from forklore_service.domain.model import ForkPoint, ForkPosition, Head, Metrics, Turn
 from forklore_service.domain.tree import State
 from forklore_service.errors import BrokenAncestryError
 from forklore_service.storage import items
@@ -31,13 +30,14 @@ def check(tree: Tree) -> Iterator[Finding]:
         head = tree.heads.get(conversation_id)
         if tree.keeps_entries:
             yield from chain(tree, conversation_id)
-            yield from turns.check(tree, conversation_id)
+            yield from _turns(tree, conversation_id)
         if head is not None:
             yield from _head(tree, conversation_id, conversation, head)
         elif not tree.is_deleting:
             key = keys.head(tree.group_id, conversation_id)
             yield Finding(key, "missing_head", "the conversation has no HEAD", 3, tree.group_id)
     yield from _strays(tree)
+    yield from _keys(tree)
 
 
 def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
@@ -299,10 +299,71 @@ def is_shown(tree: Tree, conversation_id: str, entry_id: str) -> bool:
 
 
 def _conversation(segments: bytes) -> str:
-    """Return the conversation of the last segment."""
     return str(uuid.UUID(bytes=segments[-SEGMENT_BYTES : -SEGMENT_BYTES // 2]))
 
 
 def _stop(segments: bytes) -> str:
-    """Return the stop of the last segment."""
     return str(uuid.UUID(bytes=segments[-SEGMENT_BYTES // 2 :]))
+
+
+# Turns: the entries that were appended together and belong to one history entry
+
+
+def _turns(tree: Tree, conversation_id: str) -> Iterator[Finding]:
+    """Yield each turn of the conversation that its entries do not make."""
+    own = tree.own_of(conversation_id)
+    if not own.turns:
+        return
+    history = ((entry_id, True) for entry_id in own.history)
+    entries = list(merge(history, ((entry.entry_id, False) for entry in own.context)))
+    at = 0
+    while at < len(entries):
+        turn = own.turns.get(entries[at][0])
+        if turn is None:
+            at += 1
+            continue
+        end = at
+        while end < len(entries) and own.turns.get(entries[end][0]) == turn:
+            end += 1
+        if not _is_whole(own, turn, entries[at:end]):
+            key = keys.entry(tree.group_id, ids.EntryId(entries[at][0]))
+            yield Finding(key, "wrong_turn", "its turn is not made of its neighbours", 4, tree.group_id)
+        at = end
+
+
+def _is_whole(own: Own, turn: Turn, entries: list[tuple[str, bool]]) -> bool:
+    """Tell whether these neighbours are the turn that they all name. They tell their channels."""
+    (first, _), (last, is_history) = entries[0], entries[-1]
+    history, context = own.after[last]
+    after = (last, context) if is_history else (history, last)
+    return (
+        (turn.first, turn.last) == (first, last)
+        and len(entries) > 1
+        and sum(is_history for _, is_history in entries) == 1
+        and (turn.before.history, turn.before.context) == own.after[first]
+        and (turn.after.history, turn.after.context) == after
+    )
+
+
+# Keys of entries
+
+
+def _keys(tree: Tree) -> Iterator[Finding]:
+    """Yield the KEY items that do not agree with the entries of their conversation.
+
+    A conversation that is being deleted or pruned loses its entries and these items one by one.
+    """
+    whole = tree.heads.keys() | (tree.remnants.keys() - tree.to_prune if tree.keeps_entries else set())
+    for conversation_id in whole:
+        for text, entry_id in tree.own_of(conversation_id).keys.items():
+            named = tree.keyed.get((conversation_id, text))
+            key = keys.entry_key(tree.group_id, conversation_id, text)
+            if named is None:
+                yield Finding(key, "missing_key", f"{entry_id} has this key", None, tree.group_id)
+            elif named != entry_id:
+                yield Finding(key, "wrong_key", f"{named}, but {entry_id} has this key", None, tree.group_id)
+    for (conversation_id, text), named in tree.keyed.items():
+        is_unused = conversation_id in whole and text not in tree.own_of(conversation_id).keys
+        if is_unused or (tree.keeps_rest and not tree.knows(conversation_id)):
+            key = keys.entry_key(tree.group_id, conversation_id, text)
+            yield Finding(key, "orphan_key", f"{named} does not have this key", None, tree.group_id)

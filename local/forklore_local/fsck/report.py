@@ -55,7 +55,6 @@ class Report:
         return Verdict.UNKNOWN if self.unsettled else Verdict.INTACT
 
     def as_json(self) -> str:
-        """Return the whole report as a JSON object."""
         return json.dumps(
             {
                 "table": self.table,

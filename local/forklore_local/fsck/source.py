@@ -71,5 +71,4 @@ class Source:
         return {Key(item["PK"]["S"], item["SK"]["S"]): item for item in self._table.query(of)}
 
     def get(self, wanted: Iterable[Key]) -> dict[Key, Item]:
-        """Return the items that exist."""
         return self._table.items_at(wanted)

@@ -121,7 +121,7 @@ class World:
             yield store
 
 
-def _build(
+def build(
     endpoint: Endpoint, *makers: Callable[[Store, Process, dict[str, str]], None], later_s: int = 0
 ) -> World:
     with new_store(endpoint) as store:
@@ -140,152 +140,152 @@ def built(make: Callable[[Endpoint], World], endpoint: Endpoint) -> World:
 
 def family(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork, a child and a grandchild."""
-    return _build(endpoint, _family)
+    return build(endpoint, _family)
 
 
 def archived(endpoint: Endpoint) -> World:
     """Return the world of a tree that a member has archived."""
-    return _build(endpoint, _family, _archived)
+    return build(endpoint, _family, _archived)
 
 
 def joined(endpoint: Endpoint) -> World:
     """Return the world of a tree with a member who is in no child."""
-    return _build(endpoint, _family, _joined)
+    return build(endpoint, _family, _joined)
 
 
 def untitled(endpoint: Endpoint) -> World:
     """Return the world of a conversation that never had a title."""
-    return _build(endpoint, _untitled)
+    return build(endpoint, _untitled)
 
 
 def chat(endpoint: Endpoint) -> World:
     """Return the world of a tree whose planner has appended a message with its context."""
-    return _build(endpoint, _family, _chat)
+    return build(endpoint, _family, _chat)
 
 
 def offered(endpoint: Endpoint) -> World:
     """Return the world of a tree with a pending transfer."""
-    return _build(endpoint, _offered)
+    return build(endpoint, _offered)
 
 
 def peaceful(endpoint: Endpoint) -> World:
     """Return the world of all these trees."""
-    return _build(endpoint, _family, _untitled, _offered)
+    return build(endpoint, _family, _untitled, _offered)
 
 
 def passed(endpoint: Endpoint) -> World:
     """Return the world of a tree with a new owner; its HEADs still name the previous one."""
-    return _build(endpoint, _passed)
+    return build(endpoint, _passed)
 
 
 def handed_over(endpoint: Endpoint) -> World:
     """Return the world of a tree whose owner changed some time ago."""
-    return _build(endpoint, _passed, lambda store, _process, _made: settle(store))
+    return build(endpoint, _passed, lambda store, _process, _made: settle(store))
 
 
 def half_removed(endpoint: Endpoint) -> World:
     """Return the world of a tree that has removed a member; the process was killed then."""
-    return _build(endpoint, _family, _half_removed)
+    return build(endpoint, _family, _half_removed)
 
 
 def ahead(endpoint: Endpoint) -> World:
     """Return the world of a tree and its fork, written by a process whose clock is a day ahead."""
-    return _build(endpoint, _ahead)
+    return build(endpoint, _ahead)
 
 
 def full(endpoint: Endpoint) -> World:
     """Return the world of a tree that has room for one more member."""
-    return _build(endpoint, _full)
+    return build(endpoint, _full)
 
 
 def given_up(endpoint: Endpoint) -> World:
     """Return the world of an unfinished child that was given up and waits for the worker."""
-    return _build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _crowded, _given_up, later_s=ABANDONED_SECONDS)
 
 
 def dead(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree that waits for the worker."""
-    return _build(endpoint, _dead)
+    return build(endpoint, _dead)
 
 
 def dead_family(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a child; the deleting process was killed at once."""
-    return _build(endpoint, _family, _dead_family)
+    return build(endpoint, _family, _dead_family)
 
 
 def dead_offered(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a pending transfer."""
-    return _build(endpoint, _offered, _dead_offered)
+    return build(endpoint, _offered, _dead_offered)
 
 
 def dead_passed(endpoint: Endpoint) -> World:
     """Return the world of a tree that its new owner has deleted just after the transfer."""
-    return _build(endpoint, _passed, _dead_passed)
+    return build(endpoint, _passed, _dead_passed)
 
 
 def dead_child(endpoint: Endpoint) -> World:
     """Return the world of a tree with a deleted child that waits for the worker."""
-    return _build(endpoint, _family, _dead_child)
+    return build(endpoint, _family, _dead_child)
 
 
 def removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows, and that is pruned."""
-    return _build(endpoint, _removed)
+    return build(endpoint, _removed)
 
 
 def removed_first(endpoint: Endpoint) -> World:
     """Return the world of a removed branch that another branch shows; it waits for the worker."""
-    return _build(endpoint, _removed, _asked_again)
+    return build(endpoint, _removed, _asked_again)
 
 
 def twig_removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch of a live one; it waits for the worker."""
-    return _build(endpoint, _forked, _removed_twig)
+    return build(endpoint, _forked, _removed_twig)
 
 
 def removed_both(endpoint: Endpoint) -> World:
     """Return the world of a removed branch, and of one that showed it and waits for the worker."""
-    return _build(endpoint, _removed, _removed_twig)
+    return build(endpoint, _removed, _removed_twig)
 
 
 def removed_root(endpoint: Endpoint) -> World:
     """Return the world of a tree with a child whose root was removed; the process was killed."""
-    return _build(endpoint, _family, _removed_root)
+    return build(endpoint, _family, _removed_root)
 
 
 def to_erase(endpoint: Endpoint) -> World:
     """Return the world of a user who has a tree, names, and entries in a tree of another user."""
-    return _build(endpoint, _family, _to_erase)
+    return build(endpoint, _family, _to_erase)
 
 
 def unused(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork that nobody uses any more."""
-    return _build(endpoint, _unused)
+    return build(endpoint, _unused)
 
 
 def erasing(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure waits for the worker."""
-    return _build(endpoint, _family, _to_erase, _erase)
+    return build(endpoint, _family, _to_erase, _erase)
 
 
 def nearly_erased(endpoint: Endpoint) -> World:
     """Return the world of this user, whose erasure needs one more pass."""
-    return _build(endpoint, _family, _to_erase, _erase, _nearly_erased)
+    return build(endpoint, _family, _to_erase, _erase, _nearly_erased)
 
 
 def leaving(endpoint: Endpoint) -> World:
     """Return the world of a member who wrote the only entry of a tree, and is to be erased."""
-    return _build(endpoint, _written, _erase)
+    return build(endpoint, _written, _erase)
 
 
 def left(endpoint: Endpoint) -> World:
     """Return the world of such a user, who is no member any more; the tree has two forks."""
-    return _build(endpoint, _written, _left, _erase)
+    return build(endpoint, _written, _left, _erase)
 
 
 def silent(endpoint: Endpoint) -> World:
     """Return the world of such a user who has written nothing: the tree still says who left it."""
-    return _build(endpoint, _silent, _leave, _erase)
+    return build(endpoint, _silent, _leave, _erase)
 
 
 def crowded(endpoint: Endpoint) -> World:
@@ -293,12 +293,12 @@ def crowded(endpoint: Endpoint) -> World:
 
     A child of this tree needs several transactions.
     """
-    return _build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
 def lengthy(endpoint: Endpoint) -> World:
     """Return the world of a conversation with many entries and an unfinished copy of it."""
-    return _build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
+    return build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
 
 
 def _share(process: Process, of: str, *users: tuple[Caller, str]) -> None:

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
     ForkloreError,
-    IdempotencyMismatchError,
     NotFoundError,
     UnavailableError,
     ValidationError,
@@ -38,7 +36,6 @@ from tests.service.usecases.builders import (
     PLANNER,
     ROOT,
     TWIG,
-    answer,
     append,
     conversation,
     create,
@@ -66,7 +63,6 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.shared.test_faults import after as answer_lost
 from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
 from tests.support.tables import Store, Ticking, WrongClock
@@ -176,13 +172,6 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
     say(parent, CHILD, "more", by=BOB)
     assert read(parent, ROOT) == ["a", "b"]
     assert_settled(store)
-
-
-@pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
-def test_only_a_writer_or_above_starts_a_child(store: Store, parent: Table, by: Caller) -> None:
-    for at in (None, show(parent).head.last, OTHER, "x"):
-        with store.refuses(ForbiddenError):
-            start(parent, at=at, by=by)
 
 
 def test_an_unknown_or_deleted_parent_is_404(store: Store, parent: Table) -> None:
@@ -656,71 +645,7 @@ def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, pare
     assert kids(parent) == [CHILD]
 
 
-# Retries
-
-
-@pytest.mark.parametrize("count", [3, 60])
-def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table, count: int) -> None:
-    plant_members(store, count)
-    key = idempotency_key(by=BOB)
-    first = answer(lambda: start(parent, by=BOB, idempotency_key=key))
-
-    for process in (parent, store.process()):
-        with store.unchanged():
-            assert answer(lambda: start(process, by=BOB, idempotency_key=key)) == first  # noqa: B023
-        with store.refuses(IdempotencyMismatchError):
-            start(process, by=BOB, idempotency_key=idempotency_key(by=BOB, body="another"))
-    remove(parent, "bob", keep=True)
-    with store.unchanged():
-        assert answer(lambda: start(store.process(), by=BOB, idempotency_key=key)) == first
-    remove(parent, "bob", of=CHILD)
-    with store.refuses(ForbiddenError):
-        start(store.process(), by=BOB, idempotency_key=key)
-
-
-@pytest.mark.parametrize("has_key", [True, False])
-@each_request
-def test_a_child_is_made_once_although_answers_are_lost(
-    store: Store, parent: Table, nth: int, count: int, has_key: bool
-) -> None:
-    plant_members(store, count)
-    process = store.process()
-    answer_lost(Wire.of(process), nth)
-
-    start(process, by=BOB, idempotency_key=idempotency_key(by=BOB) if has_key else None)
-
-    assert_complete(store, parent)
-
-
 # Costs
-
-COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
-    "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
-    "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
-    "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
-    "start at an unknown entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 2, 2),
-    "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
-    "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
-}
-
-
-@pytest.mark.parametrize("name", COSTS)
-def test_the_number_of_requests_for_a_child(store: Store, parent: Table, name: str) -> None:
-    act, knows, requests, rounds = COSTS[name]
-    for at in range(15):
-        start(parent, child_key=conversation(200 + at))
-    process = store.process()
-    process.now_ms()
-    if knows:
-        show(process)
-    wire = Wire.of(process)
-
-    try:
-        act(process)
-    except ValidationError:
-        assert name == "start at an unknown entry"
-
-    assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 
 
 def test_the_creation_of_a_child_changes_only_a_row_and_a_count_of_its_parent(

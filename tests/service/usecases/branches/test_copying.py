@@ -40,7 +40,6 @@ from tests.service.usecases.builders import (
     PLANNER,
     ROOT,
     H,
-    answer,
     append,
     conversation,
     create,
@@ -242,18 +241,6 @@ def test_a_copy_is_independent_of_its_source(store: Store, tree: Table) -> None:
     assert_settled(store)
 
 
-def test_a_repeated_copy_is_answered_as_the_first_one(store: Store, tree: Table) -> None:
-    def again(body: str = "body") -> str:
-        key = idempotency_key(by=EVE, body=body)
-        return answer(lambda: copy(tree, to=None, idempotency_key=key))
-
-    first = again()
-    say(tree, FORK, "later")
-
-    with store.unchanged():
-        assert again() == first
-
-
 # Many entries
 
 
@@ -388,45 +375,6 @@ def test_clearing_an_abandoned_copy_spares_a_new_tree_of_its_id(store: Store, lo
 
 
 # At the same time
-
-
-@pytest.mark.parametrize(("of", "nth"), [(FORK, 3), (ROOT, 3), (ROOT, 4), (ROOT, 5), (ROOT, 6)])
-def test_a_source_that_is_deleted_meanwhile_is_not_copied(
-    store: Store, tree: Table, of: str, nth: int
-) -> None:
-    say_many(tree, ROOT, LONG)
-    ran = meanwhile(tree, nth, lambda: delete(store.process(), ROOT))
-
-    fails(NotFoundError, lambda: copy(tree, of))
-    assert ran
-    assert COPY not in listed(store.process(), EVE)
-
-
-@pytest.mark.parametrize(("of", "nth"), [(FORK, 3), (ROOT, 3), (ROOT, 4), (ROOT, 6)])
-def test_a_reader_who_is_removed_meanwhile_gets_no_copy(store: Store, tree: Table, of: str, nth: int) -> None:
-    say_many(tree, ROOT, LONG)
-    ran = meanwhile(tree, nth, lambda: remove(store.process(), "eve"))
-
-    fails(ForbiddenError, lambda: copy(tree, of))
-    assert ran
-    assert COPY not in listed(store.process(), EVE)
-
-
-def test_an_append_to_the_source_meanwhile_is_not_copied(store: Store, long_tree: Table) -> None:
-    meanwhile(long_tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
-
-    copy(long_tree, ROOT)
-
-    assert len(read(long_tree, COPY, by=EVE)) == LONG
-
-
-def test_two_copies_under_one_id_make_one_tree(store: Store, long_tree: Table) -> None:
-    other = store.process()
-    meanwhile(long_tree, 4, lambda: copy(other, ROOT))
-
-    fails(ConflictError, lambda: copy(long_tree, ROOT))
-    assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
-    assert_settled(store)
 
 
 @pytest.mark.parametrize("of", [FORK, ROOT])

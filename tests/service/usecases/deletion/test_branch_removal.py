@@ -164,17 +164,6 @@ def test_a_replay_under_the_key_of_a_removed_branch_is_404(table: Table) -> None
         append(table, FORK, "b", idempotency_key=idempotency_key("e"))
 
 
-@pytest.mark.parametrize("level", [AccessLevel.WRITER, AccessLevel.READER])
-def test_nobody_below_manager_removes_a_branch(store: Store, level: AccessLevel) -> None:
-    table = store.process()
-    say(table, ROOT, "a")
-    fork(table)
-    store.add_member(ROOT, "bob", level)
-
-    with store.refuses(ForbiddenError):
-        remove(table, FORK, by=BOB)
-
-
 def test_a_manager_removes_a_branch_but_not_the_last_one(store: Store) -> None:
     table = store.process()
     say(table, ROOT, "a")
@@ -622,46 +611,6 @@ def first_write(act: Callable[[], object]) -> Callable[[Request], None]:
     return before
 
 
-def test_no_fork_is_made_of_a_branch_that_is_removed_meanwhile(store: Store) -> None:
-    table = store.process()
-    say(table, ROOT, "a")
-    fork(table)
-    say(table, FORK, "b")
-    late = store.process()
-    Wire.of(late).before(first_write(lambda: remove(store.process(), FORK)))
-
-    with pytest.raises(NotFoundError):
-        fork(late, FORK, TWIG)
-    prune(store)
-
-
-def test_the_last_branch_is_not_the_last_if_it_is_forked_meanwhile(store: Store) -> None:
-    table = store.process()
-    say(table, ROOT, "a")
-    late = store.process()
-    Wire.of(late).before(first_write(lambda: fork(store.process())))
-
-    assert remove(late, ROOT)
-
-    prune(store)
-    assert read(table, FORK) == ["a"]
-
-
-def test_two_removals_leave_one_branch(store: Store) -> None:
-    """Each sees another branch beside its own when it begins."""
-    table = store.process()
-    say(table, ROOT, "a")
-    fork(table)
-    store.add_member(ROOT, "bob", AccessLevel.MANAGER)
-    late = store.process()
-    Wire.of(late).before(first_write(lambda: remove(store.process(), FORK)))
-
-    with pytest.raises(ForbiddenError):
-        remove(late, ROOT, by=BOB)
-    prune(store)
-    assert read(table, ROOT) == ["a"]
-
-
 def test_a_removal_whose_first_attempt_was_written_is_done(store: Store) -> None:
     """DynamoDB makes a repeated transaction harmless for some minutes. After that it is refused."""
     table = store.process()
@@ -677,17 +626,6 @@ def test_a_removal_whose_first_attempt_was_written_is_done(store: Store) -> None
     assert remove(late, FORK)
 
     prune(store)
-
-
-def test_of_two_removals_of_one_branch_the_second_is_404(store: Store) -> None:
-    table = store.process()
-    say(table, ROOT, "a")
-    fork(table)
-    late = store.process()
-    Wire.of(late).before(first_write(lambda: remove(store.process(), FORK)))
-
-    with pytest.raises(NotFoundError):
-        remove(late, FORK)
 
 
 # Reads that are torn: GROUP is read after another request, and HEAD before it

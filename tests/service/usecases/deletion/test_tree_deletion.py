@@ -11,7 +11,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.model import Caller, Conversation, JobKind
 from forklore_service.domain.tree import Group, Member, State
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore_service.errors import ConflictError, NotFoundError, UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.clock import system_ms
@@ -305,21 +305,6 @@ def test_the_ids_are_retired_for_30_days_and_then_free(world: World) -> None:
 
     assert read(world.store.process(), ROOT, by=EVE) == ["anew"]
     assert show(world.store.process(), FORK, by=BOB).owner == "bob"
-
-
-def test_the_tree_is_marked_deleted_only_if_the_caller_is_still_the_owner(world: World) -> None:
-    table = world.store.process()
-    offer = world.before[keys.transfer_of_group(ROOT)]["id"]["S"]
-    eve = Caller("eve")
-    Wire.of(table).just_before(
-        "TransactWriteItems",
-        lambda: transfers.accept_transfer(world.store.process(), caller=eve, transfer_id=offer),
-    )
-
-    with pytest.raises(ForbiddenError):
-        delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT)
-
-    assert show(world.store.process()).owner == "eve"
 
 
 def test_a_tree_that_is_marked_deleted_leaves_the_list_of_all_trees(world: World) -> None:

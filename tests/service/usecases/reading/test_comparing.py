@@ -35,7 +35,6 @@ from tests.service.usecases.builders import (
 )
 from tests.service.usecases.deletion.test_branch_removal import remove
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 
 def compare(
@@ -121,20 +120,6 @@ def test_both_pages_fit_into_one_answer(table: Table) -> None:
 
     assert [len(branch.entries) for branch in found.branches] == [2, 2]
     assert sum(len(e.content) for branch in found.branches for e in branch.entries) <= PAGE_BYTES_MAX
-
-
-def test_a_comparison_takes_three_rounds_and_two_for_what_is_known(store: Store, table: Table) -> None:
-    written = say(table, ROOT, *["x"] * 60)
-    for new, at in ((FORK, 5), (TWIG, 7)):
-        append(table, new, *["y"] * 60, fork=(ROOT, written[at]))
-    for one, other, rounds in ((FORK, TWIG, 3), (ROOT, FORK, 2), (FORK, ROOT, 3)):
-        process = store.process()
-        wire = Wire.of(process)
-        for expected in (rounds, 2):
-            wire.clear()
-            found = compare(process, one, other)
-            assert len(found.branches[0].entries) == len(found.branches[1].entries) == 50
-            assert wire.rounds == expected, wire.operations
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -41,6 +41,7 @@ from tests.service.usecases.builders import (
     say,
     show,
 )
+from tests.support.samples import drawn
 from tests.support.tables import Store, Ticking, fresh_store, mine_of
 from tests.support.torn import of_kind, tear
 from tools.harness.wire import Request, Wire
@@ -503,8 +504,8 @@ def plant_archived(store: Store, numbers: Iterable[int], *, planted: bool = True
             store.put(row | {"archived": {"BOOL": True}})
 
 
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("limit", [1, 2, 3, 200])
+@pytest.mark.parametrize("mode", [Mode.LATEST_FORK, Mode.ALL])
+@pytest.mark.parametrize("limit", [3, 200])
 def test_archived_trees_are_left_out_and_no_page_ends_early_or_misses_one(
     store: Store, table: Table, mode: Mode, limit: int
 ) -> None:
@@ -902,9 +903,9 @@ def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) 
 
 
 @pytest.mark.failure("torn-read")
-@pytest.mark.parametrize("forks", [1, NEWEST])
-@pytest.mark.parametrize("query", [None, "t"])
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("mode", "query", "forks"), drawn([*itertools.product(Mode, (None, "t"), (1, NEWEST))], 4)
+)
 def test_what_is_listed_belongs_to_its_updated_at(
     store: Store, table: Table, mode: Mode, query: str | None, forks: int
 ) -> None:

@@ -21,7 +21,7 @@ from forklore_service.usecases.people import transfers
 from tests.service.usecases.builders import ROOT, conversation
 from tests.support.tables import Store
 
-CONVERSATIONS = 20_000
+CONVERSATIONS = 4_000
 PAGE = 500
 BYTES_MAX = 400
 """The bound for each conversation: a tree of 200,000 takes 80 MB of the function's 1 GB."""

@@ -8,7 +8,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Conversation, Description, Head
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore_service.errors import ConflictError, ForbiddenError, UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.clock import Clock, system_ms
 from forklore_service.storage.connection import Item
@@ -19,13 +19,11 @@ from forklore_service.usecases.shared.optimistic import CHANGE
 from forklore_service.usecases.writing.conversations import Change, update_conversation
 from tests.service.usecases.builders import (
     ANN,
-    BOB,
     EVE,
     FORK,
     OTHER,
     PLANNER,
     ROOT,
-    append,
     create,
     fork,
     read,
@@ -114,30 +112,6 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
         assert raised.value.details["reason"] == "id_in_use"
         assert "secret" not in raised.value.message
         assert "ann" not in raised.value.message
-
-
-@pytest.mark.failure("two-creators")
-@pytest.mark.parametrize(
-    "rival",
-    [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
-    ids=["creates", "appends"],
-)
-def test_of_two_creations_of_one_conversation_the_second_is_409_and_changes_nothing(
-    store: Store, table: Table, rival: Callable[[Table], object]
-) -> None:
-    """The answer contains nothing of the existing conversation."""
-    expected: dict[Key, Item] = {}
-
-    def take() -> None:
-        rival(store.process())
-        expected.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, take)
-    with pytest.raises(ConflictError):
-        create(table, title="mine")
-
-    assert store.contents() == expected
-    assert show(table, by=EVE).conversation.described.title == "rival"
 
 
 @pytest.mark.failure("own-first-attempt")
@@ -229,38 +203,6 @@ def test_updated_at_moves_on_after_a_clock_that_was_fast(store: Store, table: Ta
     assert change(table).head.updated_at > fast.head.updated_at
 
 
-@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
-def test_a_membership_taken_away_before_the_write_is_403(
-    store: Store, table: Table, level: AccessLevel | None
-) -> None:
-    create(table)
-    store.add_member(ROOT, "bob")
-    expected: dict[Key, Item] = {}
-
-    def revoke() -> None:
-        if level:
-            store.change(keys.member(ROOT, "bob"), level=text(level))
-        else:
-            store.remove_member(ROOT, "bob")
-        expected.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, revoke)
-    with pytest.raises(ForbiddenError):
-        change(table, by=BOB, title="too late")
-
-    assert store.contents() == expected
-
-
-def test_a_tree_that_is_removed_before_the_write_is_404_and_stays_removed(store: Store, table: Table) -> None:
-    create(table)
-    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
-
-    with pytest.raises(NotFoundError):
-        change(table, title="x", metadata='{"a":1}')
-
-    assert store.contents().keys() == {keys.pointer(ROOT)}
-
-
 @pytest.mark.parametrize("level", [AccessLevel.MANAGER, AccessLevel.READER, None])
 def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
     store: Store, table: Table, level: AccessLevel | None
@@ -287,31 +229,6 @@ def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
         with pytest.raises(ForbiddenError):
             change(table, title="no more")
         assert store.contents() == expected
-
-
-def test_a_concurrent_append_and_change_both_hold(store: Store, table: Table) -> None:
-    create(table)
-    Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "a"))
-
-    change(table, tags={"a": "b"})
-
-    shown = show(table)
-    assert shown.conversation.described == Description("a", {"a": "b"})
-    assert shown.head.history == 1
-
-
-def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, table: Table) -> None:
-    create(table, title="t")
-    Wire.of(table).just_before(WRITE, lambda: change(store.process(), metadata='{"rival":1}'))
-
-    shown = change(table, tags={"a": "b"})
-
-    assert shown.conversation.described == Description(
-        "t",
-        {"a": "b"},
-        '{"rival":1}',
-    )
-    assert show(table) == shown
 
 
 def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table) -> None:

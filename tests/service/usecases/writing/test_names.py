@@ -18,7 +18,7 @@ from forklore_service.errors import (
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
-from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append, Fork, Start
 from forklore_service.usecases.writing import append_by_name, names
 from forklore_service.usecases.writing.append import append_entries
@@ -359,16 +359,6 @@ def test_all_names_of_a_user_are_listed_client_by_client(table: Table) -> None:
     assert sorted(found[2:]) == [(client, name) for client in ("coder", "planner") for name in ("one", "two")]
 
 
-def test_a_name_that_was_moved_under_a_key_is_moved_once(table: Table) -> None:
-    create(table)
-    moved = point(table, key=idempotency_key())
-
-    with pytest.raises(IdempotentReplay):
-        point(table, key=idempotency_key())
-
-    assert look(table) == moved
-
-
 # Append by a name
 
 
@@ -545,22 +535,6 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
         tell(table, "e", name="fork", fork=Fork(ROOT, a, BEFORE))
 
 
-def test_an_append_by_a_name_is_done_once_under_a_key(table: Table, store: Store) -> None:
-    key = idempotency_key()
-    first = tell(table, "a", idempotency_key=key)
-    later = idempotency_key("later")
-    tell(table, "b", idempotency_key=later)
-
-    for process in (table, store.process()):
-        assert tell(process, "a", idempotency_key=key) == first
-        tell(process, "b", idempotency_key=later)
-
-    assert read(table, first[0].conversation_id) == ["a", "b"]
-    create(table, OTHER)
-    point(table, OTHER)
-    assert tell(table, "a", idempotency_key=key) == first
-
-
 def test_a_key_holds_for_a_conversation_by_its_name_and_by_its_id(table: Table, store: Store) -> None:
     by_name, later = idempotency_key(), idempotency_key("later")
     [first] = tell(table, "a", idempotency_key=by_name)
@@ -668,28 +642,6 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
     edit(FORK, BEFORE, b, first)  # the fork exists, so this is a plain append
     assert read(table, FORK) == ["a", "c", "c"]
     assert target(table) == OTHER
-
-
-def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhile(
-    table: Table, store: Store
-) -> None:
-    tell(table, "a")
-    root = target(table)
-    other = store.process()
-    done: list[Any] = []
-    commit = Table.try_commit
-
-    def appended_first(self: Table, parts: Any) -> Any:
-        if self is table and not done:
-            done.append(tell(other, "b"))
-        return commit(self, parts)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Table, "try_commit", appended_first)
-        fork(table, root, FORK, name=move_to())
-
-    assert read(table, FORK) == ["a", "b"]
-    assert target(table) == FORK
 
 
 @pytest.mark.parametrize("takes_name", [True, False])
