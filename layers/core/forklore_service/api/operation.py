@@ -110,7 +110,9 @@ class CheckedRequest(NamedTuple):
         def render(result: Any) -> str:
             return "" if to_fields is None else to_json(to_fields(result))
 
-        return IdempotencyKey(self.record_key(), _hash_of(self.body, self.if_match), render)
+        match = None if self.if_match is None else f'"{self.if_match}"'
+        counts = json.dumps([_plain(self.body), match], sort_keys=True)
+        return IdempotencyKey(self.record_key(), hashlib.sha256(counts.encode()).hexdigest(), render)
 
     def record_key(self, *, path: str | None = None, ids: Sequence[str] | None = None) -> keys.Key:
         """Return the key of the record that the same Idempotency-Key has on a path with these ids.
@@ -284,13 +286,6 @@ def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
     if not {role, ADMIN} & request.caller.roles:
         raise ForbiddenError(f"this needs the role '{role}'")
     return request._replace(caller=request.caller._replace(bypasses_membership=True))
-
-
-def _hash_of(body: Any, if_match: str | None) -> str:
-    """Return the hash of what counts of a request when it is repeated."""
-    match = None if if_match is None else f'"{if_match}"'
-    content = json.dumps([_plain(body), match], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _plain(held: Any) -> Any:

@@ -109,10 +109,10 @@ class Described(Request):
 
         A null clears a field that is null by default. It is as good as nothing for any other field.
         """
-        sent = {name: getattr(self, name) for name in Description._fields if name in self.model_fields_set}
-        held = {name: one.text if isinstance(one, JsonText) else one for name, one in sent.items()}
-        return {
-            name: one
-            for name, one in held.items()
-            if one is not None or getattr(NO_DESCRIPTION, name) is None
-        }
+        said = {}
+        for name in Description._fields:
+            held = getattr(self, name)
+            is_cleared = held is None and getattr(NO_DESCRIPTION, name) is None
+            if name in self.model_fields_set and (held is not None or is_cleared):
+                said[name] = held.text if isinstance(held, JsonText) else held
+        return said
