@@ -19,7 +19,7 @@ from forklore import (
     UnexpectedAnswerError,
 )
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations import SHAPES
 from forklore.client.transports.http import AsyncHttpTransport, HttpTransport, retry_after_s
 
 ID = "00000000-0000-4000-8000-000000000001"
