@@ -7,7 +7,7 @@ import os
 from functools import cache
 from typing import Any, NamedTuple
 
-from forklore_service.api.failures import log_failure
+from forklore_service.api.responses import log_failure
 from forklore_service.aws.telemetry import Stopwatch, log_published
 from forklore_service.aws.wiring import Consumption, open_table
 from forklore_service.events.event import SOURCE, Content
