@@ -53,6 +53,8 @@ machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
+# Many tests start processes. Without byte-code each of them compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # One more than there are cores, as many tests wait for other processes.
 waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN || echo 1)")
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
