@@ -1,6 +1,5 @@
 """`forklore import`: conversations from elsewhere, with all their branches."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -14,7 +13,6 @@ from forklore.cli.importing.carrying_out import Carried, carry_out, sender
 from forklore.cli.importing.files import Input, inputs_of
 from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
-from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Reporter, counted, shown_of
 from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
@@ -219,9 +217,6 @@ def _check_name(shell: Shell, name: str, sources: list[Input], options: ImportOp
         held = shell.client.api.look_up_name(name=name)
     except NotFoundError:
         return
-    if not any(held.conversation_id in _ids(plan) for plan in plans):
+    made = (conversation.conversation_id for plan in plans for conversation in plan.conversations)
+    if held.conversation_id not in made:
         raise CommandError(f"the name {name} is in use", REFUSED)
-
-
-def _ids(plan: Plan) -> Iterator[str]:
-    return (conversation.conversation_id for conversation in plan.conversations)

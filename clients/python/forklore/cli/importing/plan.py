@@ -173,7 +173,8 @@ def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | Non
         else:
             conversation = len(lines)
             lines.append([])
-            forks.append(_fork(above) if above else PlannedFork(0, None, "blank") if conversation else None)
+            blank = PlannedFork(0, None, "blank") if conversation else None
+            forks.append(PlannedFork(above.conversation, above) if above else blank)
         place_of.append(PlannedAt(conversation, len(lines[conversation])))
         lines[conversation].append(index)
     return lines, forks, place_of
@@ -255,10 +256,6 @@ def _title(tree: ForeignTree) -> dict[str, str]:
     first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
     title = tree.title or first
     return {} if title is None else {"title": title}
-
-
-def _fork(above: PlannedAt) -> PlannedFork:
-    return PlannedFork(above.conversation, above)
 
 
 def _settings(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class ImportReport:
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first.
 
-        >>> report = Report()
+        >>> report = ImportReport()
         >>> report.add(Reason.EMPTY, "m1")
         >>> report.lines()
         ['empty message: 1 (m1)']
