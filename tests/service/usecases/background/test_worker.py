@@ -99,18 +99,6 @@ def test_the_lease_of_a_killed_worker_runs_out(store: Store, deleted: Mailbox) -
     assert keys.job("delete", ROOT) not in store.contents()
 
 
-def test_only_one_of_two_workers_takes_a_free_job(store: Store, deleted: Mailbox) -> None:
-    [message] = deleted.take()
-    process, inside = store.process(), list[Outcome]()
-    Wire.of(process).just_before(
-        "TransactWriteItems", lambda: inside.append(long_work(message, store.process(), deleted))
-    )
-
-    assert long_work(message, process, deleted) is Outcome.DROPPED
-    assert inside == [Outcome.LEFT]
-    assert len(deleted.messages) == 1
-
-
 def test_only_one_of_two_workers_takes_a_job_within_one_millisecond(store: Store, deleted: Mailbox) -> None:
     """The second one does not take the first one's lease for its own."""
     [message] = deleted.take()

@@ -40,7 +40,6 @@ from tests.service.usecases.builders import (
     conversation,
     create,
     fork,
-    idempotency_key,
     read,
     said,
     say,
@@ -512,48 +511,6 @@ def test_an_abandoned_creation_is_taken_over_for_another_parent(store: Store, pa
     assert kids(parent) == []
     assert listed(parent, Caller("user 3")) == listed(parent, ANN) == {ROOT, FORK}
     assert_settled(store)
-
-
-@pytest.mark.parametrize("nth", drawn(range(1, 9), 3))
-@pytest.mark.parametrize("is_same", [True, False], ids=["one key", "no key"])
-def test_two_concurrent_creations_of_one_child_both_succeed(
-    store: Store, parent: Table, nth: int, is_same: bool
-) -> None:
-    plant_members(store, 60)
-    key = idempotency_key(by=BOB) if is_same else None
-    rivals: list[list[Entry]] = []
-    process = store.process()
-    ran = meanwhile(process, nth, lambda: rivals.append(start(store.process(), by=BOB, idempotency_key=key)))
-
-    mine = start(process, by=BOB, idempotency_key=key)
-
-    if is_same and ran:
-        assert rivals == [mine]
-        assert_complete(store, parent)
-    else:
-        assert read(parent, CHILD) == ["x"] * (2 if ran else 1)
-        assert kids(parent) == [CHILD]
-        assert_settled(store)
-
-
-@pytest.mark.parametrize("nth", drawn(range(1, 9), 3))
-def test_a_creation_that_was_taken_over_does_not_disturb_the_new_one(
-    store: Store, parent: Table, nth: int
-) -> None:
-    """The rival is killed in the middle, so that each process takes over from the other."""
-    plant_members(store, 60)
-    process = store.process()
-    killed = store.process()
-    dies(killed, 5 if nth < 6 else 4, before=False)
-
-    def rival() -> None:
-        with pytest.raises(Killed):
-            start(killed, by=BOB)
-
-    meanwhile(process, nth, rival)
-    start(process, by=BOB)
-
-    assert_complete(store, parent)
 
 
 @each_request

@@ -322,29 +322,3 @@ def test_finishing_a_finished_or_deleted_transfer_does_nothing(store: Store, sha
     store.mark_deleted(ROOT)
     with store.unchanged():
         finish_rewriting(shared, ROOT)
-
-
-def test_a_delayed_worker_does_not_corrupt_a_later_transfer(store: Store, half_way: Table) -> None:
-    """Before each of its requests, the tree is transferred to Ann, back to Bob, and again."""
-    other = store.process()
-
-    def hand_over(to: str, by: Caller) -> None:
-        accept(other, offer(other, to, by=by))
-
-    def to_ann() -> None:
-        finish_rewriting(other, ROOT)
-        hand_over("ann", BOB)
-
-    for nth in range(1, 9):
-        process = store.process()
-        ran = meanwhile(process, nth, to_ann)
-        finish_rewriting(process, ROOT)
-        if not ran:
-            assert nth > 3
-            break
-        assert owners(store) == {"ann"}, nth
-        assert_settled(store)
-        killed = store.process()
-        dies(killed, 3, before=False)
-        with pytest.raises(Killed):
-            accept(killed, offer(other))

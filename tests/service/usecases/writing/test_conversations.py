@@ -1,8 +1,6 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
@@ -31,7 +29,6 @@ from tests.service.usecases.builders import (
     show,
 )
 from tests.support.tables import Store, WrongClock
-from tests.support.torn import of_kind, tear
 from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
@@ -112,21 +109,6 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
         assert raised.value.details["reason"] == "id_in_use"
         assert "secret" not in raised.value.message
         assert "ann" not in raised.value.message
-
-
-@pytest.mark.failure("own-first-attempt")
-def test_a_creation_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
-    wire = Wire.of(table)
-
-    def lose(request: Request, answer: dict[str, Any]) -> None:
-        if wire.operations.count(WRITE) == 1 and request.operation == WRITE:
-            raise ReadTimeoutError(endpoint_url="https://dynamodb")
-
-    wire.after(lose)
-    made = create(table, title="t")
-
-    assert wire.operations.count(WRITE) == 2
-    assert show(store.process()) == made
 
 
 @pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
@@ -289,74 +271,7 @@ def test_a_stranger_s_change_with_a_wrong_updated_at_is_403(store: Store, table:
         update_conversation(table, caller=EVE, conversation_id=ROOT, change=change)
 
 
-@pytest.mark.parametrize("by_append", [True, False], ids=["an append", "a change"])
-def test_what_comes_between_reading_and_writing_makes_a_change_stale(
-    store: Store, table: Table, by_append: bool
-) -> None:
-    at = create(table).head.updated_at
-    process = store.process()
-    wire = Wire.of(process)
-
-    def intervene(request: Request) -> None:
-        if request.operation == "TransactWriteItems":
-            later = store.process(clock=WrongClock(60_000))
-            if by_append:
-                say(later, ROOT, "between")
-            else:
-                update_conversation(
-                    later, caller=ANN, conversation_id=ROOT, change=Change({"tags": {"a": "b"}})
-                )
-
-    wire.before(intervene)
-    with pytest.raises(ConflictError) as raised:
-        update_conversation(
-            process, caller=ANN, conversation_id=ROOT, change=Change({"metadata": '{"x": 1}'}, if_match=at)
-        )
-
-    assert raised.value.details["reason"] == "stale"
-    assert show(store.process()).conversation.described.metadata == "{}"
-
-
 # Reads that are torn: CONV is read before another request and HEAD after it, or the other way round
-
-EACH_EARLY = pytest.mark.parametrize("early", ["CONV", "HEAD"])
-
-
-def amid(store: Store, early: str, between: Callable[[Table], object]) -> Table:
-    """Return a process that reads one of a conversation's items just before another request."""
-    late = store.process()
-    tear(late, early=of_kind(early), between=lambda: between(store.process()))
-    return late
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_what_is_shown_belongs_to_its_updated_at(store: Store, table: Table, early: str) -> None:
-    before = create(table)
-    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
-
-    assert show(late) in (before, show(table))
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_a_title_belongs_to_the_append_that_gave_it(store: Store, table: Table, early: str) -> None:
-    before = create(table, title=None)
-    late = amid(store, early, lambda other: say(other, ROOT, "the first words"))
-
-    assert show(late) in (before, show(table))
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_the_answer_to_a_change_shows_the_change_before_it(store: Store, table: Table, early: str) -> None:
-    create(table)
-    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
-
-    changed = change(late, tags={"a": "b"})
-
-    assert changed.conversation.described.metadata == '{"n": 1}'
-    assert changed == show(table)
 
 
 @pytest.mark.failure("torn-read")

@@ -462,26 +462,6 @@ def test_a_fork_or_a_child_takes_a_name_from_a_conversation_that_is_deleted(
     assert read(table, made.conversation_id) == (["a", "c"] if origin == "fork" else ["c"])
 
 
-def test_of_two_appends_by_a_name_whose_conversation_is_deleted_one_follows_the_other(
-    table: Table, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [first] = tell(table, "a")
-    delete(table, first.conversation_id)
-    done: list[Entry] = []
-    commit = Table.try_commit
-
-    def beaten(self: Table, parts: Any) -> Any:
-        if self is table and not done:
-            done.extend(tell(store.process(), "b"))
-        return commit(self, parts)
-
-    monkeypatch.setattr(Table, "try_commit", beaten)
-    [third] = tell(table, "c")
-
-    assert third.conversation_id == done[0].conversation_id == target(table)
-    assert read(table, third.conversation_id) == ["b", "c"]
-
-
 @pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
 def test_what_one_may_not_see_any_more_is_deleted_for_a_look_up_and_for_an_append(
     table: Table, store: Store, knows: bool
@@ -533,23 +513,6 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
     assert target(table, "child") == child.conversation_id
     with pytest.raises(ConflictError):
         tell(table, "e", name="fork", fork=Fork(ROOT, a, BEFORE))
-
-
-def test_a_key_holds_for_a_conversation_by_its_name_and_by_its_id(table: Table, store: Store) -> None:
-    by_name, later = idempotency_key(), idempotency_key("later")
-    [first] = tell(table, "a", idempotency_key=by_name)
-    [second] = append(table, first.conversation_id, "b", idempotency_key=by_id(later, first.conversation_id))
-
-    for process in (table, store.process()):
-        assert append(
-            process, first.conversation_id, "a", idempotency_key=by_id(by_name, first.conversation_id)
-        ) == [first]
-        assert tell(process, "b", idempotency_key=later) == [second]
-
-    assert read(table, first.conversation_id) == ["a", "b"]
-    create(table, OTHER)
-    point(table, OTHER)
-    assert tell(table, "b", idempotency_key=later) == [second]
 
 
 def test_a_key_of_the_conversation_that_a_name_has_left_does_not_count(table: Table, store: Store) -> None:
