@@ -25,8 +25,8 @@ from forklore_service.api.conversation_requests import (
     ForkConversation,
     UpdateConversation,
 )
-from forklore_service.api.descriptions import Described
 from forklore_service.api.operation import Operation
+from forklore_service.api.requests import Described
 from forklore_service.aws.wiring import open_table
 from tests.service.api import reference
 from tests.service.api.samples import bodies_of, edges_of, good_values, names_of, schemas_of
