@@ -56,14 +56,6 @@ def test_a_row_for_each_tree_and_a_report_for_the_file(run: Forklore, file: Path
     assert run(f"log {rows[1][0]} --oneline --reverse").out.count("\n") == 2
 
 
-def test_what_was_imported_before_is_found(run: Forklore, file: Path) -> None:
-    first = run(f"import {file} --limit-trees 1")
-    second = run(f"import {file} --parallel 1")
-
-    assert second.lines[0] == first.lines[0]
-    assert len(run("ls --all").lines) == 5 + 1
-
-
 def test_another_import_stands_beside_the_first(run: Forklore, file: Path) -> None:
     first, second, third = (run(f"import {file} {more}") for more in ("", "--again x", "--again x"))
 
@@ -147,16 +139,6 @@ def test_a_tree_that_cannot_be_imported_does_not_stop_the_others(run: Forklore, 
     assert re.search(r"tree soup: [0-9a-f-]{36} was imported before, and deleted since", found.err)
 
 
-def test_ctrl_c_says_how_to_go_on(run: Forklore, file: Path) -> None:
-    with mock.patch("forklore.cli.importing.carrying_out._Crew.wait", side_effect=KeyboardInterrupt):
-        found = run(f"import {file}")
-
-    assert found.code == 130
-    assert "interrupted; the same command goes on where it stopped" in found.err
-    assert run(f"import {file}").code == 0
-    assert len(run("ls --all").lines) == 6
-
-
 @pytest.mark.parametrize(
     ("target", "owner", "agent"),
     [
@@ -178,9 +160,10 @@ def test_a_second_import_says_what_was_there_before(run: Forklore, file: Path) -
     assert run(f"import {file}").err == f"{file}: 2 trees, 13 entries, 11 of them from an earlier import\n"
     found = objects(run(f"import {file} --json").out)
     assert [row["found"] for row in found[:-1]] == [11, 2]
+    assert len(run("ls --all").lines) == 5 + 1
 
 
-def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> None:
+def test_ctrl_c_counts_what_was_sent_and_says_how_to_go_on(run: Forklore, file: Path) -> None:
     real = _Crew.wait
     calls = iter(range(100))
 
@@ -195,6 +178,10 @@ def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> Non
     counted = re.search(r": 0 trees, (\d+) entr\w+; 1 tree unfinished", found.err)
     assert counted is not None, found.err
     assert 0 < int(counted[1]) <= 11
+    assert found.code == 130
+    assert "interrupted; the same command goes on where it stopped" in found.err
+    assert run(f"import {file}").code == 0
+    assert len(run("ls --all").lines) == 6
 
 
 def test_standard_input_and_pipes_are_read_once(run: Forklore, file: Path, tmp_path: Path) -> None:
