@@ -5,9 +5,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from forklore_service.api.failures import response_to
-from forklore_service.api.operation import NOBODY, Operation, RawRequest
-from forklore_service.api.responses import Response, error_response
+from forklore_service.api.operation import NOBODY, Operation
+from forklore_service.api.responses import Response, error_response, response_to
 from forklore_service.aws import running, unrouted
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
@@ -51,7 +50,7 @@ class HttpApi:
         record = RequestRecord(operation)
         request_id = _request_id(request.headers, context)
         try:
-            response = Response(*_run(request, context, record, settings))
+            response = _run(request, context, record, settings)
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
         record.log(response.status, request_id, settings)
@@ -66,10 +65,8 @@ class HttpApi:
         return any(unrouted.fits(other, path) for other in self._closer[operation.path])
 
 
-def _run(
-    request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings
-) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError."""
+def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
+    """Return the operation's answer. Raises a ForkloreError."""
     operation = record.operation
     record.path = path = request.path_parameters
     record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)
@@ -77,15 +74,16 @@ def _run(
         raise not_an_http_event()
     record.query = query = read_query(request.query_string)
     record.body = body = read_body(request) if operation.body or request.has_body else {}
-    raw = RawRequest(
-        caller=caller,
-        path=path,
-        query=query,
-        body=body,
-        idempotency_key=request.headers.get("idempotency-key"),
-        if_match=request.headers.get("if-match"),
-    )
-    return running.run(operation, raw, context, record.usage, settings)
+    with running.admitted(operation, caller, context, record.usage, settings) as service:
+        return operation(
+            service,
+            caller=caller,
+            path=path,
+            query=query,
+            body=body,
+            idempotency_key=request.headers.get("idempotency-key"),
+            if_match=request.headers.get("if-match"),
+        )
 
 
 def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forklore_service.api.failures import log_failure
+from forklore_service.api.responses import log_failure
 from forklore_service.aws.publisher import open_publisher
 from forklore_service.aws.telemetry import Stopwatch, log_published
 from forklore_service.aws.wiring import Consumption

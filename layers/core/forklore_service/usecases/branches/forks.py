@@ -7,6 +7,7 @@ from typing import NamedTuple
 from forklore_service.domain import access, ancestry, content, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
+from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import (
     NO_DESCRIPTION,
@@ -62,7 +63,7 @@ from forklore_service.usecases.shared.loading import (
 from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIND
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
-from forklore_service.usecases.shared.syncing import decide_on_inherited
+from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
 
 
 class ForkRequest(NamedTuple):
@@ -168,10 +169,25 @@ class _Source(NamedTuple):
 
 
 class _Inheritance(NamedTuple):
-    """What the fork shows of other conversations, and where it was made."""
+    """What the fork shows of other conversations, and where it was made.
+
+    lasts: what it shows last of them.
+    """
 
     path: Path
     point: ForkPoint
+    lasts: LastEntries
+
+
+class _Own(NamedTuple):
+    """What the fork appends. epoch: the client's latest one that it inherits.
+
+    decision: what its present context adds to the drafts, which end with that.
+    """
+
+    drafts: list[Draft]
+    epoch: Epoch
+    decision: Decision | None = None
 
 
 def _prepare(
@@ -184,36 +200,14 @@ def _prepare(
     inherited = _inherit(source, request, caller)
     if source.taken is not None:
         return source.taken
-    table.refuse_if_full(group_id)
-    path = inherited.path
     fork_id, *equal_ids = _fork_ids(table, request)
-    floor, lasts = ancestry.floor_of(path), _lasts(source, inherited.point)
-    # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(
-        table,
-        caller,
-        request.drafts,
-        group_id=group_id,
-        conversation_id=fork_id,
-        require_tree=lambda: look_up(table, request.fork.source_id, caller=caller).require(
-            request.fork.source_id, AccessLevel.WRITER
-        ),
-    )
-    require_match(request.if_match, loaded.head.lasts)
-    if loaded.group.conversations + request.times > CONVERSATIONS_MAX:
-        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
-    decision = None
-    if request.context is not None:
-        decision = decide_on_inherited(
-            table, caller, request.context, group_id=group_id, path=path, shown_last=lasts.context
-        )
-        if decision is None:
-            return Obstacle.CHANGED
-        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
-    else:
-        drafts = [*request.drafts]
-        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
-    preview = _preview(table, source, request, inherited, lasts)
+    _require_allowed(table, caller, request, loaded, fork_id)
+    own = _own_entries(table, caller, request, group_id, inherited)
+    if own is None:
+        return Obstacle.CHANGED
+    drafts, path, lasts = own.drafts, inherited.path, inherited.lasts
+    floor = ancestry.floor_of(path)
+    preview = _preview(table, source, request, inherited)
     created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
     head = Head(
         owner=loaded.group.owner,
@@ -225,8 +219,8 @@ def _prepare(
         preview=preview,
         promoted_at=created_at if request.promotes else None,
     )
-    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
-    appended = Appended.of(batch, decision)
+    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=own.epoch)
+    appended = Appended.of(batch, own.decision)
     fork = Conversation(
         conversation_id=fork_id,
         group_id=group_id,
@@ -310,6 +304,43 @@ def _read_source(
     return _Source(loaded, stored, taken, name, history_before[0] if history_before else None)
 
 
+def _require_allowed(
+    table: Table, caller: Caller, request: ForkRequest, source: LoadedConversation, fork_id: str
+) -> None:
+    """Raise the error of a request that cannot be done with the source as it is."""
+    table.refuse_if_full(source.group.group_id)
+    # The fork holds the version of the tree, so it needs no checks of what the entries name.
+    check_named(
+        table,
+        caller,
+        request.drafts,
+        group_id=source.group.group_id,
+        conversation_id=fork_id,
+        require_tree=lambda: look_up(table, request.fork.source_id, caller=caller).require(
+            request.fork.source_id, AccessLevel.WRITER
+        ),
+    )
+    require_match(request.if_match, source.head.lasts)
+    if source.group.conversations + request.times > CONVERSATIONS_MAX:
+        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
+
+
+def _own_entries(
+    table: Table, caller: Caller, request: ForkRequest, group_id: str, inherited: _Inheritance
+) -> _Own | None:
+    """Decide what the fork appends. None: not all of the inherited context can be read yet."""
+    path = inherited.path
+    if request.context is None:
+        epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
+        return _Own([*request.drafts], epoch)
+    decision = decide_on_inherited(
+        table, caller, request.context, group_id=group_id, path=path, shown_last=inherited.lasts.context
+    )
+    if decision is None:
+        return None
+    return _Own([*request.drafts, *decision.drafts], decision.epoch, decision)
+
+
 def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Action:
     """Return the check that the source was not removed, and where needed, ends where it did.
 
@@ -366,19 +397,19 @@ def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inherita
                 field=field_name,
             )
         if position is ForkPosition.AFTER:
+            lasts = anchor.entry.lasts_after
             path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry.ends)
         else:
-            last = anchor.entry.lasts_before.last
-            begins = anchor.entry.begins
-            path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=last)
-        return _Inheritance(path, ForkPoint(request.fork.source_id, entry_id, position))
+            lasts, begins = anchor.entry.lasts_before, anchor.entry.begins
+            path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=lasts.last)
+        return _Inheritance(path, ForkPoint(request.fork.source_id, entry_id, position), lasts)
     head = source.loaded.head
     path = ()
     if position is ForkPosition.AFTER and head.lasts != NOTHING:
         path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
     if not path:
-        return _Inheritance((), ForkPoint(request.fork.source_id, None, ForkPosition.BLANK))
-    return _Inheritance(path, ForkPoint(request.fork.source_id, head.last_history, position))
+        return _Inheritance((), ForkPoint(request.fork.source_id, None, ForkPosition.BLANK), NOTHING)
+    return _Inheritance(path, ForkPoint(request.fork.source_id, head.last_history, position), head.lasts)
 
 
 def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
@@ -388,22 +419,9 @@ def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
     return anchor.client_id == caller.client_id and access.may_use_context(caller, bound_to=source.client_id)
 
 
-def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
-    """Return what the fork shows last. The anchor says it, or else the source's HEAD."""
-    if point.position is ForkPosition.BLANK:
-        return NOTHING
-    if source.anchor is None:
-        return source.loaded.head.lasts
-    anchor = source.anchor.entry
-    if point.position is ForkPosition.BEFORE:
-        return anchor.lasts_before
-    return anchor.lasts_after
-
-
-def _preview(
-    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: LastEntries
-) -> Words | None:
+def _preview(table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance) -> Words | None:
     """Return the preview of the last text that the fork inherits; None if it has own text."""
+    lasts = inherited.lasts
     if lasts.history is None or _has_text(request):
         return None
     head = source.loaded.head
