@@ -25,7 +25,7 @@ from forklore_service.usecases.branches import children
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -86,7 +86,7 @@ def start(
     request = Append(
         child_key,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        start=Start(of, at),
+        start=StartedBy(of, EntryId(at) if at else None),
         idempotency_key=idempotency_key,
         **more,
     )
