@@ -4,6 +4,7 @@ import pytest
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.listing import Ancestry, Mode
 from forklore_service.domain.model import Caller, Entry, StartedBy
@@ -86,7 +87,7 @@ def start(
     request = Append(
         child_key,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        start=StartedBy(of, EntryId(at) if at else None),
+        start=StartedBy(of, None if at is None else EntryId(at)),
         idempotency_key=idempotency_key,
         **more,
     )
