@@ -200,6 +200,10 @@ CARDS = [
         "who gave the name, of a live conversation",
         Step("listEntriesByName", {"name": "new"}),
         Step("listEntriesByName", {"name": "none"}),
+        Step("listEntriesByName", {"name": "trip", "own": True, "alternatives": True, "tail": True}),
+        Step("listEntriesByName", {"name": "trip", "allForks": True, "upToEntryId": "<second>"}),
+        Step("listEntriesByName", {"name": "trip", "channel": "context", "epoch": 5}, agent="planner"),
+        Step("listEntriesByName", {"name": "trip", "forks": "all"}),
         Step("listEntriesByName", {"name": "new", "limit": 0}),
     ),
     card(
@@ -294,6 +298,7 @@ CARDS = [
         Step("listEntries", at("root", limit=0)),
         Step("listEntries", at("root", limit=2, tail=True, afterCursor="<first>")),
         Step("listEntries", at("root", allForks=True, limit=1)),
+        Step("listEntries", at("root", forks="all", upToEntryId="<second>")),
         Step("listEntries", at("fresh")),
         Step("listEntries", at("root"), user="eve"),
         Step("listEntries", at("fork", alternatives=True)),
@@ -393,6 +398,7 @@ CARDS = [
     card(
         "shareConversation",
         "managers",
+        Step("shareConversation", at("root", userId="dora", accessLevel="reader")),
         Step("shareConversation", at("root", userId="nora", accessLevel="reader")),
         Step("shareConversation", at("root", userId="bob", accessLevel="reader")),
         Step("shareConversation", at("root", userId="bob", accessLevel="reader")),
@@ -464,6 +470,7 @@ CARDS = [
         Step("adminListConversations", user="aude"),
         Step("adminListConversations", {"userId": "bob", "mode": "all", "limit": 1}, user="aude"),
         Step("adminListConversations", {"query": "x"}, user="aude"),
+        Step("adminListConversations", {"ancestry": "all", "agentId": "x", "tag": "a:b"}, user="aude"),
         Step("adminListConversations", {"afterCursor": "x"}, user="aude"),
         Step("adminListConversations"),
     ),
@@ -488,6 +495,11 @@ CARDS = [
         "auditors of a conversation",
         Step("adminListEntries", at("root", channel="context", tail=True, limit=1), user="aude"),
         Step("adminListEntries", at("root", epoch="all"), user="aude"),
+        Step(
+            "adminListEntries", at("fork", own=True, alternatives=True, upToEntryId="<second>"), user="aude"
+        ),
+        Step("adminListEntries", at("root", allForks=True), user="aude"),
+        Step("adminListEntries", at("root", forks="all"), user="aude"),
         Step("adminListEntries", at("fresh"), user="aude"),
     ),
     card(
@@ -516,7 +528,13 @@ CARDS = [
         Step("adminListForks", at("fork", limit=0), user="bob"),
         Step("adminListForks", at("fresh"), user="aude"),
     ),
-    card("adminListChildren", "auditors of a conversation"),
+    card(
+        "adminListChildren",
+        "auditors of a conversation",
+        Step("adminListChildren", at("root"), user="aude"),
+        Step("adminListChildren", at("root", startedByEntryId="<first>"), user="aude"),
+        Step("adminListChildren", at("root", startedByEntryId="x"), user="aude"),
+    ),
     card("adminListMemberships", "auditors of a conversation"),
     card(
         "adminDeleteConversation",
@@ -545,8 +563,9 @@ CARDS = [
     card(
         "removeMembership",
         "managers",
-        Step("removeMembership", at("root", userId="bob")),
+        Step("removeMembership", at("root", userId="nora"), user="bob"),
         Step("removeMembership", at("root", userId="ann")),
+        Step("removeMembership", at("root", userId="bob")),
         Step("removeMembership", at("root", userId="ann")),
     ),
     card(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import runpy
 import shlex
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from typing import Any
 
@@ -57,11 +59,20 @@ def expected(name: str) -> str:
 
 
 def printed(*arguments: str, **variables: str) -> str:
-    """Return what an example prints. It must write no error."""
-    name, *others = arguments
-    done = _run(f"examples/{name}.py", *others, **variables)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    """Return what an example prints. It must write no error. It runs in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    path = str(FOLDER / f"{arguments[0]}.py")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        for name in [name for name in os.environ if name.startswith("FORKLORE_")]:
+            patch.delenv(name)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", [path, *arguments[1:]])
+        left = runpy.run_path(path, run_name="__main__")
+    if isinstance(left.get("fl"), Forklore):
+        left["fl"].close()
+    assert err.getvalue() == ""
+    return out.getvalue()
 
 
 def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -107,7 +118,8 @@ def test_the_commands_of_the_readme_go_on_where_the_first_steps_end(url: str) ->
         README.partition("## Use it from the command line\n")[2].partition("```sh\n")[2].partition("```")[0]
     )
     as_ann = {"FORKLORE_TOKEN": str(uuid.uuid4()), "FORKLORE_CLIENT_KEY": "local-key", "FORKLORE_URL": url}
-    printed("first_steps", **as_ann)
+    first = _run("examples/first_steps.py", **as_ann)
+    assert (first.stdout, first.stderr) == (expected("first_steps"), "")
 
     commands = [shlex.split(line)[1:] for line in block.splitlines() if line.startswith("forklore ")]
     done = [_run("-m", "forklore.cli", *command, **as_ann) for command in commands]
@@ -146,7 +158,8 @@ def test_the_example_on_lambda_prints_what_stands_beside_it(
 
 
 def test_the_example_on_moto_prints_what_stands_beside_it() -> None:
-    assert printed(ON_MOTO) == expected(ON_MOTO)
+    done = _run(f"examples/{ON_MOTO}.py")
+    assert (done.stdout, done.stderr) == (expected(ON_MOTO), "")
 
 
 @pytest.mark.parametrize("name", ["edit_and_resend", "merge_with_summary", "names", "search"])

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from forklore_local.server.invocation import HandlerError, invoke, load_handler
-from forklore_service.aws.publisher import PublisherSettings
+from forklore_service.aws.stream import PublisherSettings
 from forklore_service.events.event import Content
-from tests.functions.story import SAMPLE, SAMPLE_ENTRY
 from tests.service.events.buses import Heard
 from tests.service.events.delivery import filters, fits
 from tests.support.lines import Lines, metrics_of
@@ -28,7 +27,7 @@ def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
-        monkeypatch.setattr("forklore_service.aws.publisher.make_events_client", lambda: heard)
+        monkeypatch.setattr("forklore_service.aws.stream.make_events_client", lambda: heard)
         yield heard
 
 
@@ -42,7 +41,10 @@ def test_the_sample_event_is_published(heard: Heard, lines: Lines) -> None:
     [event] = heard.events()
     detail = event["detail"]
     assert (event["source"], event["detail-type"]) == ("forklore", "EntriesAppended")
-    assert (detail["treeId"], detail["lastEntryId"]) == (SAMPLE, SAMPLE_ENTRY)
+    assert (detail["treeId"], detail["lastEntryId"]) == (
+        "019a5c1e-7b40-7c3d-9e21-4f8d2b6a1c05",
+        "019a5c1e-aa20-7b16-8c31-5d1e2f3a4b6c",
+    )
     assert detail["entries"][0]["role"] == "USER"
     [line] = lines.all
     assert metrics_of(line)["EventsPublished"][0] == 1

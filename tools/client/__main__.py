@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.client.arguments import arguments_module
 from tools.client.limits import limits_module
-from tools.client.operations import methods_module, shapes_module
+from tools.client.operations import operations_module
 from tools.client.results import results_module
 from tools.client.synchronous import synchronous_modules
 from tools.client.typescript import typescript_module
@@ -24,9 +24,7 @@ def generated(folder: Path = CLIENT) -> Mapping[str, str]:
         "arguments.py": arguments_module(),
         "limits.py": limits_module(),
         "results.py": results_module(),
-        "operations/shapes.py": shapes_module(),
-        "operations/asynchronous.py": methods_module(is_async=True),
-        "operations/synchronous.py": methods_module(is_async=False),
+        "operations.py": operations_module(),
     }
     for name, text in synchronous_modules(folder / "asynchronous").items():
         texts[f"synchronous/{name}"] = text

@@ -16,11 +16,10 @@ Generated from the models of the service by `python -m tools.client`. Do not cha
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
-from forklore.client.values import Value, many
+from forklore.client.values import Value, many, result
 '''
 WIDTH = 90
 BASES = ("Result", "BaseModel", "RootModel")
@@ -75,7 +74,7 @@ def _dataclass(model: type[BaseModel]) -> str:
         if name not in parent.model_fields or parent.model_fields[name].annotation != field.annotation
     }
     lines = [
-        "@dataclass(frozen=True, slots=True, kw_only=True)",
+        "@result",
         f"class {name_of(model)}({name_of_parent}):",
     ]
     lines.append(textwrap.indent(f'"""{_doc(model)}"""', "    "))

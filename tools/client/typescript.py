@@ -12,7 +12,7 @@ from typing import Any
 from forklore_service.api.operation import Operation
 from forklore_service.api.operations import ALL
 from forklore_service.limits import BODY_CHARACTERS_MAX
-from tools.client.operations import lengths_of_operation
+from tools.client.arguments import lengths_of_operation
 from tools.client.results import NAMES as RESULTS
 from tools.client.types import Schema
 

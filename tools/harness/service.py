@@ -9,10 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 from forklore_service.api import operations
-from forklore_service.api.failures import response_to
-from forklore_service.api.operation import RawRequest, Service
+from forklore_service.api.operation import Service
 from forklore_service.api.requests import KEPT_AS_TEXT
-from forklore_service.api.responses import Response
+from forklore_service.api.responses import response_to
 from forklore_service.domain.jsontext import read_object
 from forklore_service.domain.model import Caller
 from forklore_service.storage.clock import Clock
@@ -93,10 +92,17 @@ class Process:
             if operation.body is None or field in operation.query_names
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
-        raw = RawRequest(caller, path, query, body, idempotency_key, f'"{if_match}"' if if_match else None)
         service = Service(self.table, Queue(None, None), delete_wait_s=0)
         try:
-            response = Response(*operation(service, raw))
+            response = operation(
+                service,
+                caller=caller,
+                path=path,
+                query=query,
+                body=body,
+                idempotency_key=idempotency_key,
+                if_match=f'"{if_match}"' if if_match else None,
+            )
         except Exception as error:  # noqa: BLE001 (as in Lambda: anything else is a bug)
             response = response_to(error, "a request")
         shown = json.loads(response.text, parse_float=Decimal) if response.text else None

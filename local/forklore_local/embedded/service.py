@@ -14,11 +14,10 @@ from typing import Self
 
 from forklore_local.embedded.folder import DataError
 from forklore_local.embedded.opened import Opened
-from forklore_service.api.failures import response_to
 from forklore_service.api.inputs import operation_named
-from forklore_service.api.operation import NOBODY, RawRequest, Service
+from forklore_service.api.operation import NOBODY, Service
 from forklore_service.api.requests import KEPT_AS_TEXT
-from forklore_service.api.responses import Response
+from forklore_service.api.responses import Response, response_to
 from forklore_service.domain.jsontext import read_object
 from forklore_service.domain.model import Caller
 from forklore_service.domain.users import ROLES, is_user_id
@@ -96,7 +95,9 @@ class EmbeddedService:
             self._hold(opened)
         try:
             asked = operation_named(operation)
-            request = RawRequest(
+            table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
+            return asked(
+                Service(table, queue, delete_wait_s=opened.delete_wait_s),
                 caller=NOBODY if asked.is_public else _checked(caller),
                 path=path,
                 query=query,
@@ -104,8 +105,6 @@ class EmbeddedService:
                 idempotency_key=idempotency_key,
                 if_match=if_match,
             )
-            table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
-            return Response(*asked(Service(table, queue, delete_wait_s=opened.delete_wait_s), request))
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             return response_to(error, str(uuid.uuid4()))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forklore_service.api.failures import log_failure
+from forklore_service.api.responses import log_failure
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.queue import Queue

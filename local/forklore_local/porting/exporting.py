@@ -16,10 +16,10 @@ from forklore_local.porting.failures import (
 from forklore_local.porting.lines import entry_line, item_line
 from forklore_local.porting.outline import Outline
 from forklore_local.porting.output import ExportFile
-from forklore_local.porting.reading import TreeReader
+from forklore_local.porting.reading import Line, TreeReader
 from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
@@ -97,7 +97,7 @@ def _told(conversation_id: str) -> Iterator[None]:
 
 
 def _begin(table: Table) -> tuple[str, str]:
-    return str(uuid.uuid4()), ids.timestamp(table.now_ms())
+    return str(uuid.uuid4()), table.now()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +144,18 @@ class _Exporting:
         raise UnreadableError(f"tree {place.conversation_id} changes all the time, or is damaged: {last}")
 
     def _write(self, place: ListKey) -> bool:
-        outline = self.reader.outline(place.conversation_id)
-        if outline is not None and self.choice.has_owner(outline.group.owner):
-            self.file.write_tree(outline, self._lines(outline))
-        return outline is not None
+        tree = self.reader.read(place.conversation_id)
+        if tree is not None and self.choice.has_owner(tree[0].group.owner):
+            self.file.write_tree(tree[0], self._lines(*tree))
+        return tree is not None
 
-    def _lines(self, outline: Outline) -> Iterator[bytes]:
+    def _lines(self, outline: Outline, rest: Iterator[Line]) -> Iterator[bytes]:
         is_alone = self.choice.scope is Scope.TREE
         if is_alone:
             self.on_total(sum(head.own_entries for head in outline.heads.values()))
         yield item_line(outline.group_item)
-        yield from map(item_line, outline.items.values())
-        for item, entry in self.reader.entries(outline):
-            yield entry_line(item, entry)
-            if is_alone:
+        yield from list(map(item_line, outline.items.values()))
+        for item, entry in rest:
+            yield item_line(item) if entry is None else entry_line(item, entry)
+            if is_alone and entry is not None:
                 self.on_done(1)

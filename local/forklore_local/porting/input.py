@@ -20,9 +20,8 @@ from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import StoredEntry
 
 FORMAT, VERSION = "forklore-table", 2
-OLD_VERSION_READ_BY = (
-    "an earlier checkout of forklore 0.1.0 reads version 1: import it there, and export it here"
-)
+READ_ELSEWHERE = ", which an earlier checkout of forklore 0.1.0 reads"
+"""What is said of version 1."""
 LINE_BYTES_MAX = 128 << 20
 """No line is longer. An entry takes at most what one request does, and its quotes are escaped."""
 HEADER_BYTES_MAX = 4_096
@@ -154,8 +153,9 @@ class TreeLines:
 class TreeInFile:
     """One tree of a file.
 
-    outline: all but its entries, which are to be read to the end. Raises FormatError, here and in
-    `entries`, for a tree that is damaged.
+    outline: all but its entries, which are to be read to the end. The contexts, which follow them,
+    are then in the outline, too. Raises FormatError, here and in `entries`, for a tree that is
+    damaged.
     """
 
     def __init__(self, lines: TreeLines) -> None:
@@ -163,7 +163,7 @@ class TreeInFile:
         self._rest = map(members_of, lines)
         self._entry: dict[str, Any] | None = None
         with decoding(), _whole():
-            self.outline = Outline(item_of(next(self._rest)))
+            self.outline = Outline(item_of(next(self._rest, {})))
             for members in self._rest:
                 if CONTENT in members:
                     self._entry = members
@@ -177,7 +177,7 @@ class TreeInFile:
         """Yield the entries, and check what can be checked when all were read."""
         counted, last = Counted(self.outline), FIRST
         members = self._entry
-        while members is not None:
+        while members is not None and CONTENT in members:
             stored = entry_of(members)
             if stored.entry_id <= last:
                 raise FormatError("entries come in the order of their ids, each once")
@@ -187,7 +187,11 @@ class TreeInFile:
             yield stored
             last = stored.entry_id
             members = next(self._rest, None)
-        with _whole():
+        with decoding(), _whole():
+            while members is not None:
+                self.outline.add(item_of(members))
+                members = next(self._rest, None)
+            self.outline.check()
             counted.check()
         group = self.outline.group
         said = {"id": group.group_id, "createdAt": group.created_at, "conversations": group.conversations}
@@ -210,10 +214,13 @@ def header_of(line: bytes) -> dict[str, Any]:
     if header.get(TYPE) != "header" or header.get("format") != FORMAT:
         raise FormatError("it is no export of a table")
     version = header.get("version")
-    if version == 1:
-        raise FormatError(f"it has version 1 of the format; {OLD_VERSION_READ_BY}")
     if version != VERSION:
-        raise FormatError(f"it has version {version} of the format; this forklore reads version {VERSION}")
+        elsewhere = READ_ELSEWHERE if version == 1 else ""
+        raise FormatError(
+            f"it has version {version} of the format{elsewhere}; this forklore reads version {VERSION}"
+        )
+    if not ids.is_uuid(str(header.get("exportId"))):
+        raise FormatError("it names no export")
     return header
 
 

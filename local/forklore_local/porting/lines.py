@@ -64,7 +64,7 @@ def members_of(line: bytes) -> dict[str, Any]:
 def item_of(members: Mapping[str, Any]) -> Item:
     """Return the item of a line. Raises FormatError if forklore writes no such item."""
     with decoding():
-        _check_numbers(members)
+        _check_texts(members)
         shape = SHAPES[_kind(Key(members["PK"], members["SK"]))]
         types = shape.needed | shape.possible
         item = items.present(
@@ -80,7 +80,7 @@ def entry_of(members: Mapping[str, Any]) -> StoredEntry:
     if not isinstance(members.get(CONTENT), str) or not isinstance(members.get(INDEXED, ""), str):
         raise FormatError("only entries stand here, with their content as text")
     with decoding():
-        _check_numbers(members)
+        _check_texts(members)
         stored = items.stored_entry(item_of(kept))
     said = stored.entry._replace(content=members[CONTENT], indexed_content=members.get(INDEXED))
     return stored._replace(entry=said)
@@ -109,11 +109,13 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _check_numbers(members: Mapping[str, Any]) -> None:
+def _check_texts(members: Mapping[str, Any]) -> None:
     """Raise FormatError for JSON text that a request could not bring."""
     for name in _JSON:
         if name in members:
             try:
-                jsontext.check_value(members[name])
-            except ValidationError as error:
+                held = jsontext.check_value(members[name])
+                if "\\u" in held.text:
+                    json.dumps(held.value, ensure_ascii=False, default=str).encode()
+            except (ValidationError, UnicodeEncodeError) as error:
                 raise FormatError(f"{name}: {error}") from error

@@ -59,18 +59,18 @@ class ExportFile:
 
     def write_tree(self, outline: Outline, lines: Iterable[bytes]) -> None:
         """Write a whole tree. If `lines` raises, nothing of the tree stays."""
-        begins, digest, entries = self._stream.tell(), hashlib.sha256(), -1 - len(outline.items)
+        begins, digest, written = self._stream.tell(), hashlib.sha256(), 0
         try:
             for line in lines:
                 digest.update(line)
                 self._stream.write(line)
-                entries += 1
+                written += 1
         except BaseException:
             self._cut(begins)
             raise
         group = outline.group
         place = {"id": group.group_id, "createdAt": group.created_at}
-        counts = {"conversations": group.conversations, "entries": entries}
+        counts = {"conversations": group.conversations, "entries": written - 1 - len(outline.items)}
         self._end({TYPE: "end", **place, **counts, "sha256": digest.hexdigest()})
 
     def skip(self, place: ListKey) -> None:

@@ -1,29 +1,30 @@
 """Reads one tree as an export has it. Nothing here writes.
 
 A tree may be written to meanwhile, so the reads go in an order that makes sense of it. The branches
-and their paths are listed first, and then their HEADs are read: so each branch is at least as long
-as its forks show of it. Each branch is exported as it was when its HEAD was read, twice the same:
-what was read in between is of the same moment. Its entries are those up to the last one that HEAD
-names. Forks that are made after the list was read are not exported. If a branch is removed
-meanwhile, or the members change while they are read, the tree is read again.
+and their paths are listed first, then come the contexts, and then their HEADs: so each branch is at
+least as long as its forks show of it. Each branch is exported as it was when its HEAD was read: the
+entries up to the last one that HEAD names, and the context that these entries make. Forks that are
+made after the list was read are not exported. If a branch is removed meanwhile, or the members
+change while they are read, the tree is read again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
+from forklore_local.fsck.shapes import SHAPES, kind_of
 from forklore_local.porting.failures import BrokenTreeError
 from forklore_local.porting.outline import Counted, Outline
 from forklore_service.domain import keys
-from forklore_service.domain.keys import Key
+from forklore_service.domain.epochs import Epoch
+from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import Entry, StoredEntry
 from forklore_service.domain.names import Name
-from forklore_service.domain.tree import Group
+from forklore_service.domain.tree import ClientContext, Group
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
-from forklore_service.storage.items import number, text
-from forklore_service.storage.table import BLOBS_AT_ONCE, LOOKS_MAX, Table
+from forklore_service.storage.items import number
+from forklore_service.storage.table import BLOBS_AT_ONCE, Table
 
 ENTRIES_AT_ONCE = 100
 """Entries that are in memory at once, beside a page of a Query. Fewer if their bodies are large."""
@@ -33,6 +34,11 @@ OF_THE_MOMENT = {
     *("nonce", "memberChange", "spreading", "rewriting", "promotedBy", "promotedAt", "imported"),
 }
 """Attributes of no use once what wrote them is over, where a kind can be without them."""
+
+ContextKey = tuple[str, str]
+"""A conversation and a client."""
+Line = tuple[Item, Entry | None]
+"""An item, and the entry with its content if it is one."""
 
 
 class TreeReader:
@@ -44,71 +50,65 @@ class TreeReader:
             lambda user_id: list(table.read.all_names(user_id))
         )
 
-    def outline(self, group_id: str) -> Outline | None:
-        """Return all of a tree but its entries; None if it is not live.
+    def read(self, group_id: str) -> "tuple[Outline, Iterator[Line]] | None":
+        """Return a tree without its entries and contexts, and these; None if it is not live.
 
-        Raises BrokenTreeError: then it is to be read again.
+        The contexts come last, and are then in the outline, too. Raises BrokenTreeError, as the
+        iterator does: then the tree is to be read again, and what was yielded is to be forgotten.
         """
-        key = keys.group(group_id)
-        item = self._table.items_at([key]).get(key)
-        if item is None or not items.group(item).is_live:
+        of_group, of_transfer = keys.group(group_id), keys.transfer_of_group(group_id)
+        found = self._table.items_at([of_group, of_transfer])
+        if of_group not in found or not items.group(found[of_group]).is_live:
             return None
-        rest = self._table.query(keys.members_range(group_id)._replace(last=keys.others_range(group_id).last))
-        listed = [(items.key(one), one) for one in rest]
-        branches = {
-            keys.list_key(place.sort).conversation_id for place, _ in listed if kind_of(place) is Kind.TREE
-        }
+        listed = list(self._table.query(keys.tree_range(group_id)))
+        branches = {keys.list_key(items.key(one).sort).conversation_id for one in listed}
         counts = {"children": number(0), "conversations": number(len(branches))}
-        outline = Outline(_lasting(item) | counts)
-        for place, one in listed:
-            match kind_of(place):
-                case Kind.PATH if place.sort.partition("#")[2] not in branches:
-                    pass
-                case Kind.XFER if not outline.is_offer(items.transfer(one)):
-                    pass
-                case _:
-                    outline.add(_lasting(one))
-        beside = self._add_branches(outline, branches)
-        paths = {place: one for place, one in listed if kind_of(place) is Kind.PATH}
+        outline = Outline(_lasting(found[of_group]) | counts)
+        for one in (*self._table.query(keys.members_range(group_id)), *listed):
+            outline.add(_lasting(one))
+        if of_transfer in found and outline.is_offer(items.transfer(found[of_transfer])):
+            outline.add(_lasting(found[of_transfer]))
+        beside = self._items(keys.paths_range(group_id)) | self._items(keys.remnants_range(group_id))
+        contexts = {
+            keys.in_context(items.key(one).sort): items.context(one)
+            for one in self._table.query(keys.contexts_range(group_id))
+        }
+        self._add_branches(outline, branches)
+        self._add_found(outline, beside, [keys.path(group_id, branch) for branch in sorted(branches)])
         for removed in sorted(outline.shown_before().keys() - branches):
-            for one in (*beside.get(removed, ()), paths.get(keys.path(group_id, removed))):
-                if one is not None:
-                    outline.add(_lasting(one))
+            wanted = [keys.remnant(group_id, removed), keys.path(group_id, removed)]
+            self._add_found(outline, beside, wanted)
+        group = self._group(group_id)
+        if group is None or group.version != outline.group.version:
+            raise BrokenTreeError("the members were changed, or a branch was removed")
         self._add_others(outline)
         outline.check()
-        return outline
+        return outline, self._rest(outline, contexts)
 
-    def _add_branches(self, outline: Outline, branches: set[str]) -> dict[str, list[Item]]:
-        """Add CONV, CTX and HEAD of the branches. Return GONE and CTX of other conversations.
+    def _add_branches(self, outline: Outline, branches: set[str]) -> None:
+        """Add CONV and HEAD of the branches. CONV may be newer: HEAD is made to agree with it."""
+        group_id = outline.group_id
+        found = self._items(keys.heads_range(group_id)) | self._items(keys.conversations_range(group_id))
+        for branch in sorted(branches):
+            conversation = found.get(keys.conversation(group_id, branch))
+            head = found.get(keys.head(group_id, branch))
+            if conversation is None or head is None:
+                raise BrokenTreeError("a branch was removed")
+            outline.add(_lasting(conversation))
+            agreed = {"owner": outline.group_item["owner"]}
+            if "changes" in conversation:
+                agreed["changes"] = conversation["changes"]
+            if "title" in conversation:
+                head.pop("untitled", None)
+            outline.add(_lasting(head) | agreed)
 
-        A branch that is written to meanwhile is looked at again.
-        """
-        group_id, left = outline.group_id, set(branches)
-        for attempt in range(LOOKS_MAX):
-            self._table.pause(attempt)
-            before = {items.key(one): one for one in self._table.query(keys.heads_range(group_id))}
-            found, beside = dict[Key, Item](), dict[str, list[Item]]()
-            for one in self._table.query(keys.conversations_and_heads_range(group_id)):
-                key = items.key(one)
-                found[key] = one
-                if kind_of(key) in (Kind.CTX, Kind.GONE):
-                    beside.setdefault(key.sort.split("#")[1], []).append(one)
-            group = found.get(keys.group(group_id))
-            if group is None or items.group(group).version != outline.group.version:
-                raise BrokenTreeError("the members were changed, or a branch was removed")
-            for branch in sorted(left):
-                head = keys.head(group_id, branch)
-                conversation, now = found.get(keys.conversation(group_id, branch)), found.get(head)
-                if conversation is None or now is None:
-                    raise BrokenTreeError("a branch was removed")
-                if before.get(head) == now and items.changes(conversation) == items.changes(now):
-                    left.remove(branch)
-                    own = now | {"owner": text(outline.group.owner)}
-                    for one in (conversation, *beside.get(branch, ()), own):
-                        outline.add(_lasting(one))
-            if not left:
-                return beside
-        raise BrokenTreeError("it is written to all the time")
+    def _items(self, of: SortRange) -> dict[Key, Item]:
+        return {items.key(one): one for one in self._table.query(of)}
+
+    def _add_found(self, outline: Outline, found: Mapping[Key, Item], wanted: Iterable[Key]) -> None:
+        for key in wanted:
+            if key in found:
+                outline.add(_lasting(found[key]))
 
     def _add_others(self, outline: Outline) -> None:
         """Add the members' names, and the tree's row in the list of what started it."""
@@ -123,22 +123,39 @@ class TreeReader:
 
     # The entries
 
-    def entries(self, outline: Outline) -> Iterator[tuple[Item, Entry]]:
-        """Yield the entries of a tree in their order, each as an item and with its content.
+    def _rest(self, outline: Outline, contexts: dict[ContextKey, ClientContext]) -> "Iterator[Line]":
+        """Yield the entries of a tree in their order, and then what clients hold of the context.
 
-        Raises BrokenTreeError: then all that was yielded is to be forgotten.
+        contexts: what they held before HEADs were read.
         """
-        counted = Counted(outline)
+        group_id = outline.group_id
+        counted, held = Counted(outline), _Held(outline, contexts)
         for some in self._batches(outline, counted):
             stored = [one for _, one in some]
-            for (item, _), entry in zip(some, self._with_bodies(outline.group_id, stored), strict=True):
+            for (item, one), entry in zip(some, self._with_bodies(group_id, stored), strict=True):
+                held.take(one)
                 yield item, entry
+        for key, context in sorted(held.contexts.items()):
+            now = self._now(group_id, key, context) if key in held.unsure else context
+            outline.add(_context_item(keys.context(group_id, *key), now))
+            yield outline.items[keys.context(group_id, *key)], None
         counted.check()
-        group = self._group(outline.group_id)
+        group = self._group(group_id)
         is_same = group is not None and group.version == outline.group.version
-        if not is_same and not outline.heads.keys() <= set(self._table.read.head_ids(outline.group_id)):
+        if not is_same and not outline.heads.keys() <= set(self._table.read.head_ids(group_id)):
             # A worker may have removed entries of the branch before they were read.
             raise BrokenTreeError("a branch was removed")
+
+    def _now(self, group_id: str, key: ContextKey, context: ClientContext) -> ClientContext:
+        """Return the context of a client who had none when the outline was read.
+
+        Only its item says where the epoch begins, because that may be an inherited entry. It stays
+        as it is as long as the epoch lasts.
+        """
+        now = self._table.get([keys.context(group_id, *key)]).context(group_id, *key)
+        if now is None or now.epoch.number != context.epoch.number:
+            raise BrokenTreeError("a client has begun another epoch")
+        return context._replace(epoch=now.epoch._replace(digest=None))
 
     def _group(self, group_id: str) -> Group | None:
         return self._table.get([keys.group(group_id)]).group(group_id)
@@ -166,6 +183,42 @@ class TreeReader:
             if len(self._table.items_at(wanted)) < len(wanted):
                 raise BrokenTreeError("a part of an entry is missing") from error
             raise
+
+
+class _Held:
+    """What clients hold of the context after the entries that were taken.
+
+    unsure: of which it is not known where the epoch begins.
+    """
+
+    def __init__(self, outline: Outline, contexts: dict[ContextKey, ClientContext]) -> None:
+        known = outline.heads.keys() | outline.removed.keys()
+        self._heads = outline.heads
+        self.contexts = {key: held for key, held in contexts.items() if key[0] in known}
+        self.unsure: set[ContextKey] = set()
+
+    def take(self, stored: StoredEntry) -> None:
+        """Take an entry. The digest of a context that it goes on with is not known."""
+        entry = stored.entry
+        key = entry.conversation_id, entry.client_id or ""
+        held = self.contexts.get(key)
+        is_known = held is not None and entry.entry_id <= held.last
+        if entry.epoch is None or entry.conversation_id not in self._heads or is_known:
+            return
+        if held is not None and held.epoch.number == entry.epoch:
+            epoch = held.epoch._replace(digest=None)
+            self.contexts[key] = ClientContext(epoch, last=entry.entry_id, entries=held.entries + 1)
+            return
+        if held is None:
+            self.unsure.add(key)
+        else:
+            self.unsure.discard(key)
+        self.contexts[key] = ClientContext(Epoch(entry.epoch, entry.entry_id), last=entry.entry_id, entries=1)
+
+
+def _context_item(at: Key, held: ClientContext) -> Item:
+    epoch = {"epoch": held.epoch.number, "first": held.epoch.first, "digest": held.epoch.digest}
+    return items.key_of(at) | items.present({**epoch, "last": held.last, "count": held.entries})
 
 
 def _lasting(item: Item) -> Item:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from forklore_local.embedded.outbox import Outbox
-from forklore_service.api.failures import log_failure
+from forklore_service.api.responses import log_failure
 from forklore_service.errors import StoreFailedError, UnavailableError
 
 AT_ONCE = 8

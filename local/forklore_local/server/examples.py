@@ -1,13 +1,18 @@
-"""Examples for the OpenAPI document: sample requests, answers written here."""
+"""Examples for the OpenAPI document: of parameters, bodies and answers."""
 
-import json
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
 
-from forklore_service.api import answer_models
+from forklore_service.api import (
+    admin_requests,
+    answer_models,
+    conversation_requests,
+    entry_requests,
+    naming,
+    requests,
+    sharing_requests,
+)
 
 REQUEST_ID = "8f14e45f-ceea-4e7f-9c1d-2b7f0e6a3d18"
 
@@ -144,6 +149,57 @@ _NAME: Json = {
     "updatedAt": "2025-11-07T10:30:12.480Z",
 }
 
+BODIES: dict[type[BaseModel], Json] = {
+    conversation_requests.CreateConversation: {
+        "id": _ID,
+        "title": "Weekend in Lisbon",
+        "tags": {"topic": "travel"},
+        "agentId": "travel-planner",
+        "metadata": {"budgetEur": 450.0, "nights": 2},
+    },
+    conversation_requests.UpdateConversation: {
+        "title": "Two nights in Lisbon",
+        "tags": {"topic": "travel", "city": "Lisbon"},
+    },
+    conversation_requests.ForkConversation: {
+        "id": _FORK_ID,
+        "title": "Two nights in Porto",
+        "tags": {"topic": "travel"},
+        "resetMetrics": False,
+    },
+    entry_requests.Append: {
+        "channel": "history",
+        "contentType": "history",
+        "content": [{"role": "USER", "text": "Where should we stay for two nights?"}],
+        "agentId": "travel-planner",
+        "usage": {"inputTokens": 12, "costUsd": 0.00036},
+    },
+    entry_requests.SyncContext: {
+        "contentType": "text/plain",
+        "content": ["Lisbon, two nights", "no hostels"],
+        "agentId": "travel-planner",
+    },
+    entry_requests.MergeConversation: {"fromConversationId": _FORK_ID},
+    entry_requests.CopyConversation: {
+        "id": "019a5c24-5e20-7f47-b8d0-1c2f3e4d5b6a",
+        "title": "Lisbon, for myself",
+    },
+    conversation_requests.SearchConversations: {"query": "two nights", "limit": 20},
+    sharing_requests.ShareConversation: {"userId": _MEMBER_ID, "accessLevel": "reader"},
+    sharing_requests.UpdateMembership: {"accessLevel": "manager"},
+    sharing_requests.RequestTransfer: {"conversationId": _ID, "newOwnerUserId": _MEMBER_ID},
+    requests.NoFields: {},
+    naming.SetName: {"name": "weekend trip", "conversationId": _ID, "data": {"colour": "blue"}},
+    naming.AppendByName: {
+        "name": "weekend trip",
+        "channel": "history",
+        "contentType": "history",
+        "content": [{"role": "USER", "text": "And by train?"}],
+    },
+    admin_requests.AdminSearchConversations: {"userId": "alice", "query": "two nights", "limit": 20},
+    admin_requests.EraseUser: {"userId": "carol"},
+}
+"""An example of each model of a request's body."""
 ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Health: {"status": "ok"},
     answer_models.Conversation: _CONVERSATION,
@@ -246,17 +302,6 @@ IN_PATHS = {
 Only these parameters and the bodies have examples. An example of an optional parameter would narrow
 a list or make a good request fail.
 """
-
-
-@cache
-def requests() -> dict[str, Json]:
-    """Return a sample request of each route: method and address, user, headers, body.
-
-    Sent in this order they tell a story, in which each succeeds.
-    """
-    text = (files("forklore_local.server") / "requests.json").read_text(encoding="utf-8")
-    read: dict[str, Json] = json.loads(text)
-    return read
 
 
 def error(status: str, code: str, message: str) -> Json:

@@ -144,8 +144,8 @@ def _operation(operation: Operation, schemas: Json) -> Json:
     }
     if operation.body is not None:
         name = operation.body.__name__
-        example = examples.requests()[operation.name].get("body", {})
-        content = {"schema": {"$ref": _REF.format(model=name)}, "example": example}
+        schema = {"$ref": _REF.format(model=name)}
+        content = {"schema": schema, "example": examples.BODIES[operation.body]}
         described["requestBody"] = {
             "content": {"application/json": content},
             "required": _needs_body(schemas[name]),

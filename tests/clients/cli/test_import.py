@@ -14,7 +14,7 @@ import pytest
 from forklore.cli.importing.carrying_out import _Crew
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.reporting import Telling
+from forklore.cli.importing.reporting import Reporter
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.clients.cli.running import Forklore
@@ -54,14 +54,6 @@ def test_a_row_for_each_tree_and_a_report_for_the_file(run: Forklore, file: Path
     assert found.code == 0
     assert [len(run(f"branch {row[0]}").lines) for row in rows] == [5, 1, 1]
     assert run(f"log {rows[1][0]} --oneline --reverse").out.count("\n") == 2
-
-
-def test_what_was_imported_before_is_found(run: Forklore, file: Path) -> None:
-    first = run(f"import {file} --limit-trees 1")
-    second = run(f"import {file} --parallel 1")
-
-    assert second.lines[0] == first.lines[0]
-    assert len(run("ls --all").lines) == 5 + 1
 
 
 def test_another_import_stands_beside_the_first(run: Forklore, file: Path) -> None:
@@ -147,16 +139,6 @@ def test_a_tree_that_cannot_be_imported_does_not_stop_the_others(run: Forklore, 
     assert re.search(r"tree soup: [0-9a-f-]{36} was imported before, and deleted since", found.err)
 
 
-def test_ctrl_c_says_how_to_go_on(run: Forklore, file: Path) -> None:
-    with mock.patch("forklore.cli.importing.carrying_out._Crew.wait", side_effect=KeyboardInterrupt):
-        found = run(f"import {file}")
-
-    assert found.code == 130
-    assert "interrupted; the same command goes on where it stopped" in found.err
-    assert run(f"import {file}").code == 0
-    assert len(run("ls --all").lines) == 6
-
-
 @pytest.mark.parametrize(
     ("target", "owner", "agent"),
     [
@@ -178,9 +160,10 @@ def test_a_second_import_says_what_was_there_before(run: Forklore, file: Path) -
     assert run(f"import {file}").err == f"{file}: 2 trees, 13 entries, 11 of them from an earlier import\n"
     found = objects(run(f"import {file} --json").out)
     assert [row["found"] for row in found[:-1]] == [11, 2]
+    assert len(run("ls --all").lines) == 5 + 1
 
 
-def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> None:
+def test_ctrl_c_counts_what_was_sent_and_says_how_to_go_on(run: Forklore, file: Path) -> None:
     real = _Crew.wait
     calls = iter(range(100))
 
@@ -195,6 +178,10 @@ def test_after_a_stop_what_was_sent_is_counted(run: Forklore, file: Path) -> Non
     counted = re.search(r": 0 trees, (\d+) entr\w+; 1 tree unfinished", found.err)
     assert counted is not None, found.err
     assert 0 < int(counted[1]) <= 11
+    assert found.code == 130
+    assert "interrupted; the same command goes on where it stopped" in found.err
+    assert run(f"import {file}").code == 0
+    assert len(run("ls --all").lines) == 6
 
 
 def test_standard_input_and_pipes_are_read_once(run: Forklore, file: Path, tmp_path: Path) -> None:
@@ -217,9 +204,9 @@ def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> No
     path = tmp_path / "many.jsonl"
     path.write_bytes(b"".join(line_of(ask(f"t{number}"), tree_id=f"t{number}") for number in range(60)))
     told = most = 0
-    real = Telling.add
+    real = Reporter.add
 
-    def add(telling: Telling, tree: Any) -> None:
+    def add(telling: Reporter, tree: Any) -> None:
         nonlocal told, most
         real(telling, tree)
         del tree
@@ -228,7 +215,7 @@ def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> No
             gc.collect()
             most = max(most, sum(isinstance(one, Plan) for one in gc.get_objects()))
 
-    with mock.patch.object(Telling, "add", add):
+    with mock.patch.object(Reporter, "add", add):
         found = run(f"import {path} --parallel 1")
 
     assert [line.split("\t")[2] for line in found.lines] == [f"t{number}" for number in range(60)]

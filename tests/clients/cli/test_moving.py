@@ -81,7 +81,11 @@ def test_the_trees_of_an_owner_and_one_tree(ann: Forklore, place: Path) -> None:
         ("export --tree 00000000-0000-4000-8000-000000000000 --output x", NOT_FOUND, "no conversation"),
         ("export --everything --output there", REFUSED, "there exists"),
         ("import there --table t", USAGE, "it is no export of a table"),
-        ("import old.jsonl", USAGE, "old.jsonl: line 1: it has version 1 of the format; an earlier checkout"),
+        (
+            "import old.jsonl",
+            USAGE,
+            "old.jsonl: line 1: it has version 1 of the format, which an",
+        ),
         ("import nothing --table t", USAGE, "nothing: no such file"),
         ("import cut.jsonl", USAGE, "cut.jsonl: line 2: the file is cut"),
         ("import header.jsonl --again once", USAGE, "imported whole"),

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from forklore.client.calls import RawAnswer
 from forklore.client.decoding import failure, nothing, result_of
 from forklore.client.errors import ApiError, UnexpectedAnswerError
 from forklore.client.messages import id_of, message, role_of, text_of
-from forklore.client.values import Value
 
 STATUSES = {
     400: errors.BadRequestError,
@@ -167,13 +167,15 @@ def test_errors_can_be_pickled_as_workers_of_a_pool_do() -> None:
     assert (type(again), str(again), again.reason, again.status) == (type(error), str(error), "stale", 409)
 
 
-def test_every_result_can_be_made_of_its_required_members_alone() -> None:
-    kinds = [kind for kind in vars(results).values() if isinstance(kind, type) and issubclass(kind, Value)]
+def test_a_result_can_be_made_with_other_members_but_not_with_unknown_ones() -> None:
+    name = results.Name.of({**NAME, "new": 1})
 
-    assert len(kinds) > 20
-    for kind in kinds:
-        assert kind.__doc__
-        assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert (replace(name, revision=7).revision, asdict(name)["extra"]) == (7, {"new": 1})
+    assert f"name={name.name!r}" in repr(name)
+    with pytest.raises(TypeError, match="does not know them: color"):
+        replace(name, color="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"misses members .*: conversation_id, "):
+        results.Name(name="trip")  # type: ignore[call-arg]
 
 
 # Messages

@@ -8,7 +8,7 @@ import pytest
 from forklore.client import limits
 from forklore.client.calls import Call
 from forklore.client.errors import InputError, TooLargeError
-from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations import SHAPES
 
 ID = "00000000-0000-4000-8000-000000000001"
 APPEND = SHAPES["appendEntry"]
@@ -74,7 +74,7 @@ def test_an_if_match_may_have_its_quotes(given: str) -> None:
     assert Call.of(APPEND, {"conversationId": ID}, if_match=given).if_match == ID
 
 
-@pytest.mark.parametrize("given", [None, "", ".", "..", 5, ["a"]])
+@pytest.mark.parametrize("given", [None, "", ".", "..", 5, ["a"], "a/b", "é", "x" * 101, "a\n"])
 def test_a_path_without_an_id_is_refused(given: Any) -> None:
     assert refused("getConversation", {"conversationId": given}).field == "conversationId"
     assert refused("getConversation", {}).field == "conversationId"

@@ -16,8 +16,7 @@ from forklore import (
     UnexpectedAnswerError,
 )
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.operations.shapes import SHAPES
-from forklore.client.operations.synchronous import Operations
+from forklore.client.operations import SHAPES, Operations
 from forklore.client.retrying import Options
 from forklore.client.values import Value
 
@@ -138,6 +137,7 @@ def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
         {"before": None},
         {"after": None},
         {"before": "x", "after": "y"},
+        {"move_name": True},
         {"before": "x", "position": "after"},
         {"after": "x", "position": "after"},
         {"before": Strange()},
@@ -269,3 +269,21 @@ def test_numbers_in_metadata_and_names_keep_their_digits(ann: Forklore) -> None:
 
     assert chat.details().metadata == exact
     assert ann.api.look_up_name(name="exact").data == exact
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "told"),
+    [
+        ((), {}, "missing 1 required positional argument: 'conversation_id'"),
+        ((ID, "k"), {}, "takes 2 positional arguments but 3 were given"),
+        ((ID,), {"conversation_id": ID}, "multiple values for argument 'conversation_id'"),
+        ((ID,), {"kee": "k"}, "unexpected keyword argument 'kee'"),
+        ((ID,), {"key": "k", "if_match": ID}, "unexpected keyword argument 'if_match'"),
+        ((ID,), {}, "without the argument 'key'"),
+    ],
+)
+def test_an_operation_refuses_arguments_as_any_function_does(
+    path: tuple[str, ...], given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(TypeError, match=told):
+        Operations(Told(), Options()).look_up_entry(*path, **given)

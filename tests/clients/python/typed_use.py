@@ -95,4 +95,8 @@ def mistakes_with_a_client(fl: Forklore) -> None:
     fl.conversations(mode="newest")  # type: ignore[arg-type]
     fl.conversations(limit=3)  # type: ignore[call-arg]
     fl.search("hello", include_entries=True)  # type: ignore[call-arg]
+    fl.api.list_forks("c", limt=1)  # type: ignore[call-arg]
+    fl.api.list_forks("c", limit="1")  # type: ignore[arg-type]
+    fl.api.list_forks()  # type: ignore[call-arg]
+    fl.api.look_up_name()  # type: ignore[call-arg]
     next(iter(fl.conversations())).say("user", "Hello")  # type: ignore[attr-defined]

@@ -112,7 +112,10 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "cut after a tree": (lambda lines: lines[:-1], "the file is cut"),
     "empty": (lambda _: [], "the file is cut"),
     "another format": (lambda lines: changed(lines, "header", format="forklore"), "no export of a table"),
-    "the old version": (lambda lines: changed(lines, "header", version=1), "forklore 0.1.0 reads version 1"),
+    "the old version": (
+        lambda lines: changed(lines, "header", version=1),
+        "an earlier checkout of forklore",
+    ),
     "a newer version": (lambda lines: changed(lines, "header", version=3), "version 3 of the format"),
     "a newer attribute": (lambda lines: changed(lines, "MEM", mood="fine"), "MEM has another 'mood'"),
     "a newer kind": (lambda lines: changed(lines, "MEM", SK="GUEST#x"), "no item has the key"),
@@ -130,7 +133,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a row less": (lambda lines: without(lines, "TREE"), "the list of branches"),
     "a context less": (lambda lines: without(lines, "CTX"), "a context"),
     "no GROUP": (lambda lines: without(lines, "GROUP"), "an item is damaged"),
-    "an end less": (lambda lines: without(lines, "end"), "only entries stand here"),
+    "an end less": (lambda lines: without(lines, "end"), "no item of the tree"),
     "an entry of another tree": (
         lambda lines: changed(lines, "ENTRY", L1=f"{world.PLAIN}#H#x"),
         "does not have this entry",
@@ -151,6 +154,11 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "half a character": (lambda lines: changed(lines, "CONV", title="\ud800"), "no JSON object"),
     "no JSON": (lambda lines: [lines[0], b"{]\n", *lines[2:]], "no JSON object"),
     "content that is no JSON": (lambda lines: changed(lines, "ENTRY", content="[1"), "content: "),
+    "half a character in a content": (
+        lambda lines: changed(lines, "ENTRY", content='["\\ud800"]'),
+        "content: ",
+    ),
+    "a header of no export": (lambda lines: changed(lines, "header", exportId=None), "names no export"),
     "a number beyond doubles": (
         lambda lines: changed(lines, "ENTRY", content="[1e400]"),
         "content: a number",

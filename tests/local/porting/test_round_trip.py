@@ -16,7 +16,7 @@ from tests.service.model.services import InProcess
 from tests.service.reliability.histories import new_world
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
-from tests.service.reliability.world import ABANDONED_SECONDS, settle
+from tests.service.reliability.world import ABANDONED_SECONDS, ROOT_CALLER, settle
 from tests.support.tables import Store, fresh_store
 
 STEPS = 80
@@ -25,9 +25,14 @@ DELETIONS = 10
 
 def test_a_table_with_every_kind_of_item_comes_back(store: Store, tmp_path: Path) -> None:
     world.build(store)
+    world.say(Process(store), world.ROOT, "a\u2028b\n", indexedContent="spoken \\ words")
+    world.say(Process(store), world.ROOT, "words of eve", by=world.EVE)
+    erased = Process(store).ask("adminEraseUser", ROOT_CALLER, userId="eve/#")
+    assert erased.status < 300, erased
     settle(store, in_seconds=ABANDONED_SECONDS)
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     told = exported(store, first)
+    assert b'"erased":true' in first.read_bytes()
 
     with fresh_store("other") as other:
         done = imported(other, first, threads=4)

@@ -25,8 +25,8 @@ from forklore_service.api.conversation_requests import (
     ForkConversation,
     UpdateConversation,
 )
-from forklore_service.api.descriptions import Described
 from forklore_service.api.operation import Operation
+from forklore_service.api.requests import Described
 from forklore_service.aws.wiring import open_table
 from tests.service.api import reference
 from tests.service.api.samples import bodies_of, edges_of, good_values, names_of, schemas_of
@@ -189,7 +189,7 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
 }
 """The fields that no answer shows, each with what is seen of it.
 
-A search finds an entry by its `indexedContent`: tests/service/aws/test_search.py.
+A search finds an entry by its `indexedContent`: tests/service/usecases/reading/test_search.py.
 """
 UNSEEN = {
     ("mergeConversation", "afterEntryId"),

@@ -13,7 +13,6 @@ import pytest
 
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
-from forklore_service.aws.http_events import read_query
 from tests.service.api import reference
 from tests.service.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
 from tests.service.aws.world import (
@@ -31,8 +30,8 @@ from tests.service.aws.world import (
     offer,
     share,
 )
+from tools.catalogue import STORY
 from tools.harness.gateway import Answer, Gateway, table_in_memory
-from tools.harness.sample_events import sample_event
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 OWN_CURSORS = [one for one in LISTS if "beforeCursor" not in one.query_names]
@@ -60,16 +59,6 @@ NOT_OF_AUDITORS = {
     ("listEntries", "epoch"): "an auditor sees all epochs",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
 }
-NOT_IN_EVENTS = {
-    "epoch": "it goes with channel=context alone",
-    "upToEntryId": "the service makes the entry's id",
-    "startedByEntryId": "the service makes the entry's id",
-    "allForks": "the sample shows one conversation",
-    "forks": "another spelling of allForks",
-}
-"""The filters that no sample event has, and why."""
-
-
 OF_AN_AGENT = {"agentId": TEXTS["agentId"], "tags": dict([TEXTS["tag"].split(":")])}
 
 
@@ -178,10 +167,11 @@ def _fields_of(operation: Operation) -> set[str]:
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda operation: operation.name)
-def test_the_sample_event_of_a_list_has_every_filter(operation: Operation) -> None:
-    query = read_query(sample_event(operation.name)["rawQueryString"])
+def test_the_story_asks_for_a_list_with_every_filter(operation: Operation) -> None:
+    """So each transport and each client sends it."""
+    asked = {name for step in STORY if step.operation == operation.name for name in step.given}
 
-    assert set(filters_of(operation)) - set(query) <= set(NOT_IN_EVENTS), "see local/requests.json"
+    assert set(filters_of(operation)) - asked == set(), "see tools/catalogue.py"
 
 
 @pytest.mark.parametrize("operation", operations.ALL, ids=lambda operation: operation.name)
@@ -199,6 +189,6 @@ def test_the_reference_names_every_operation_and_every_parameter(operation: Oper
 def test_the_exceptions_are_those_of_parameters_that_there_are() -> None:
     names = {name for _, name in FILTERS}
 
-    assert names >= set(BESIDE) | set(NOT_IN_EVENTS)
+    assert names >= set(BESIDE)
     assert all(name in BY_NAME[of].query_names for of, name in NOT_OF_AUDITORS)
     assert {name for one in operations.ALL for name in one.query_names} >= PAGING | AUDITED

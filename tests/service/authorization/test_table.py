@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from forklore_service.api import operations
-from tests.service.aws.test_both_ways import request_of
 from tests.service.reliability.figures import Measure
 from tools.catalogue import CATALOGUE, SAID, Step
 from tools.harness.gateway import Answer, Gateway, table_in_memory
+from tools.harness.sample_events import request_of
 
 TABLE = Path(__file__).with_name("table.txt")
 USERS = {
@@ -116,7 +116,7 @@ class World:
         """Make a child conversation with members of every kind."""
         parent, child = fresh(), fresh()
         self.made("POST", "/v1/conversations", body={"id": parent}, agent=BOUND)
-        for user, level in {**LEVELS, "bob": "reader"}.items():
+        for user, level in {**LEVELS, "bob": "reader", "nora": "reader"}.items():
             self._share(parent, user, level)
         started = {**SAID, "startedByConversationId": parent, "key": "k 1"}
         entry = self.made("POST", f"/v1/conversations/{child}/entries", body=started, agent=BOUND).json["id"]

@@ -1,40 +1,20 @@
 """Every operation by HTTP and by direct invocation: the same status and the same body."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pytest
 
 from forklore_service.api import operations
-from forklore_service.api.operation import Operation
 from tests.service.aws.direct import Direct
 from tests.service.aws.story import Ask, tell
 from tools.catalogue import STORY, Step
 from tools.harness.gateway import Gateway, table_in_memory
+from tools.harness.sample_events import request_of, spelled
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
 Told = list[tuple[Step, int, Any]]
 """Each step, with the status and the body that it was answered with."""
-HEADERS = {"idempotencyKey": "Idempotency-Key", "ifMatch": "If-Match"}
-
-
-def request_of(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of the HTTP request for an operation: method, path, query, body, headers."""
-    rest, path = dict(given), operation.path
-    for name in operation.path_names:
-        path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))
-    headers = [(HEADERS[name], str(rest.pop(name))) for name in HEADERS if name in rest]
-    known = [name for name in rest if operation.body is None or name in operation.query_names]
-    query = {name: _spelled(rest.pop(name)) for name in known}
-    return {
-        "method": operation.method,
-        "path": path,
-        "query": urlencode(query),
-        "body": None if operation.body is None else rest,
-        "headers": [(name, f'"{text}"' if name == "If-Match" else text) for name, text in headers],
-    }
 
 
 def by_http(gateway: Gateway) -> Ask:
@@ -46,10 +26,6 @@ def by_http(gateway: Gateway) -> Ask:
         return answer.status, json.loads(answer.text) if answer.text else None
 
     return ask
-
-
-def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def directly(direct: Direct, *, as_text: bool = False) -> Ask:
@@ -72,15 +48,15 @@ def directly(direct: Direct, *, as_text: bool = False) -> Ask:
 def query_as_text(ask: Ask) -> Ask:
     """Return `ask`, but with query parameters as text, as a URL has them."""
 
-    def spelled(step: Step) -> tuple[int, Any]:
+    def asking(step: Step) -> tuple[int, Any]:
         operation = BY_NAME[step.operation]
         given = {
-            name: held if name in operation.path_names or operation.body else _spelled(held)
+            name: held if name in operation.path_names or operation.body else spelled(held)
             for name, held in step.given.items()
         }
         return ask(Step(step.operation, given, step.user, step.agent))
 
-    return spelled
+    return asking
 
 
 def test_the_story_uses_every_operation() -> None:

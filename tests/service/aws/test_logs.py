@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from forklore_local.server.invocation import LambdaContext
 from forklore_service.api import answer_models
 from forklore_service.api.conversation_requests import CreateConversation
-from forklore_service.api.descriptions import Described
 from forklore_service.api.entry_requests import EntryFields
 from forklore_service.api.operation import CheckedRequest, Operation
+from forklore_service.api.requests import Described
 from forklore_service.aws.http import HttpApi
 from forklore_service.aws.wiring import open_table
 from forklore_service.domain.jsontext import JsonText

@@ -7,7 +7,7 @@ in tests/service/usecases/shared/test_refusals.py.
 import pytest
 
 from forklore_service.api import operations
-from forklore_service.api.operation import RawRequest, Service
+from forklore_service.api.operation import Service
 from forklore_service.aws.wiring import open_queue, open_table
 from forklore_service.domain.model import Caller
 from forklore_service.errors import NotFoundError
@@ -198,4 +198,4 @@ def test_a_member_whose_user_id_is_invalid_is_not_found(world: World, name: str,
     service = Service(open_table(), open_queue())
 
     with pytest.raises(NotFoundError):
-        operation(service, RawRequest(Caller("ann"), path, query, body if operation.body else {}))
+        operation(service, caller=Caller("ann"), path=path, query=query, body=body if operation.body else {})

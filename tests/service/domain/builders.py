@@ -30,16 +30,17 @@ SIXTY_FIVE_YEARS_MS = 65 * 365 * 24 * 3600 * 1000
 SKEWS_MS = (0, -5_000, 5_000, -SIXTY_FIVE_YEARS_MS, SIXTY_FIVE_YEARS_MS)
 """How far a writer's clock is off: by 5 seconds or by 65 years."""
 
-EXAMPLES_MIN = 100
+EXAMPLES_MAX = 100
+"""How many random examples a run that is not the gate's tries at most."""
 
 
 def examples(number: int, *, always: bool = False) -> settings:
     """Return settings for so many random examples. Every run has the same ones.
 
-    Of more than EXAMPLES_MIN, only the gate tries all, and other runs a third. always: all.
+    Only the gate tries more than EXAMPLES_MAX. always: all runs try all.
     """
     if not always and os.environ.get(FIGURES) != "gate":
-        number = min(number, max(EXAMPLES_MIN, number // 3))
+        number = min(number, EXAMPLES_MAX)
     return settings(derandomize=True, max_examples=number, deadline=None)
 
 

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -129,10 +130,11 @@ def spelled(value: Any, choose: Callable[[list[str]], str]) -> str:
             return choose([f"{whole}e{exponent}", f"{whole}.00E{exponent}", shifted])
 
 
-@given(VALUES, st.data())
+@given(VALUES, st.integers(0, 1 << 32))
 @examples(300)
-def test_a_value_is_the_same_in_every_spelling(value: Any, data: st.DataObject) -> None:
-    one, other = (read_value(spelled(value, lambda ways: data.draw(st.sampled_from(ways)))) for _ in range(2))
+def test_a_value_is_the_same_in_every_spelling(value: Any, seed: int) -> None:
+    random = Random(seed)
+    one, other = (read_value(spelled(value, random.choice)) for _ in range(2))
 
     assert is_same(one, other)
     assert is_same([one], [other])

@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from forklore_service.api import operations
-from forklore_service.api.descriptions import Described
 from forklore_service.api.entry_requests import EntryFields, PresentContext
+from forklore_service.api.requests import Described
 from tests.service.api.samples import bodies_of, filters_of, good_values, names_of, schemas_of
 from tests.service.model.asking import Caller, Json, is_history
 from tests.service.model.oracle import LEVELS, Conversation, Oracle

@@ -60,12 +60,15 @@ from tests.service.reliability.world import (
     run_erasures,
     run_prune,
     said,
+    sampled,
     thought,
     turn,
     untitled,
     unused,
     work,
 )
+from tools.catalogue import CARDS
+from tools.harness.service import OPERATIONS as CALLED
 
 
 def pair(one: Operation | str | Actor, other: Operation | str | Actor, **options: Any) -> Pair:
@@ -750,3 +753,10 @@ PAIRS: dict[str, Pair] = {
         if one.is_read and (one.of is family or name in ("list", "list the current", "list the latest"))
     },
 }
+PAIRS |= {
+    f"{one.operation}, delete": pair(sampled(one), _DELETE)
+    for one in CARDS
+    if not CALLED[one.operation].is_read
+    and one.operation not in {side.name for two in PAIRS.values() for side in (*two.one, *two.other)}
+}
+"""The pairs: each write at least beside the deletion of its tree."""

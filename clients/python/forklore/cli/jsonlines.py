@@ -23,12 +23,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.arguments import AppendAllArguments, AppendArguments, UpdateArguments
+from forklore.client.arguments import AppendAllArguments, AppendArguments, UpdateConversation
 from forklore.client.values import wire_name
 
 VERSION = 1
 DESCRIPTION = tuple(
-    wire_name(name) for name in UpdateArguments.__annotations__ if name not in ("user_id", "if_match")
+    wire_name(name) for name in UpdateConversation.__annotations__ if name not in ("user_id", "if_match")
 )
 """What callers say of a conversation."""
 SAID = tuple(

@@ -1,125 +1,219 @@
-"""What methods hand on to the operation under them, for type checkers and completion.
+"""What operations take, and methods hand on to them, for type checkers and completion.
 
 Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Required, TypedDict
+
+LENGTHS_MAX: Mapping[str, int] = {
+    "afterEntryId": 1000,
+    "agentId": 255,
+    "atEntryId": 1000,
+    "atKey": 128,
+    "basedOnEntryId": 1000,
+    "clientId": 255,
+    "content": 1000,
+    "contentType": 127,
+    "conversationId": 1000,
+    "entries": 50,
+    "entries[].agentId": 255,
+    "entries[].content": 1000,
+    "entries[].contentType": 127,
+    "entries[].indexedContent": 32768,
+    "entries[].key": 128,
+    "entries[].mergedFromConversationId": 1000,
+    "entries[].mergedUpToEntryId": 1000,
+    "forkedAtConversationId": 1000,
+    "forkedAtEntryId": 1000,
+    "forkedAtKey": 128,
+    "fromConversationId": 1000,
+    "indexedContent": 32768,
+    "justification": 1000,
+    "key": 128,
+    "mergedFromConversationId": 1000,
+    "mergedUpToEntryId": 1000,
+    "name": 255,
+    "newOwnerUserId": 255,
+    "prefix": 255,
+    "query": 500,
+    "startedByConversationId": 1000,
+    "startedByEntryId": 1000,
+    "title": 500,
+    "upToEntryId": 1000,
+    "userId": 255,
+    "with": 1000,
+}
+"""The most characters or elements of arguments, by their names in JSON."""
 
 
-class SayArguments(TypedDict, total=False):
-    """What `say` takes beside its own arguments."""
-
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
-    forked_at_conversation_id: str | None
-    forked_at_entry_id: str | None
-    forked_at_key: str | None
-    forked_at_position: Literal["before", "after", "head"] | None
-    started_by_conversation_id: str | None
-    started_by_entry_id: str | None
-    promote: bool | None
-    context: Mapping[str, Any] | None
-    name: Mapping[str, Any] | None
-    agent_id: str | None
-    channel: str | None
-    user_id: str | None
-    epoch: int | None
-    indexed_content: str | None
-    merged_from_conversation_id: str | None
-    merged_up_to_entry_id: str | None
-
-
-class TurnArguments(TypedDict, total=False):
-    """What `turn` takes beside its own arguments."""
-
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
-    forked_at_conversation_id: str | None
-    forked_at_entry_id: str | None
-    forked_at_key: str | None
-    forked_at_position: Literal["before", "after", "head"] | None
-    started_by_conversation_id: str | None
-    started_by_entry_id: str | None
-    promote: bool | None
-    name: Mapping[str, Any] | None
-    agent_id: str | None
-    channel: str | None
-    user_id: str | None
-    epoch: int | None
-    indexed_content: str | None
-    merged_from_conversation_id: str | None
-    merged_up_to_entry_id: str | None
-
-
-class AppendArguments(TypedDict, total=False):
-    """What `append` takes beside its own arguments."""
-
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
-    forked_at_conversation_id: str | None
-    forked_at_entry_id: str | None
-    forked_at_key: str | None
-    forked_at_position: Literal["before", "after", "head"] | None
-    started_by_conversation_id: str | None
-    started_by_entry_id: str | None
-    promote: bool | None
-    context: Mapping[str, Any] | None
-    name: Mapping[str, Any] | None
-    agent_id: str | None
-    channel: str | None
-    user_id: str | None
-    epoch: int | None
-    key: str | None
-    usage: Mapping[str, Any] | None
-    indexed_content: str | None
-    merged_from_conversation_id: str | None
-    merged_up_to_entry_id: str | None
+class Keyed(TypedDict, total=False):
     idempotency_key: str | None
-    if_match: str | None
 
 
-class AppendAllArguments(TypedDict, total=False):
-    """What `append_all` takes beside its own arguments."""
+class Justified(TypedDict, total=False):
+    justification: str | None
 
+
+class Paged(TypedDict, total=False):
+    limit: int | None
+    after_cursor: str | None
+
+
+class Begun(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
+    started_by_conversation_id: str | None
+    started_by_entry_id: str | None
+    promote: bool | None
+
+
+class ForkedAt(TypedDict, total=False):
     forked_at_conversation_id: str | None
     forked_at_entry_id: str | None
     forked_at_key: str | None
     forked_at_position: Literal["before", "after", "head"] | None
-    started_by_conversation_id: str | None
+
+
+class Written(TypedDict, total=False):
+    agent_id: str | None
+    channel: str | None
+    user_id: str | None
+    epoch: int | None
+    indexed_content: str | None
+    merged_from_conversation_id: str | None
+    merged_up_to_entry_id: str | None
+
+
+class DeleteConversation(TypedDict, total=False):
+    scope: Literal["tree", "branch"] | None
+
+
+class LookUpEntry(TypedDict, total=False):
+    key: Required[str]
+
+
+class LookUpName(TypedDict, total=False):
+    name: Required[str]
+
+
+class CompareConversations(TypedDict, total=False):
+    with_: Required[str]
+    limit: int | None
+
+
+class RemoveMembership(TypedDict, total=False):
+    user_id: Required[str]
+    children: Literal["include", "keep"] | None
+
+
+class DeleteName(LookUpName, total=False):
+    expect_revision: int | None
+
+
+class AdminLookUpEntry(Justified, LookUpEntry, total=False):
+    pass
+
+
+class AdminDeleteConversation(Justified, DeleteConversation, total=False):
+    pass
+
+
+class SearchArguments(TypedDict, total=False):
+    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
+    include_entry: bool | None
+
+
+class ListChildren(Paged, total=False):
     started_by_entry_id: str | None
-    promote: bool | None
-    context: Mapping[str, Any] | None
-    name: Mapping[str, Any] | None
-    idempotency_key: str | None
-    if_match: str | None
 
 
-class ForkArguments(TypedDict, total=False):
-    """What `fork` takes beside its own arguments."""
+class UpdateMembership(RemoveMembership, total=False):
+    access_level: Required[Literal["manager", "writer", "reader"]]
 
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
+
+class ListTransfers(Paged, total=False):
+    role: Literal["sender", "recipient", "all"] | None
+
+
+class ListNames(Paged, total=False):
+    prefix: str | None
+
+
+class AdminListForks(Paged, Justified, total=False):
+    pass
+
+
+class AdminCompareConversations(CompareConversations, Justified, total=False):
+    pass
+
+
+class AdminEraseUser(Keyed, Justified, total=False):
+    user_id: Required[str]
+
+
+class CopyConversation(Keyed, total=False):
     id: str | None
+    title: str | None
+    up_to_entry_id: str | None
+
+
+class ShareConversation(UpdateMembership, Keyed, total=False):
+    pass
+
+
+class RequestTransfer(Keyed, total=False):
+    conversation_id: Required[str]
+    new_owner_user_id: Required[str]
     user_id: str | None
-    agent_id: str | None
-    at_key: str | None
-    position: Literal["before", "after"] | None
-    reset_metrics: bool | None
-    idempotency_key: str | None
+
+
+class AdminListChildren(ListChildren, Justified, total=False):
+    pass
+
+
+class AdminListNames(AdminListForks, total=False):
+    user_id: Required[str]
+
+
+class AdminLookUpName(Justified, LookUpName, total=False):
+    user_id: Required[str]
+    client_id: str | None
+
+
+class MergeArguments(Keyed, total=False):
+    after_entry_id: str | None
+    up_to_entry_id: str | None
     if_match: str | None
+
+
+class UpdateConversation(TypedDict, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    user_id: str | None
+    if_match: str | None
+
+
+class MergeConversation(MergeArguments, total=False):
+    from_conversation_id: Required[str]
+
+
+class SearchConversations(Paged, SearchArguments, total=False):
+    query: Required[str]
+
+
+class SetName(DeleteName, Keyed, total=False):
+    conversation_id: Required[str]
+    data: Mapping[str, Any] | None
+
+
+class AdminDeleteName(AdminLookUpName, total=False):
+    expect_revision: int | None
 
 
 class EntriesArguments(TypedDict, total=False):
-    """What `entries` takes beside its own arguments."""
-
     up_to_entry_id: str | None
     all_forks: bool | None
     forks: Literal["all"] | None
@@ -128,49 +222,7 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
-class UpdateArguments(TypedDict, total=False):
-    """What `update` takes beside its own arguments."""
-
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
-    user_id: str | None
-    if_match: str | None
-
-
-class MergeArguments(TypedDict, total=False):
-    """What `merge` takes beside its own arguments."""
-
-    after_entry_id: str | None
-    up_to_entry_id: str | None
-    idempotency_key: str | None
-    if_match: str | None
-
-
-class CopyArguments(TypedDict, total=False):
-    """What `copy` takes beside its own arguments."""
-
-    id: str | None
-    title: str | None
-    up_to_entry_id: str | None
-    idempotency_key: str | None
-
-
-class CreateArguments(TypedDict, total=False):
-    """What `create` takes beside its own arguments."""
-
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
-    id: str | None
-    user_id: str | None
-    agent_id: str | None
-    idempotency_key: str | None
-
-
 class ConversationsArguments(TypedDict, total=False):
-    """What `conversations` takes beside its own arguments."""
-
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
     archived: Literal["exclude", "include", "only"] | None
@@ -179,8 +231,108 @@ class ConversationsArguments(TypedDict, total=False):
     tag: str | None
 
 
-class SearchArguments(TypedDict, total=False):
-    """What `search` takes beside its own arguments."""
+class CreateConversation(Keyed, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    id: str | None
+    user_id: str | None
+    agent_id: str | None
 
-    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
-    include_entry: bool | None
+
+class AdminSearchConversations(SearchConversations, Justified, total=False):
+    user_id: str | None
+
+
+class ListConversations(ConversationsArguments, Paged, total=False):
+    pass
+
+
+class SyncContext(Keyed, total=False):
+    content_type: Required[str]
+    content: Required[Sequence[Any]]
+    agent_id: str | None
+    based_on_entry_id: str | None
+    channel: str | None
+    user_id: str | None
+    usage: Mapping[str, Any] | None
+
+
+class AdminListConversations(AdminListForks, total=False):
+    user_id: str | None
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    agent_id: str | None
+    tag: str | None
+
+
+class ListEntries(EntriesArguments, Paged, total=False):
+    channel: str | None
+    before_cursor: str | None
+    tail: bool | None
+
+
+class AdminListEntries(AdminListForks, total=False):
+    channel: str | None
+    before_cursor: str | None
+    tail: bool | None
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    forks: Literal["all"] | None
+    own: bool | None
+    alternatives: bool | None
+
+
+class ForkArguments(CreateConversation, total=False):
+    at_key: str | None
+    position: Literal["before", "after"] | None
+    reset_metrics: bool | None
+    if_match: str | None
+
+
+class ListEntriesByName(ListEntries, LookUpName, total=False):
+    pass
+
+
+class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+    context: Mapping[str, Any] | None
+    name: Mapping[str, Any] | None
+    if_match: str | None
+
+
+class ForkConversation(ForkArguments, total=False):
+    at_entry_id: str | None
+    name: Mapping[str, Any] | None
+    promote: bool | None
+    count: int | None
+
+
+class TurnArguments(Written, Begun, ForkedAt, total=False):
+    name: Mapping[str, Any] | None
+
+
+class SayArguments(TurnArguments, total=False):
+    context: Mapping[str, Any] | None
+
+
+class AppendArguments(SayArguments, Keyed, total=False):
+    key: str | None
+    usage: Mapping[str, Any] | None
+    if_match: str | None
+
+
+class AppendEntry(AppendArguments, total=False):
+    content_type: str | None
+    content: Sequence[Any] | None
+    entries: Sequence[Mapping[str, Any]] | None
+
+
+class AppendEntryByName(Written, Begun, ForkedAt, Keyed, LookUpName, total=False):
+    context: Mapping[str, Any] | None
+    data: Mapping[str, Any] | None
+    content_type: str | None
+    content: Sequence[Any] | None
+    key: str | None
+    usage: Mapping[str, Any] | None
+    entries: Sequence[Mapping[str, Any]] | None
+    if_match: str | None

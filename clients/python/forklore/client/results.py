@@ -4,21 +4,20 @@ Generated from the models of the service by `python -m tools.client`. Do not cha
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
-from forklore.client.values import Value, many
+from forklore.client.values import Value, many, result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Health(Value):
     """The service answers."""
 
     status: Literal["ok"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Metrics(Value):
     """Sums over the appends, on top of what a fork started with."""
 
@@ -29,7 +28,7 @@ class Metrics(Value):
     cost_usd: float | Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ConversationDetails(Value):
     """A conversation as its member sees it."""
 
@@ -55,7 +54,7 @@ class ConversationDetails(Value):
     metrics: Metrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ConversationPage(Value):
     """Conversations in the list's order."""
 
@@ -65,7 +64,7 @@ class ConversationPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Conversations(Value):
     """Equal forks that were made together."""
 
@@ -84,7 +83,7 @@ def forked(given: Any) -> Forked:
     return chosen.of(given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Fork(Value):
     """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
 
@@ -98,7 +97,7 @@ class Fork(Value):
     created_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ForkPage(Value):
     """The conversations of a fork tree, oldest first."""
 
@@ -108,7 +107,7 @@ class ForkPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Entry(Value):
     """What was appended. `parentId`: the history entry that is shown just before it."""
 
@@ -132,7 +131,7 @@ class Entry(Value):
     created_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Synced(Value):
     """What a sync did. `entry`: null if nothing was written. `lastEntryId`: the last context
     entry now."""
@@ -146,7 +145,7 @@ class Synced(Value):
     last_entry_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class AppendedEntry(Entry):
     """The entry that was appended."""
 
@@ -155,7 +154,7 @@ class AppendedEntry(Entry):
     context: Synced | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Entries(Value):
     """Entries appended together, in order."""
 
@@ -175,14 +174,14 @@ def appended(given: Any) -> Appended:
     return chosen.of(given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ListedEntry(Entry):
     """An entry in a list. `alternatives`: the conversations that go on differently before it."""
 
     alternatives: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class EntryPage(Value):
     """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
 
@@ -194,14 +193,14 @@ class EntryPage(Value):
     alternatives_at_end: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Base(Value):
     """The last history entry that both conversations show; null: there is none."""
 
     entry_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ComparedBranch(Value):
     """What a conversation shows of the history after the base, oldest first."""
 
@@ -212,7 +211,7 @@ class ComparedBranch(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Comparison(Value):
     """Where two conversations part, and how each goes on: first the one in the path."""
 
@@ -225,7 +224,7 @@ class Comparison(Value):
     branches: tuple[ComparedBranch, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Ancestor(Value):
     """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
 
@@ -235,7 +234,7 @@ class Ancestor(Value):
     inherited_up_to_entry_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Ancestors(Value):
     """Whose entries a conversation shows, the oldest first; the last one is the conversation."""
 
@@ -244,7 +243,7 @@ class Ancestors(Value):
     data: tuple[Ancestor, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Hit(Value):
     """An entry that has all words of the query. `highlights`: its text around the words."""
 
@@ -258,7 +257,7 @@ class Hit(Value):
     entry: Entry | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class SearchPage(Value):
     """Hits: the newest tree first, and in each tree the newest entry first."""
 
@@ -268,7 +267,7 @@ class SearchPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Membership(Value):
     """What a user may do in a fork tree."""
 
@@ -278,7 +277,7 @@ class Membership(Value):
     created_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class MembershipPage(Value):
     """The members of a fork tree, oldest first."""
 
@@ -288,21 +287,21 @@ class MembershipPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class ChangedMembership(Membership):
     """What a member may do from now on."""
 
     children: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class RemovedMembership(Value):
     """How far a removal went."""
 
     children: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Transfer(Value):
     """An ownership that is offered."""
 
@@ -313,7 +312,7 @@ class Transfer(Value):
     created_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class TransferPage(Value):
     """Pending transfers, oldest first."""
 
@@ -323,7 +322,7 @@ class TransferPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Name(Value):
     """A name and where it points.
 
@@ -339,7 +338,7 @@ class Name(Value):
     deleted: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class NamePage(Value):
     """Names in the order of their UTF-8 bytes."""
 
@@ -349,7 +348,7 @@ class NamePage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class AdminConversation(ConversationDetails):
     """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
 
@@ -358,7 +357,7 @@ class AdminConversation(ConversationDetails):
     client_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class AdminConversationPage(Value):
     """Conversations in the list's order."""
 
@@ -368,7 +367,7 @@ class AdminConversationPage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class AdminName(Name):
     """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
 
@@ -376,7 +375,7 @@ class AdminName(Name):
     client_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class AdminNamePage(Value):
     """Names of a user: those without a client, then client by client."""
 
@@ -386,7 +385,7 @@ class AdminNamePage(Value):
     after_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@result
 class Erasure(Value):
     """The erasure of a user: what stands for the user now, and how many things were changed."""
 

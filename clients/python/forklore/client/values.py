@@ -2,14 +2,25 @@
 
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast, dataclass_transform
 
 from forklore.client.errors import UnexpectedAnswerError
 
+C = TypeVar("C")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def result(cls: type[C]) -> type[C]:
+    """Return a class of results as a dataclass. It is frozen, and its methods are those of Value.
+
+    `dataclass` would write and compile methods for each class whenever its module is imported.
+    """
+    return dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+
+
+@result
 class Value:
     """The base of all results.
 
@@ -18,8 +29,32 @@ class Value:
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """For each member that holds other results, what makes them."""
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __init__(self, **members: Any) -> None:
+        defaults, names = _defaults(cast("Hashable", type(self)))
+        held = {"extra": {}, **defaults, **members}
+        if held.keys() != names:
+            wrong = ", ".join(sorted(held.keys() ^ names))
+            raise TypeError(f"{type(self).__name__}() misses members or does not know them: {wrong}")
+        self.__dict__.update(held)
+
+    def __repr__(self) -> str:
+        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     @classmethod
     def of(cls, given: Any) -> Self:
@@ -51,6 +86,7 @@ def many(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return made
 
 
+@cache
 def wire_name(name: str) -> str:
     """Return a member's name in JSON.
 
@@ -64,7 +100,15 @@ def wire_name(name: str) -> str:
 def _members(cls: Hashable) -> list[tuple[str, str, bool]]:
     """Return each member's name, its name in JSON, and whether every answer has it."""
     return [
-        (each.name, wire_name(each.name), each.default is MISSING and each.default_factory is MISSING)
+        (each.name, wire_name(each.name), each.default is MISSING)
         for each in fields(cast("type[Value]", cls))
         if each.name != "extra"
     ]
+
+
+@cache
+def _defaults(cls: Hashable) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """Return the members that have a default with it, and the names of all."""
+    every = fields(cast("type[Value]", cls))
+    names = frozenset(each.name for each in every)
+    return {each.name: each.default for each in every if each.default is not MISSING}, names

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from forklore_service.api import fields
-from forklore_service.api.descriptions import Described
-from forklore_service.api.requests import ListPage, MoveName, Request
+from forklore_service.api.requests import Described, ListPage, MoveName, Request
 from forklore_service.domain.listing import Ancestry, Archived, Mode
 from forklore_service.usecases.deletion.branch_removal import Scope
 

@@ -15,8 +15,7 @@ from pydantic import (
 )
 
 from forklore_service.api import fields, wording
-from forklore_service.api.descriptions import Described
-from forklore_service.api.requests import MoveName, OneOf, Request
+from forklore_service.api.requests import Described, MoveName, OneOf, Request
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, TokenUsage
 from forklore_service.limits import APPEND_ENTRIES_MAX

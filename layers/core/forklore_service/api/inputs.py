@@ -4,13 +4,12 @@ The object holds the fields of the path, the query and the body side by side.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
-from forklore_service.api.operation import Operation, RawRequest
+from forklore_service.api.operation import Fields, Operation
 from forklore_service.api.operations import ALL
 from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.domain.jsontext import JsonText, check_value, read_object, text_of, to_json
-from forklore_service.domain.model import Caller
 from forklore_service.errors import PayloadTooLargeError, ValidationError
 from forklore_service.limits import BODY_CHARACTERS_MAX
 
@@ -29,13 +28,21 @@ def operation_named(name: object) -> Operation:
     return found
 
 
-def raw_request(
-    operation: Operation, given: object, *, caller: Caller, delivery_id: str | None = None
-) -> RawRequest:
-    """Return the request that the input `given` stands for.
+class Input(TypedDict):
+    """What an input gives to an operation."""
+
+    path: Mapping[str, str]
+    query: Fields
+    body: Fields
+    idempotency_key: str | None
+    if_match: str | None
+
+
+def read_input(operation: Operation, given: object) -> Input:
+    """Return what the input `given` stands for.
 
     Fields of the path and the query go there, all others to the body. For an operation without a
-    body they go to the query, which rejects unknown names. delivery_id: as in RawRequest.
+    body they go to the query, which rejects unknown names.
     Raises ValidationError or PayloadTooLargeError.
     """
     if not isinstance(given, Mapping | None):
@@ -50,14 +57,12 @@ def raw_request(
     path = {name: _text_of(body.pop(name, None), name) for name in operation.path_names}
     known = operation.query_names
     query = {name: body.pop(name) for name in list(body) if operation.body is None or name in known}
-    return RawRequest(
-        caller=caller,
+    return Input(
         path=path,
         query={name: held for name, held in query.items() if held is not None or name not in known},
         body=body,
         idempotency_key=key,
         if_match=match if match is None or match.startswith('"') else f'"{match}"',
-        delivery_id=delivery_id,
     )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
@@ -16,6 +16,7 @@ import pydantic
 
 from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore_service.api.requests import NoFields, NoParameters, Request
+from forklore_service.api.responses import Response
 from forklore_service.api.wording import describe
 from forklore_service.domain import ids, keys
 from forklore_service.domain.jsontext import JsonText, to_json
@@ -50,22 +51,6 @@ OF_ENTRY = MatchForm("an entry id", UUID_PATTERN, "Only if this is the last hist
 OF_TIME = MatchForm("an `updatedAt`", TIME_PATTERN, "Only if this is still the conversation's `updatedAt`.")
 
 
-class RawRequest(NamedTuple):
-    """A request in plain values, before it is checked.
-
-    body: JSON values; the fields in KEPT_AS_TEXT are JsonText. delivery_id: names an asynchronous
-    request and is the same for each delivery; it serves as the Idempotency-Key where there is none.
-    """
-
-    caller: Caller
-    path: Mapping[str, str]
-    query: Fields
-    body: Fields
-    idempotency_key: str | None = None
-    if_match: str | None = None
-    delivery_id: str | None = None
-
-
 class Service(NamedTuple):
     """What operations work with, and the settings of the deployment.
 
@@ -79,41 +64,21 @@ class Service(NamedTuple):
     justification_required: bool = False
 
 
-class KeyScope(NamedTuple):
-    """What an Idempotency-Key belongs to: a caller, and a route with the ids in it.
-
-    key: the Idempotency-Key; a delivery id stands in a list, so that no key is mistaken for it.
-    """
-
-    caller: Caller
-    method: str
-    path: str
-    ids: tuple[str, ...]
-    key: str | list[str]
-
-    @property
-    def record(self) -> keys.Key:
-        """The key of the request's record."""
-        caller = self.caller
-        scope = [caller.user_id, caller.client_id, self.method, self.path, self.ids, self.key]
-        return keys.idempotency(json.dumps(scope))
-
-
 class CheckedRequest(NamedTuple):
     """A checked request. query, body: instances of the operation's models.
 
-    scope: what its Idempotency-Key belongs to. content_hash: the hash of what counts of the request
-    when it is repeated. Both are None without a key.
+    if_match: what the header holds between its quotes. key: the Idempotency-Key; a delivery id
+    stands in a list, so that no key is mistaken for it.
     """
 
     service: Service
+    operation: "Operation"
     caller: Caller
     path: Mapping[str, str]
     query: Any
     body: Any
     if_match: str | None
-    scope: KeyScope | None
-    content_hash: str | None
+    key: str | list[str] | None
 
     @property
     def table(self) -> Table:
@@ -139,13 +104,24 @@ class CheckedRequest(NamedTuple):
         to_fields: turns the use case's result into the answer that a replay repeats. None where the
         record keeps no answer.
         """
-        if self.scope is None or self.content_hash is None:
+        if self.key is None:
             return None
 
         def render(result: Any) -> str:
             return "" if to_fields is None else to_json(to_fields(result))
 
-        return IdempotencyKey(self.scope.record, self.content_hash, render)
+        match = None if self.if_match is None else f'"{self.if_match}"'
+        counts = json.dumps([_plain(self.body), match], sort_keys=True)
+        return IdempotencyKey(self.record_key(), hashlib.sha256(counts.encode()).hexdigest(), render)
+
+    def record_key(self, *, path: str | None = None, ids: Sequence[str] | None = None) -> keys.Key:
+        """Return the key of the record that the same Idempotency-Key has on a path with these ids.
+
+        It belongs to a caller, and to a route with the ids in it. None: the request's own.
+        """
+        own_ids = [self.path[name] for name in sorted(self.path)]
+        route = [self.operation.method, path or self.operation.path, own_ids if ids is None else ids]
+        return keys.idempotency(json.dumps([self.caller.user_id, self.caller.client_id, *route, self.key]))
 
 
 class Answer(NamedTuple, Generic[_Held]):
@@ -235,37 +211,47 @@ class Operation(NamedTuple):
         texts = (self.summary or summary, self.description or description)
         return texts[0].replace("\n", " "), texts[1].replace("\n", " ")
 
-    def __call__(self, service: Service, raw: RawRequest) -> tuple[int, str]:
-        """Return the answer's status and JSON text, which is empty without a body.
+    def __call__(
+        self,
+        service: Service,
+        *,
+        caller: Caller,
+        path: Mapping[str, str],
+        query: Fields,
+        body: Fields,
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+        delivery_id: str | None = None,
+    ) -> Response:
+        """Return the answer to a request.
 
+        body: JSON values; the fields in KEPT_AS_TEXT are JsonText. delivery_id: names an
+        asynchronous request and is the same for each delivery; it serves as the Idempotency-Key
+        where there is none.
         Raises a ForkloreError for an error that the caller sees.
         """
-        query = checked(self.query, raw.query)
-        body = checked(self.body or NoFields, raw.body)
-        scope = self._scope(raw)
         request = CheckedRequest(
-            service=service,
-            caller=raw.caller,
-            path=raw.path,
-            query=query,
-            body=body,
-            if_match=self._if_match(raw),
-            scope=scope,
-            content_hash=_hash_of(body, raw.if_match) if scope else None,
+            service,
+            self,
+            caller,
+            path,
+            query=checked(self.query, query),
+            body=checked(self.body or NoFields, body),
+            key=self._key(idempotency_key, delivery_id),
+            if_match=self._if_match(if_match),
         )
         if self.role is not None:
             request = _as_administrator(request, self.role)
         try:
             answer = self.run(request)
         except IdempotentReplay as replay:
-            return self.status, replay.record.body
-        if not isinstance(answer, Answer):
-            answer = Answer(self.status, answer)
-        return answer.status, "" if answer.fields is None else to_json(answer.fields)
+            return Response(self.status, replay.record.body)
+        status, fields = answer if isinstance(answer, Answer) else (self.status, answer)
+        return Response(status, "" if fields is None else to_json(fields))
 
-    def _if_match(self, raw: RawRequest) -> str | None:
+    def _if_match(self, value: str | None) -> str | None:
         """Return what the If-Match header holds, or None without one."""
-        value, form = raw.if_match, self.match
+        form = self.match
         if value is None or self.is_read:
             return None
         if not self.takes_if_match:
@@ -275,25 +261,18 @@ class Operation(NamedTuple):
             raise ValidationError(f'If-Match must be {form.what} in double quotes: "…"', field="If-Match")
         return value[1:-1]
 
-    def _scope(self, raw: RawRequest) -> KeyScope | None:
-        """Return what the request's Idempotency-Key belongs to. None without one."""
+    def _key(self, key: str | None, delivery_id: str | None) -> str | list[str] | None:
+        """Return the Idempotency-Key, if the operation takes one, or what serves as one."""
         if not self.takes_idempotency_key:
             return None
-        key = raw.idempotency_key
-        named: str | list[str] | None = key
-        if key is None and raw.delivery_id is not None:
-            named = [raw.delivery_id]
-        if named is None:
-            return None
-        if key is not None and not (
-            1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()
-        ):
+        if key is None:
+            return None if delivery_id is None else [delivery_id]
+        if not (1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX and key.isascii() and key.isprintable()):
             raise ValidationError(
                 f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters",
                 field="Idempotency-Key",
             )
-        ids = tuple(raw.path[name] for name in sorted(raw.path))
-        return KeyScope(raw.caller, self.method, self.path, ids, named)
+        return key
 
 
 def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
@@ -307,11 +286,6 @@ def _as_administrator(request: CheckedRequest, role: str) -> CheckedRequest:
     if not {role, ADMIN} & request.caller.roles:
         raise ForbiddenError(f"this needs the role '{role}'")
     return request._replace(caller=request.caller._replace(bypasses_membership=True))
-
-
-def _hash_of(body: Any, if_match: str | None) -> str:
-    content = json.dumps([_plain(body), if_match], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _plain(held: Any) -> Any:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, RootModel, model_validator
 from pydantic.alias_generators import to_camel
 
 from forklore_service.api import fields, wording
-from forklore_service.domain.model import Caller
+from forklore_service.domain.jsontext import JsonText
+from forklore_service.domain.model import NO_DESCRIPTION, Caller, Description
 from forklore_service.domain.names import NameMove, NameRef
 
 KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
@@ -93,3 +94,25 @@ class MoveName(Request):
     def of(self, caller: Caller) -> NameMove:
         """Return what happens to the name, which is the caller's."""
         return NameMove(NameRef.of(caller, self.name), self.expect_revision)
+
+
+class Described(Request):
+    """The fields of a description, as all bodies have them that make or change a conversation."""
+
+    title: fields.Title | None = None
+    tags: fields.Tags | None = None
+    metadata: fields.Metadata | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The fields of the description that the body names.
+
+        A null clears a field that is null by default. It is as good as nothing for any other field.
+        """
+        said = {}
+        for name in Description._fields:
+            held = getattr(self, name)
+            is_cleared = held is None and getattr(NO_DESCRIPTION, name) is None
+            if name in self.model_fields_set and (held is not None or is_cleared):
+                said[name] = held.text if isinstance(held, JsonText) else held
+        return said

@@ -1,9 +1,14 @@
-"""What a caller gets back from an operation or for an error: a status and JSON text."""
+"""What a caller gets back from an operation or for an exception, and the log of failures."""
 
 import json
+import logging
+import traceback
+from http import HTTPStatus
 from typing import NamedTuple
 
 from forklore_service.errors import PHRASES, ForkloreError
+
+_log = logging.getLogger("forklore")
 
 
 class Response(NamedTuple):
@@ -23,3 +28,19 @@ def error_response(error: ForkloreError, request_id: str) -> Response:
         "details": dict(error.details),
     }
     return Response(error.status, json.dumps(body, ensure_ascii=False), error)
+
+
+def response_to(error: Exception, request_id: str) -> Response:
+    """Return the response for an exception. A bug is logged and answered with a 500."""
+    if isinstance(error, ForkloreError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        return error_response(error, request_id)
+    log_failure("bug", error, xRequestId=request_id)
+    if isinstance(error, ForkloreError):
+        return error_response(error, request_id)
+    return error_response(ForkloreError("an error of ours; it is logged"), request_id)
+
+
+def log_failure(event: str, error: Exception, **fields: str) -> None:
+    """Log where something failed, without the exception's message, which may hold content."""
+    frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
+    _log.error(event, extra={**fields, "type": type(error).__name__, "frames": frames})

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from forklore_service.api.failures import response_to
-from forklore_service.api.inputs import operation_named, raw_request
+from forklore_service.api.inputs import operation_named, read_input
 from forklore_service.api.operation import NOBODY, Operation
-from forklore_service.api.responses import Response, error_response
+from forklore_service.api.responses import Response, error_response, response_to
 from forklore_service.aws import running
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.identity import caller_named
@@ -71,7 +70,7 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     else:
         record = RequestRecord(request.operation, usage=usage)
         try:
-            response = Response(*_run(request, context, record, settings))
+            response = _run(request, context, record, settings)
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             response = response_to(error, request_id)
         record.log(response.status, request_id, settings)
@@ -130,10 +129,8 @@ def _read(event: object, request_id: str) -> _Request:
     return _Request(operation, event.get("caller"), event.get("input"), as_text, delivery_id)
 
 
-def _run(
-    request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings
-) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer. Raises a ForkloreError."""
+def _run(request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
+    """Return the operation's answer. Raises a ForkloreError."""
     operation = request.operation
     if isinstance(request.input, Mapping):
         record.path = record.query = request.input
@@ -141,8 +138,9 @@ def _run(
     if not operation.is_public:
         arn = getattr(context, "invoked_function_arn", "")  # a program's own test may have none
         _require_client(caller, arn, settings)
-    raw = raw_request(operation, request.input, caller=caller, delivery_id=request.delivery_id)
-    return running.run(operation, raw, context, record.usage, settings)
+    given = read_input(operation, request.input)
+    with running.admitted(operation, caller, context, record.usage, settings) as service:
+        return operation(service, caller=caller, delivery_id=request.delivery_id, **given)
 
 
 def _require_client(caller: Caller, arn: str, settings: ServiceSettings) -> None:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from forklore_service.api.failures import log_failure
+from forklore_service.api.responses import log_failure
 from forklore_service.aws.telemetry import Stopwatch, log_changes, log_job, log_sweep
 from forklore_service.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore_service.domain.model import JobKind

@@ -1,28 +1,32 @@
-"""What HTTP and direct invocation share: an operation is run, within time and the user's limit."""
+"""What HTTP and direct invocation share: the service for one request, within time and limit."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from forklore_service.api.operation import Operation, RawRequest, Service
+from forklore_service.api.operation import Operation, Service
 from forklore_service.aws.limiting import limiter
 from forklore_service.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
+from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 
 ANSWER_SECONDS = 3.0
 """The part of the function's time that is kept for sending the answer."""
 
 
-def run(
-    operation: Operation, raw: RawRequest, context: Any, usage: Consumption, settings: ServiceSettings
-) -> tuple[int, str]:
-    """Return the status and the text of the operation's answer.
+@contextmanager
+def admitted(
+    operation: Operation, caller: Caller, context: Any, usage: Consumption, settings: ServiceSettings
+) -> Iterator[Service]:
+    """Yield the service for one request, within the function's time and the user's limit.
 
     context: Lambda's. usage: counts the request's DynamoDB calls.
-    Raises a ForkloreError, such as TooManyRequestsError.
+    Raises UnavailableError if no time is left, TooManyRequestsError.
     """
     service = service_for(context, usage, settings)
     per_minute = settings.user_requests_per_minute if operation.is_limited else 0
-    with limiter().admitted(service.table, raw.caller.user_id, per_minute):
-        return operation(service, raw)
+    with limiter().admitted(service.table, caller.user_id, per_minute):
+        yield service
 
 
 def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> Service:

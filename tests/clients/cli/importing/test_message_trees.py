@@ -1,11 +1,10 @@
 import json
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.values import Format, MalformedFileError, Message, Report
+from forklore.cli.importing.values import ForeignMessage, ImportReport, MalformedFileError
 from tests.clients.cli.importing.builders import answer, ask, deep_line, line_of, parse_trees, tree_of
 
 
@@ -14,15 +13,11 @@ def test_messages_lie_flat_in_preorder_with_their_parents_and_replies() -> None:
 
     assert tree.tree_id == "t"
     assert tree.messages == (
-        Message("a", {"role": "USER", "text": "a"}, None, (1, 3)),
-        Message("b", {"role": "AI", "text": "b"}, 0, (2,)),
-        Message("c", {"role": "USER", "text": "c"}, 1, ()),
-        Message("d", {"role": "AI", "text": "d"}, 0, ()),
+        ForeignMessage("a", {"role": "USER", "text": "a"}, None, (1, 3)),
+        ForeignMessage("b", {"role": "AI", "text": "b"}, 0, (2,)),
+        ForeignMessage("c", {"role": "USER", "text": "c"}, 1, ()),
+        ForeignMessage("d", {"role": "AI", "text": "d"}, 0, ()),
     )
-
-
-def test_a_prompt_alone_is_a_tree() -> None:
-    assert tree_of(ask("a")).messages == (Message("a", {"role": "USER", "text": "a"}, None, ()),)
 
 
 def test_texts_may_repeat_and_be_empty_and_hold_any_character() -> None:
@@ -40,23 +35,15 @@ def test_replies_may_be_left_out_and_other_fields_are_ignored() -> None:
 
     (tree,) = parse_trees([line + b"\n"])
 
-    assert (tree.tree_id, tree.messages) == ("a", (Message("a", {"role": "AI", "text": "x"}, None, ()),))
-
-
-def test_blank_lines_and_a_byte_order_mark_are_no_trees() -> None:
-    lines = [
-        b"\xef\xbb\xbf" + line_of(ask("a"), tree_id="1"),
-        b"\n",
-        b"  \r\n",
-        line_of(ask("b"), tree_id="2"),
-    ]
-
-    assert [tree.tree_id for tree in parse_trees(lines)] == ["1", "2"]
+    assert (tree.tree_id, tree.messages) == (
+        "a",
+        (ForeignMessage("a", {"role": "AI", "text": "x"}, None, ()),),
+    )
 
 
 def test_a_tree_that_nests_deeper_than_json_is_read_is_named() -> None:
     (tree,) = parse_trees([deep_line(200)])
-    assert tree.messages[-1] == Message("m199", {"role": "USER", "text": "m199"}, 198, ())
+    assert tree.messages[-1] == ForeignMessage("m199", {"role": "USER", "text": "m199"}, 198, ())
 
     with pytest.raises(MalformedFileError, match="line 1: the text nests too deep"):
         parse_trees([deep_line(200_000)])
@@ -91,22 +78,12 @@ def test_a_malformed_line_is_named_by_its_number(line: bytes, reason: str) -> No
     assert str(caught.value).startswith(f"line 3: {reason}")
 
 
-def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
-    path = tmp_path / "trees.jsonl"
-    path.write_bytes(line_of(ask("a"), tree_id="1") + line_of(ask("b"), tree_id="2") + b"nonsense\n")
-    found = read_file(path, Report(), given=Format.TREES)
-
-    assert [tree.tree_id for tree in islice(found, 2)] == ["1", "2"]
-    with pytest.raises(MalformedFileError, match="line 3"):
-        next(found)
-
-
 def test_a_file_without_a_tree_is_malformed(tmp_path: Path) -> None:
     path = tmp_path / "trees.jsonl"
     path.write_bytes(b"\n")
 
     with pytest.raises(MalformedFileError, match="no conversation in the file"):
-        list(read_file(path, Report()))
+        list(read_file(path, ImportReport()))
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
@@ -118,7 +95,7 @@ def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) ->
 
 
 def test_a_message_that_is_too_large_is_left_out_and_its_replies_move_up() -> None:
-    report = Report()
+    report = ImportReport()
 
     (tree,) = parse_trees([line_of(ask("a", answer("b", ask("c")) | {"text": "é" * 500_000}))], report)
 

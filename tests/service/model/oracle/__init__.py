@@ -13,12 +13,11 @@ from tests.service.model.asking import Json, Outcome, Refusal, Request, is_histo
 from tests.service.model.oracle.branches import Branches
 from tests.service.model.oracle.conversations import Conversations
 from tests.service.model.oracle.erasing import Erasing
-from tests.service.model.oracle.making import SAID
 from tests.service.model.oracle.names import Names
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
 from tests.service.model.oracle.search import Search
 from tests.service.model.oracle.sharing import Sharing
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.trees import SAID, Conversation
 from tests.service.model.oracle.world import LEVELS
 
 __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]

@@ -3,9 +3,9 @@
 import re
 
 from tests.service.model.asking import Json, Outcome, Request, require
-from tests.service.model.oracle.making import SAID, Making
+from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
-from tests.service.model.oracle.trees import Conversation, Tree
+from tests.service.model.oracle.trees import SAID, Conversation, Tree
 
 
 class Conversations(Making):

@@ -6,9 +6,8 @@ from decimal import Decimal
 from tests.service.model.asking import Json, Outcome, Request, is_history, require, text_of
 from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation, Entry, Tree
+from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
 
-SAID = ("title", "tags", "metadata")
 KEPT = ("agentId", "contentType", "content", "usage", "key", "mergedFromConversationId", "mergedUpToEntryId")
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal
 from tests.service.model.asking import Caller, Json, Request, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
 
+SAID: Json = {"title": None, "tags": {}, "metadata": {}}
+"""What is said of a conversation, with what is shown if nothing is said."""
 COUNTED = ("inputTokens", "outputTokens", "cachedInputTokens", "costUsd")
 
 

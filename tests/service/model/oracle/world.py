@@ -2,7 +2,7 @@
 
 from tests.service.model.asking import Json, Refusal, Request, require
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN
-from tests.service.model.oracle.trees import Conversation, Entry, Tree, oldest_first
+from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree, oldest_first
 
 LEVELS = (None, "reader", "writer", "manager", "owner")
 
@@ -69,4 +69,4 @@ class World:
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
-        return {"title": None, "tags": {}, "metadata": {}, **c.said, **shown, **client}
+        return {**SAID, **c.said, **shown, **client}

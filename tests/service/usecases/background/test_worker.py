@@ -11,8 +11,7 @@ from forklore_service.storage import items
 from forklore_service.storage.clock import system_ms
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
-from forklore_service.usecases.background.worker import Outcome
-from forklore_service.usecases.deletion.cascade import RETRY_SECONDS
+from forklore_service.usecases.background.worker import RETRY_SECONDS, Outcome
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from tests.service.usecases.builders import ANN, FORK, ROOT, fork, say
@@ -97,18 +96,6 @@ def test_the_lease_of_a_killed_worker_runs_out(store: Store, deleted: Mailbox) -
     assert again == Message(ROOT, 0)
     assert again.work(at(store, LEASE_S + 1), deleted.queue) is Outcome.DONE
     assert keys.job("delete", ROOT) not in store.contents()
-
-
-def test_only_one_of_two_workers_takes_a_free_job(store: Store, deleted: Mailbox) -> None:
-    [message] = deleted.take()
-    process, inside = store.process(), list[Outcome]()
-    Wire.of(process).just_before(
-        "TransactWriteItems", lambda: inside.append(long_work(message, store.process(), deleted))
-    )
-
-    assert long_work(message, process, deleted) is Outcome.DROPPED
-    assert inside == [Outcome.LEFT]
-    assert len(deleted.messages) == 1
 
 
 def test_only_one_of_two_workers_takes_a_job_within_one_millisecond(store: Store, deleted: Mailbox) -> None:

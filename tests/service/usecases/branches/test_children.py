@@ -1,10 +1,10 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.listing import Ancestry, Mode
 from forklore_service.domain.model import Caller, Entry, StartedBy
@@ -13,7 +13,6 @@ from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
     ForkloreError,
-    IdempotencyMismatchError,
     NotFoundError,
     UnavailableError,
     ValidationError,
@@ -27,7 +26,7 @@ from forklore_service.usecases.branches import children
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -38,12 +37,10 @@ from tests.service.usecases.builders import (
     PLANNER,
     ROOT,
     TWIG,
-    answer,
     append,
     conversation,
     create,
     fork,
-    idempotency_key,
     read,
     said,
     say,
@@ -66,7 +63,6 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.shared.test_faults import after as answer_lost
 from tests.support.mailbox import Mailbox
 from tests.support.samples import drawn
 from tests.support.tables import Store, Ticking, WrongClock
@@ -91,7 +87,7 @@ def start(
     request = Append(
         child_key,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        start=Start(of, at),
+        start=StartedBy(of, None if at is None else EntryId(at)),
         idempotency_key=idempotency_key,
         **more,
     )
@@ -113,8 +109,8 @@ def kids(
             limit=limit,
             started_by=started_by,
         )
-        assert len(page.children) <= limit
-        found += [shown.conversation.conversation_id for shown in page.children]
+        assert len(page.rows) <= limit
+        found += [shown.conversation.conversation_id for shown in page.rows]
         place = page.resume
         if place is None:
             return found
@@ -176,13 +172,6 @@ def test_a_child_is_a_tree_of_its_own_with_its_parents_owner_and_members(
     say(parent, CHILD, "more", by=BOB)
     assert read(parent, ROOT) == ["a", "b"]
     assert_settled(store)
-
-
-@pytest.mark.parametrize("by", [EVE, Caller("nobody")], ids=["reader", "stranger"])
-def test_only_a_writer_or_above_starts_a_child(store: Store, parent: Table, by: Caller) -> None:
-    for at in (None, show(parent).head.last, OTHER, "x"):
-        with store.refuses(ForbiddenError):
-            start(parent, at=at, by=by)
 
 
 def test_an_unknown_or_deleted_parent_is_404(store: Store, parent: Table) -> None:
@@ -352,7 +341,7 @@ def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
         parent, caller=ANN, conversation_id=ROOT, after=None, limit=200, started_by=started_by
     )
 
-    assert (page.children, page.resume) == ([], rows[children.ROWS_MAX - 1])
+    assert (page.rows, page.resume) == ([], rows[children.ROWS_MAX - 1])
     assert wire.operations.count("Query") <= (1 if started_by else children.ROWS_MAX // 25)
     assert kids(parent, started_by=started_by) == []
 
@@ -382,7 +371,7 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
 
     def page(after: ListKey | None) -> tuple[list[str], ListKey | None]:
         found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=after, limit=2)
-        return [shown.conversation.conversation_id for shown in found.children], found.resume
+        return [shown.conversation.conversation_id for shown in found.rows], found.resume
 
     first, place = page(None)
     store.remove_tree(made[1])
@@ -525,48 +514,6 @@ def test_an_abandoned_creation_is_taken_over_for_another_parent(store: Store, pa
     assert_settled(store)
 
 
-@pytest.mark.parametrize("nth", drawn(range(1, 9), 3))
-@pytest.mark.parametrize("is_same", [True, False], ids=["one key", "no key"])
-def test_two_concurrent_creations_of_one_child_both_succeed(
-    store: Store, parent: Table, nth: int, is_same: bool
-) -> None:
-    plant_members(store, 60)
-    key = idempotency_key(by=BOB) if is_same else None
-    rivals: list[list[Entry]] = []
-    process = store.process()
-    ran = meanwhile(process, nth, lambda: rivals.append(start(store.process(), by=BOB, idempotency_key=key)))
-
-    mine = start(process, by=BOB, idempotency_key=key)
-
-    if is_same and ran:
-        assert rivals == [mine]
-        assert_complete(store, parent)
-    else:
-        assert read(parent, CHILD) == ["x"] * (2 if ran else 1)
-        assert kids(parent) == [CHILD]
-        assert_settled(store)
-
-
-@pytest.mark.parametrize("nth", drawn(range(1, 9), 3))
-def test_a_creation_that_was_taken_over_does_not_disturb_the_new_one(
-    store: Store, parent: Table, nth: int
-) -> None:
-    """The rival is killed in the middle, so that each process takes over from the other."""
-    plant_members(store, 60)
-    process = store.process()
-    killed = store.process()
-    dies(killed, 5 if nth < 6 else 4, before=False)
-
-    def rival() -> None:
-        with pytest.raises(Killed):
-            start(killed, by=BOB)
-
-    meanwhile(process, nth, rival)
-    start(process, by=BOB)
-
-    assert_complete(store, parent)
-
-
 @each_request
 def test_a_member_who_is_removed_meanwhile_is_not_in_the_child(
     store: Store, parent: Table, nth: int, count: int
@@ -656,71 +603,7 @@ def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, pare
     assert kids(parent) == [CHILD]
 
 
-# Retries
-
-
-@pytest.mark.parametrize("count", [3, 60])
-def test_a_child_started_with_a_key_is_started_once(store: Store, parent: Table, count: int) -> None:
-    plant_members(store, count)
-    key = idempotency_key(by=BOB)
-    first = answer(lambda: start(parent, by=BOB, idempotency_key=key))
-
-    for process in (parent, store.process()):
-        with store.unchanged():
-            assert answer(lambda: start(process, by=BOB, idempotency_key=key)) == first  # noqa: B023
-        with store.refuses(IdempotencyMismatchError):
-            start(process, by=BOB, idempotency_key=idempotency_key(by=BOB, body="another"))
-    remove(parent, "bob", keep=True)
-    with store.unchanged():
-        assert answer(lambda: start(store.process(), by=BOB, idempotency_key=key)) == first
-    remove(parent, "bob", of=CHILD)
-    with store.refuses(ForbiddenError):
-        start(store.process(), by=BOB, idempotency_key=key)
-
-
-@pytest.mark.parametrize("has_key", [True, False])
-@each_request
-def test_a_child_is_made_once_although_answers_are_lost(
-    store: Store, parent: Table, nth: int, count: int, has_key: bool
-) -> None:
-    plant_members(store, count)
-    process = store.process()
-    answer_lost(Wire.of(process), nth)
-
-    start(process, by=BOB, idempotency_key=idempotency_key(by=BOB) if has_key else None)
-
-    assert_complete(store, parent)
-
-
 # Costs
-
-COSTS: dict[str, tuple[Callable[[Table], object], bool, int, int]] = {
-    "start, cold": (lambda t: start(t, by=BOB), False, 3, 3),
-    "start, warm": (lambda t: start(t, by=BOB), True, 3, 3),
-    "start, with a key": (lambda t: start(t, by=BOB, idempotency_key=idempotency_key(by=BOB)), False, 3, 3),
-    "start at an unknown entry": (lambda t: start(t, by=BOB, at=ids.FIRST), False, 2, 2),
-    "start of a fork, cold": (lambda t: start(t, of=FORK), False, 4, 4),
-    "page of children": (lambda t: kids(t, limit=20), False, 3, 3),
-}
-
-
-@pytest.mark.parametrize("name", COSTS)
-def test_the_number_of_requests_for_a_child(store: Store, parent: Table, name: str) -> None:
-    act, knows, requests, rounds = COSTS[name]
-    for at in range(15):
-        start(parent, child_key=conversation(200 + at))
-    process = store.process()
-    process.now_ms()
-    if knows:
-        show(process)
-    wire = Wire.of(process)
-
-    try:
-        act(process)
-    except ValidationError:
-        assert name == "start at an unknown entry"
-
-    assert (len(wire.requests), wire.rounds) == (requests, rounds), wire.operations
 
 
 def test_the_creation_of_a_child_changes_only_a_row_and_a_count_of_its_parent(
@@ -756,7 +639,7 @@ def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, pa
             after=at,
             limit=200,
         )
-        sizes.append(len(found.children))
+        sizes.append(len(found.rows))
         place = found.resume
 
     assert sum(sizes) == 30

@@ -1,5 +1,4 @@
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -35,7 +34,7 @@ from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import fork_lists
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     AFTER,
     ANN,
@@ -55,7 +54,6 @@ from tests.service.usecases.builders import (
     create,
     fork,
     idempotency_key,
-    page,
     read,
     said,
     say,
@@ -260,7 +258,7 @@ def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(
 
 def test_a_fork_of_an_untitled_source_gets_the_title_of_its_own_first_text(table: Table) -> None:
     create(table)
-    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"title": None}))
     say(table, ROOT, "the root's")
     fork(table)
     assert named(table, FORK) == (None, "the root's")
@@ -445,18 +443,6 @@ class TestRefused:
         with store.refuses(NotFoundError):
             self.fork(table, is_append, ROOT, None)
 
-    @pytest.mark.parametrize("level", [AccessLevel.READER, None])
-    def test_a_reader_and_a_stranger_may_not_fork(
-        self, store: Store, table: Table, is_append: bool, level: AccessLevel | None
-    ) -> None:
-        say(table, ROOT, "a")
-        if level:
-            store.add_member(ROOT, "eve", level)
-
-        for anchor in (None, ids.fresh_id(1, 1)):  # They may not learn whether an entry exists.
-            with store.refuses(ForbiddenError):
-                self.fork(table, is_append, ROOT, anchor, by=EVE)
-
     @pytest.mark.failure("write-during-revocation")
     def test_a_membership_taken_away_before_the_write_is_403(
         self, store: Store, table: Table, is_append: bool
@@ -530,34 +516,6 @@ class TestRefused:
             append(table, TWIG, "a fork's", fork=(ROOT, None))
         assert texts(append(table, OTHER, "what there is goes on")) == ["what there is goes on"]
 
-    def test_the_owner_of_a_fork_is_the_owner_of_the_tree_at_the_write(
-        self, store: Store, table: Table, is_append: bool
-    ) -> None:
-        say(table, ROOT, "a")
-        store.add_member(ROOT, "bob")
-
-        def transfer() -> None:
-            store.change(keys.group(ROOT), owner=text("bob"), version=number(9))
-            store.change(keys.head(ROOT, ROOT), owner=text("bob"))
-            store.change(keys.member(ROOT, "bob"), level=text(AccessLevel.OWNER))
-            store.change(keys.member(ROOT, "ann"), level=text(AccessLevel.MANAGER))
-
-        Wire.of(table).just_before(WRITE, transfer)
-        self.fork(table, is_append, ROOT, None)
-
-        assert show(table, OTHER).head.owner == "bob"
-
-    def test_a_fork_succeeds_after_a_concurrent_fork_of_the_same_tree(
-        self, store: Store, table: Table, is_append: bool
-    ) -> None:
-        say(table, ROOT, "a")
-        Wire.of(table).just_before(WRITE, lambda: fork(store.process(), ROOT, TWIG))
-
-        self.fork(table, is_append, ROOT, None)
-
-        assert store.item(keys.group(ROOT))["conversations"] == number(3)
-        assert {one.conversation_id for one in listed(table)} == {ROOT, TWIG, OTHER}
-
 
 def plant_deep_fork(store: Store, fork_id: str, depth: int) -> None:
     """Plant a fork without own entries. depth: the number of segments of its path."""
@@ -623,34 +581,6 @@ def test_an_id_is_free_for_a_fork_once_its_time_is_over(store: Store, table: Tab
     append(table, TWIG, "x", fork=(ROOT, None))
 
     assert (read(table, OTHER), read(table, TWIG)) == (["a"], ["x"])
-
-
-@pytest.mark.failure("two-creators")
-@pytest.mark.parametrize(
-    "rival",
-    [
-        lambda t: fork(t, ROOT, FORK, title="rival"),
-        lambda t: create(t, FORK, title="rival"),
-        lambda t: append(t, FORK, "rival"),
-    ],
-    ids=["forks", "creates", "appends"],
-)
-def test_a_fork_that_comes_second_for_an_id_is_409(
-    store: Store, table: Table, rival: Callable[[Table], object]
-) -> None:
-    say(table, ROOT, "a")
-    expected: dict[Key, Item] = {}
-
-    def take() -> None:
-        rival(store.process())
-        expected.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, take)
-    with pytest.raises(ConflictError):
-        fork(table)
-
-    assert store.contents() == expected
-    assert show(table, FORK).conversation.described.title == "rival"
 
 
 @pytest.mark.failure("two-creators")
@@ -820,20 +750,6 @@ def test_context_of_the_source_does_not_matter_to_an_if_match_of_a_fork(table: T
     fork(table, ROOT, TWIG, a, if_match=b)
 
 
-@pytest.mark.parametrize("position", [BEFORE, AFTER])
-def test_a_fork_with_if_match_is_refused_if_something_is_appended_to_the_source_meanwhile(
-    store: Store, table: Table, position: ForkPosition
-) -> None:
-    (a,) = say(table, ROOT, "a")
-    ran = meanwhile(table, 2, lambda: say(store.process(), ROOT, "b"))
-
-    with pytest.raises(ConflictError) as raised:
-        fork(table, ROOT, FORK, a, position, if_match=a)
-    assert ran
-    assert raised.value.details["lastEntryId"] == page(table).entries[-1].entry_id
-    assert [one.conversation_id for one in listed(table)] == [ROOT]
-
-
 def test_context_that_is_appended_to_the_source_meanwhile_does_not_refuse_a_fork(
     store: Store, table: Table
 ) -> None:
@@ -894,7 +810,7 @@ def test_a_fork_is_listed_after_its_source_also_with_a_slow_clock(store: Store, 
 def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
     (a,) = say(table, ROOT, "a")
     fork(table, anchor=a)
-    update_conversation(table, caller=ANN, conversation_id=FORK, change=Change({"title": "new"}))
+    update_conversation(table, caller=ANN, conversation_id=FORK, change=Patch({"title": "new"}))
 
     (_, one) = listed(table)
     assert (one.described.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))

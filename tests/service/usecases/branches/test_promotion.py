@@ -7,15 +7,14 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.listing import Mode
-from forklore_service.domain.model import Caller, ForkPosition
-from forklore_service.errors import ConflictError, ForbiddenError, IdempotencyMismatchError, NotFoundError
+from forklore_service.domain.model import Caller, ForkPosition, StartedBy
+from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import conversation_lists, fork_lists
 from forklore_service.usecases.reading.conversation_lists import ListRequest
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.idempotency import IdempotentReplay
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -58,8 +57,8 @@ def current(table: Table, *, by: Caller = ANN) -> str:
     everything = conversation_lists.list_conversations(table, caller=by, request=ListRequest(mode=Mode.ALL))
     rows = fork_lists.list_forks(table, caller=by, conversation_id=ROOT, after=None, limit=20)
 
-    assert [one.conversation.conversation_id for one in page.conversations] == shown
-    assert [one.conversation.conversation_id for one in everything.conversations if one.is_current] == shown
+    assert [one.conversation.conversation_id for one in page.rows] == shown
+    assert [one.conversation.conversation_id for one in everything.rows if one.is_current] == shown
     assert [rows.current] == shown
     return shown[0]
 
@@ -117,32 +116,6 @@ def test_a_conversation_that_vanishes_meanwhile_is_not_promoted(
         promote(process, FORK, by=by)
 
     assert items.group(store.item(keys.group(ROOT))).current == ROOT
-
-
-def test_a_promotion_with_a_key_takes_effect_once(store: Store, forked: Table) -> None:
-    key = idempotency_key()
-    promote(forked, FORK, idempotency_key=key)
-    promote(forked, TWIG)
-
-    with store.unchanged(), pytest.raises(IdempotentReplay):
-        promote(store.process(), FORK, idempotency_key=key)
-
-    with store.unchanged(), pytest.raises(IdempotencyMismatchError):
-        promote(store.process(), FORK, idempotency_key=key._replace(request_hash="another"))
-
-
-def test_a_promotion_costs_two_rounds_and_writes_one_item(store: Store, forked: Table) -> None:
-    for by, writes in ((ANN, 2), (BOB, 3)):
-        process = store.process()
-        show(process, FORK, by=by)
-        wire = Wire.of(process)
-
-        promote(process, FORK, by=by)
-
-        assert wire.operations == ["BatchGetItem", "TransactWriteItems"]
-        parts = wire.requests[-1].body["TransactItems"]
-        assert len(parts) == writes
-        assert [verb for part in parts for verb in part].count("Update") == 1
 
 
 # A fork that is promoted as it is made
@@ -210,7 +183,7 @@ def test_an_append_promotes_in_its_transaction_and_costs_no_request_more(
 
 def test_a_new_root_and_a_new_child_are_their_current_branch_anyway(store: Store, forked: Table) -> None:
     append_and_promote(forked, OTHER)
-    append_and_promote(forked, CHILD, start=Start(ROOT, None))
+    append_and_promote(forked, CHILD, start=StartedBy(ROOT, None))
 
     assert [show(store.process(), one).is_current for one in (OTHER, CHILD, ROOT)] == [True] * 3
     assert items.group(store.item(keys.group(OTHER))).promotions == 0
@@ -236,15 +209,6 @@ def test_a_batch_of_as_many_entries_with_keys_as_fit_promotes(store: Store, fork
     append_and_promote(forked, FORK, *drafts, by=BOB, idempotency_key=idempotency_key(by=BOB))
 
     assert current_of(store) == FORK
-
-
-def test_an_append_with_a_key_promotes_once(store: Store, forked: Table) -> None:
-    key = idempotency_key()
-    append_and_promote(forked, FORK, idempotency_key=key)
-    promote(forked, TWIG)
-
-    with store.unchanged():
-        append_and_promote(store.process(), FORK, idempotency_key=key)
 
 
 @pytest.mark.failure("two-appenders")

@@ -1,15 +1,13 @@
 """Who archives a tree, who sees that, and what ends it."""
 
-from collections.abc import Callable
-
 import pytest
 
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.listing import Archived
-from forklore_service.domain.model import Caller
-from forklore_service.errors import ForbiddenError, NotFoundError
+from forklore_service.domain.model import Caller, StartedBy
+from forklore_service.errors import NotFoundError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import ANN, BOB, FORK, OTHER, ROOT, TWIG, fork, promote, said, say, show
 from tests.service.usecases.members import (
@@ -20,7 +18,6 @@ from tests.service.usecases.members import (
     accept,
     archive,
     assert_settled,
-    assert_whole,
     listed,
     meanwhile,
     offer,
@@ -30,10 +27,8 @@ from tests.service.usecases.members import (
     update,
 )
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 READ, WRITE = "BatchGetItem", "TransactWriteItems"
-Act = Callable[..., None]
 
 
 @pytest.fixture
@@ -74,19 +69,6 @@ def test_a_member_of_any_level_archives_a_tree_for_that_member_alone(
     unarchive(table, ROOT, by=actor)
     assert not archived_by(table, actor)
     assert_settled(store)
-
-
-def test_archiving_takes_one_transaction_and_what_is_so_already_takes_none(shared: Table) -> None:
-    wire = Wire.of(shared)
-    for act, operations in (
-        (archive, [READ, WRITE]),
-        (archive, [READ]),
-        (unarchive, [READ, WRITE]),
-        (unarchive, [READ]),
-    ):
-        wire.clear()
-        act(shared)
-        assert wire.operations == operations
 
 
 def test_an_archived_tree_stays_archived_whatever_is_done_in_it(store: Store, shared: Table) -> None:
@@ -134,7 +116,7 @@ def test_a_membership_that_is_given_again_begins_unarchived(store: Store, shared
 def test_a_child_is_a_tree_of_its_own(store: Store, shared: Table) -> None:
     """It begins unarchived for all members of the parent, and its parent stays archived."""
     archive(shared, by=BOB)
-    start = Start(ROOT, None)
+    start = StartedBy(ROOT, None)
     append_entries(shared, caller=ANN, request=Append(OTHER, [said("a task")], start=start))
 
     assert listed(shared, BOB) == {OTHER}
@@ -143,20 +125,6 @@ def test_a_child_is_a_tree_of_its_own(store: Store, shared: Table) -> None:
     assert listed(shared, ANN, archived=Archived.ONLY) == {OTHER}
     assert show(shared, OTHER).is_archived
     assert_settled(store)
-
-
-@pytest.mark.parametrize("act", [archive, unarchive])
-def test_a_removal_in_between_leaves_nothing_of_the_membership(store: Store, shared: Table, act: Act) -> None:
-    if act is unarchive:
-        archive(shared, by=BOB)
-    process = store.process()
-    ran = meanwhile(process, 2, lambda: remove(shared, "bob"))
-
-    with pytest.raises(ForbiddenError):
-        act(process, by=BOB)
-
-    assert ran
-    assert_whole(store)
 
 
 def test_a_tree_whose_rows_are_removed_already_gets_none_back(store: Store, shared: Table) -> None:

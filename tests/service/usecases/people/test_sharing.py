@@ -10,7 +10,6 @@ from forklore_service.domain.tree import Member
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
-    IdempotencyMismatchError,
     MemberLimitError,
     NotFoundError,
     ValidationError,
@@ -27,10 +26,8 @@ from tests.service.usecases.builders import (
     FORK,
     ROOT,
     TWIG,
-    answer,
     create,
     fork,
-    idempotency_key,
     read,
     say,
     show,
@@ -52,9 +49,7 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.shared.test_faults import after as answer_lost
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 LEVELS = [OWNER, MANAGER, WRITER, READER, None]
 GIVABLE = [MANAGER, WRITER, READER]
@@ -199,9 +194,7 @@ def test_the_answer_equals_the_row_of_the_list(table: Table) -> None:
     made = share(table, "bob", READER)
     changed = update(table, "bob", MANAGER)
 
-    [_, shown] = sharing.list_memberships(
-        table, caller=ANN, conversation_id=ROOT, after=None, limit=9
-    ).memberships
+    [_, shown] = sharing.list_memberships(table, caller=ANN, conversation_id=ROOT, after=None, limit=9).rows
     assert changed == shown == Membership(ROOT, Member("bob", MANAGER, made.member.created_at))
 
 
@@ -288,7 +281,7 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
 
     def one_page(after: tuple[str, str] | None, limit: int = 2) -> tuple[list[str], tuple[str, str] | None]:
         found = sharing.list_memberships(table, caller=ANN, conversation_id=ROOT, after=after, limit=limit)
-        return [one.member.user_id for one in found.memberships], found.resume
+        return [one.member.user_id for one in found.rows], found.resume
 
     first, place = one_page(None)
     assert first == ["ann", "b"]
@@ -300,73 +293,6 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
     assert second == ["d", "e"]
     share(table, "c")
     assert one_page(place) == (["f", "c"], None)
-
-
-# Retries
-
-
-def test_a_share_with_a_key_is_done_once(store: Store, table: Table) -> None:
-    create(table)
-    key = idempotency_key()
-    first = answer(lambda: share(table, "bob", READER, idempotency_key=key))
-
-    for process in (table, store.process()):
-        with store.unchanged():
-            assert answer(lambda: share(process, "bob", READER, idempotency_key=key)) == first  # noqa: B023
-        with store.refuses(IdempotencyMismatchError):
-            share(process, "bob", WRITER, idempotency_key=idempotency_key(body="another"))
-    remove(table, "bob")
-    with store.unchanged():
-        assert answer(lambda: share(table, "bob", READER, idempotency_key=key)) == first
-    with store.refuses(ConflictError):
-        share(table, "ann", idempotency_key=idempotency_key("other"))
-    share(table, "ann2", idempotency_key=idempotency_key("other"))
-
-
-def test_two_concurrent_shares_with_one_key_have_one_effect_and_one_answer(
-    store: Store, table: Table
-) -> None:
-    create(table)
-    rivals: list[str] = []
-    key = idempotency_key()
-    meanwhile(
-        table, 2, lambda: rivals.append(answer(lambda: share(store.process(), "bob", idempotency_key=key)))
-    )
-
-    assert [answer(lambda: share(table, "bob", idempotency_key=key))] == rivals
-    assert_settled(store)
-
-
-def test_of_two_shares_at_once_the_second_is_409(store: Store, table: Table) -> None:
-    create(table)
-    meanwhile(table, 2, lambda: share(store.process(), "bob", READER))
-
-    with pytest.raises(ConflictError):
-        share(table, "bob", WRITER)
-    assert members(table) == {"ann": "owner", "bob": "reader"}
-    assert_settled(store)
-
-
-@pytest.mark.failure("own-first-attempt")
-@pytest.mark.parametrize("has_key", [True, False])
-def test_a_change_of_members_recognizes_its_own_first_attempt(
-    store: Store, table: Table, has_key: bool
-) -> None:
-    create(table)
-    key = idempotency_key() if has_key else None
-    acts: list[tuple[Callable[[Table], object], dict[str, str]]] = [
-        (lambda t: share(t, "bob", READER, idempotency_key=key), {"bob": "reader"}),
-        (lambda t: update(t, "bob", MANAGER), {"bob": "manager"}),
-        (lambda t: remove(t, "bob"), {}),
-        (lambda t: share(t, "bob", READER), {"bob": "reader"}),
-        (lambda t: remove(t, "bob", by=BOB), {}),
-    ]
-    for act, left in acts:
-        process = store.process()
-        answer_lost(Wire.of(process), 2)
-        answer(lambda: act(process))  # noqa: B023
-        assert members(table) == {"ann": "owner"} | left
-        assert_settled(store)
 
 
 # Removed and lowered levels
@@ -386,17 +312,3 @@ def test_a_removal_drops_a_pending_transfer_to_that_user_and_no_other(store: Sto
     share(table, "bob")
     offer(table, "bob")
     assert_whole(store)
-
-
-@pytest.mark.parametrize("by", [ANN, BOB], ids=["by the owner", "by themselves"])
-def test_a_transfer_that_is_offered_while_its_recipient_is_removed_is_dropped_or_refused(
-    store: Store, table: Table, by: Caller
-) -> None:
-    create(table)
-    share(table, "bob")
-    meanwhile(table, 2, lambda: offer(store.process()))
-    remove(table, "bob", by=by)
-
-    assert members(table) == {"ann": "owner"}
-    assert pending(table) == pending(table, by=BOB) == []
-    assert_settled(store)

@@ -174,9 +174,8 @@ CHANGES: dict[str, tuple[str, AccessLevel | None, Change, AccessLevel | None]] =
 
 @pytest.mark.failure("revocation-in-children")
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("before", [True, False])
 def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
-    family: Table, store: Store, name: str, before: bool
+    family: Table, store: Store, name: str
 ) -> None:
     user, was, change, level = CHANGES[name]
     wanted = [level] * 4
@@ -185,7 +184,7 @@ def test_a_killed_change_is_finished_by_its_repetition_or_by_a_worker(
         for repeats in (True, False):
             store.set_back(world)
             process = store.process()
-            dies(process, nth, before=before)
+            dies(process, nth, before=False)
             try:
                 change(process)
             except Killed:

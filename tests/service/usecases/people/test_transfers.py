@@ -9,7 +9,6 @@ from forklore_service.errors import (
     BadRequestError,
     ForbiddenError,
     ForkloreError,
-    IdempotencyMismatchError,
     NotFoundError,
     TransferPendingError,
     ValidationError,
@@ -26,13 +25,10 @@ from tests.service.usecases.builders import (
     OTHER,
     ROOT,
     TWIG,
-    answer,
     append,
     conversation,
     create,
     fork,
-    idempotency_key,
-    read,
     say,
     show,
 )
@@ -56,10 +52,7 @@ from tests.service.usecases.members import (
     share,
     update,
 )
-from tests.service.usecases.shared.test_faults import after as answer_lost
-from tests.support.samples import drawn
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 
 @pytest.fixture
@@ -154,14 +147,6 @@ def test_a_second_offer_is_409_and_names_the_first(store: Store, shared: Table) 
         offer(shared, "bob")
 
 
-def test_an_offer_to_a_member_who_is_removed_meanwhile_is_400(store: Store, shared: Table) -> None:
-    meanwhile(shared, 2, lambda: remove(store.process(), "bob"))
-
-    with pytest.raises(BadRequestError):
-        offer(shared)
-    assert_settled(store)
-
-
 def test_only_parties_see_and_end_a_transfer(store: Store, shared: Table) -> None:
     for by in (ANN, BOB):
         transfer = offer(shared)
@@ -229,75 +214,6 @@ def test_transfers_are_listed_by_role_oldest_first(store: Store, table: Table, l
     assert pending(table, role=Role.RECIPIENT, limit=limit) == [made[1], made[5]]
     assert pending(table, by=BOB, limit=limit) == [made[0], made[1], made[3], made[4]]
     assert pending(table, by=Caller("nobody"), limit=limit) == []
-
-
-# Retries
-
-
-def test_an_offer_with_a_key_is_made_once(store: Store, shared: Table) -> None:
-    key = idempotency_key()
-    first = answer(lambda: offer(shared, idempotency_key=key))
-    transfer = pending(shared)[0]
-
-    for process in (shared, store.process()):
-        with store.unchanged():
-            assert answer(lambda: offer(process, idempotency_key=key)) == first  # noqa: B023
-        with store.refuses(IdempotencyMismatchError):
-            offer(process, "eve", idempotency_key=idempotency_key(body="another"))
-    end(shared, transfer)
-    with store.unchanged():
-        assert answer(lambda: offer(shared, idempotency_key=key)) == first
-    rivals: list[str] = []
-    other = idempotency_key("other")
-    meanwhile(shared, 2, lambda: rivals.append(answer(lambda: offer(store.process(), idempotency_key=other))))
-    assert [answer(lambda: offer(shared, idempotency_key=other))] == rivals
-
-
-def test_a_repeated_acceptance_is_answered_again_with_a_key_and_404_without(
-    store: Store, shared: Table
-) -> None:
-    transfer, key = offer(shared), idempotency_key(by=BOB)
-    first = answer(lambda: accept(shared, transfer, idempotency_key=key))
-
-    for process in (shared, store.process()):
-        with store.unchanged():
-            answer(lambda: accept(process, transfer, idempotency_key=key))  # noqa: B023
-    assert first == "None"
-    with store.refuses(NotFoundError):
-        accept(shared, transfer)
-    remove(shared, "eve", by=BOB)
-    accept(shared, offer(shared, "ann", by=BOB))
-    remove(shared, "bob")
-    with store.refuses(ForbiddenError):
-        accept(shared, transfer, idempotency_key=key)
-
-
-@pytest.mark.parametrize("nth", drawn(range(1, 9), 4))
-@pytest.mark.parametrize("has_key", [True, False])
-def test_an_acceptance_succeeds_although_answers_are_lost(
-    store: Store, shared: Table, nth: int, has_key: bool
-) -> None:
-    transfer = offer(shared)
-    process = store.process()
-    answer_lost(Wire.of(process), nth)
-
-    answer(lambda: accept(process, transfer, idempotency_key=idempotency_key(by=BOB) if has_key else None))
-
-    assert members(shared, by=BOB) == {"ann": "manager", "bob": "owner", "eve": "writer"}
-    assert owners(store) == {"bob"}
-    assert_settled(store)
-
-
-@pytest.mark.failure("own-first-attempt")
-def test_an_offer_and_its_end_recognize_their_own_first_attempts(store: Store, shared: Table) -> None:
-    process = store.process()
-    answer_lost(Wire.of(process), 2)
-    transfer = offer(process)
-    assert pending(shared) == [transfer]
-    process = store.process()
-    answer_lost(Wire.of(process), 3)
-    end(process, transfer)
-    assert_gone(store, shared, transfer)
 
 
 # Killed half way
@@ -370,16 +286,6 @@ def test_a_fork_made_while_heads_are_rewritten_belongs_to_the_new_owner(
     assert_settled(store)
 
 
-def test_a_fork_that_an_acceptance_overtakes_belongs_to_the_new_owner(store: Store, shared: Table) -> None:
-    transfer = offer(shared)
-    meanwhile(shared, 2, lambda: accept(store.process(), transfer))
-
-    made = fork(shared, ROOT, OTHER)
-
-    assert (made.owner, made.head.owner, made.level) == ("bob", "bob", MANAGER)
-    assert_settled(store)
-
-
 @pytest.mark.failure("too-many-for-one-transaction")
 def test_more_heads_than_fit_into_one_transaction_are_rewritten(store: Store, shared: Table) -> None:
     for at in range(transfers.HEADS_AT_ONCE + 5):
@@ -416,41 +322,3 @@ def test_finishing_a_finished_or_deleted_transfer_does_nothing(store: Store, sha
     store.mark_deleted(ROOT)
     with store.unchanged():
         finish_rewriting(shared, ROOT)
-
-
-def test_a_delayed_worker_does_not_corrupt_a_later_transfer(store: Store, half_way: Table) -> None:
-    """Before each of its requests, the tree is transferred to Ann, back to Bob, and again."""
-    other = store.process()
-
-    def hand_over(to: str, by: Caller) -> None:
-        accept(other, offer(other, to, by=by))
-
-    def to_ann() -> None:
-        finish_rewriting(other, ROOT)
-        hand_over("ann", BOB)
-
-    for nth in range(1, 9):
-        process = store.process()
-        ran = meanwhile(process, nth, to_ann)
-        finish_rewriting(process, ROOT)
-        if not ran:
-            assert nth > 3
-            break
-        assert owners(store) == {"ann"}, nth
-        assert_settled(store)
-        killed = store.process()
-        dies(killed, 3, before=False)
-        with pytest.raises(Killed):
-            accept(killed, offer(other))
-
-
-def test_an_offer_is_403_after_an_acceptance_overtakes_it(store: Store, shared: Table) -> None:
-    def hand_over() -> None:
-        other = store.process()
-        accept(other, offer(other, "eve"))
-
-    meanwhile(shared, 2, hand_over)
-    with pytest.raises(ForbiddenError):
-        offer(shared)
-    assert pending(shared) == pending(shared, by=BOB) == []
-    assert read(shared) == ["a"]

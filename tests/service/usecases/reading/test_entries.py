@@ -128,7 +128,7 @@ def walk(
 
 
 @each_view
-@pytest.mark.parametrize("limit", [2, 5, 1_000])
+@pytest.mark.parametrize("limit", [2, 1_000])
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 def test_a_walk_over_pages_of_any_size_shows_every_entry_once_and_in_order(
     grown: Grown, conversation_id: str, limit: int, backward: bool
@@ -142,25 +142,6 @@ def test_a_walk_over_the_whole_tree_shows_every_entry_once_and_in_order(
     grown: Grown, limit: int, backward: bool
 ) -> None:
     assert walk(grown.table, TWIG, limit, backward=backward, all_forks=True) == grown.history
-
-
-def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store, table: Table) -> None:
-    say(table, ROOT, *map(str, range(6)))
-    say(table, ROOT, "elsewhere")
-    fork(table)
-    found: list[str] = []
-    after: EntryId | None = None
-    for step in range(20):
-        one = page(table, FORK, limit=2, after=after)
-        found += texts(one.entries)
-        after = one.after
-        if after is None:
-            break
-        say(table, FORK, f"new {step}")
-        say(table, ROOT, "not for the fork")
-
-    assert found == [*map(str, range(6)), "elsewhere", *(f"new {at}" for at in range(len(found) - 7))]
-    assert len(found) > 8
 
 
 # One page
@@ -319,34 +300,6 @@ def test_a_client_without_context_in_the_view_sees_none(grown: Grown) -> None:
 def test_the_latest_epoch_of_all_forks_is_that_of_the_tree(grown: Grown) -> None:
     assert read(grown.table, ROOT, by=PLANNER, channel=C, all_forks=True) == ["p6"]
     assert read(grown.table, ROOT, by=CODER, channel=C, all_forks=True) == ["c1"]
-
-
-# Access
-
-
-@pytest.mark.failure("gone-between-pages")
-@pytest.mark.parametrize("all_forks", [False, True])
-def test_a_page_after_a_removal_is_403_and_after_a_deletion_404(
-    store: Store, table: Table, all_forks: bool
-) -> None:
-    say(table, ROOT, "a", "b", "c")
-    fork(table)
-    store.add_member(ROOT, "bob")
-    first = page(table, FORK, by=BOB, limit=1, all_forks=all_forks)
-
-    def next_page(by: Caller) -> object:
-        return page(table, FORK, by=by, limit=1, after=first.after, all_forks=all_forks)
-
-    next_page(BOB)
-    store.remove_member(ROOT, "bob")
-    with store.refuses(ForbiddenError):
-        next_page(BOB)
-    store.mark_deleted(ROOT)
-    with store.refuses(NotFoundError):
-        next_page(ANN)
-    store.remove_tree(ROOT)
-    with store.refuses(NotFoundError):
-        next_page(ANN)
 
 
 # Own entries

@@ -28,7 +28,6 @@ from tests.service.usecases.builders import (
     append,
     conversation,
     fork,
-    idempotency_key,
     page,
     read,
     said,
@@ -38,7 +37,6 @@ from tests.service.usecases.builders import (
 )
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
-from tools.harness.wire import Wire
 
 
 def marked(text: str, key: str) -> Draft:
@@ -105,14 +103,6 @@ def test_of_several_conflicts_a_key_in_use_is_told_last(
             if_match=last if reason == "stale" else None,
         )
     assert refused.value.details["reason"] == reason
-
-
-def test_an_append_under_a_key_and_an_idempotency_key_is_repeated(table: Table, store: Store) -> None:
-    once = idempotency_key()
-    first = append(table, ROOT, "0", marked("a", "k"), idempotency_key=once)
-
-    for process in (table, store.process()):
-        assert append(process, ROOT, "0", marked("a", "k"), idempotency_key=once) == first
 
 
 def test_the_nearest_entry_that_is_shown_is_found(table: Table) -> None:
@@ -232,32 +222,6 @@ def test_a_fork_stays_at_its_key_when_its_source_shows_another_entry_under_it(
     remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
     append_entries(store.process(), caller=ANN, request=request)
     assert read(table, TWIG) == ["a", "edit", "more", "more"]
-
-
-def test_an_append_at_a_key_is_repeated_with_its_idempotency_key(table: Table, store: Store) -> None:
-    append(table, ROOT, marked("a", "1"))
-    request = Append(
-        FORK, [said("edit")], fork=Fork(ROOT, None, AFTER, "1"), idempotency_key=idempotency_key()
-    )
-
-    first = append_entries(table, caller=ANN, request=request)
-
-    with store.unchanged():
-        assert append_entries(store.process(), caller=ANN, request=request) == first
-
-
-def test_a_key_costs_a_read_more(table: Table, store: Store) -> None:
-    append(table, ROOT, marked("a", "1"))
-    process = store.process()
-    wire = Wire.of(process)
-
-    edited(process, FORK, "1")
-    assert wire.operations == ["BatchGetItem"] * 2 + ["TransactWriteItems"]
-
-    wire.requests.clear()
-    request = Append(FORK, [said("more")], fork=Fork(ROOT, None, BEFORE, "1"))
-    append_entries(process, caller=ANN, request=request)
-    assert wire.operations == ["BatchGetItem"] * 3 + ["TransactWriteItems"]
 
 
 def test_the_keys_of_a_tree_lie_in_its_partition(table: Table, store: Store) -> None:

@@ -39,7 +39,6 @@ from tests.service.usecases.writing.test_context import note, sync
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire
 
-Walk = Callable[[Table, str, Caller, Channel | None, int], list[EntryId]]
 NOWHERE = 3
 """A walk ends after this many pages in a row that bring no progress."""
 

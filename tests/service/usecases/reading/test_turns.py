@@ -9,12 +9,12 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import text_of
-from forklore_service.domain.model import Caller, Description, ForkPosition, Words
+from forklore_service.domain.model import Caller, Description, ForkPosition, StartedBy, Words
 from forklore_service.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.appended import Appended
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_turn
 from tests.service.usecases.builders import (
     AFTER,
@@ -33,7 +33,6 @@ from tests.service.usecases.builders import (
     conversation,
     create,
     fork,
-    idempotency_key,
     large,
     page,
     read,
@@ -44,7 +43,7 @@ from tests.service.usecases.builders import (
     thought,
     turn,
 )
-from tests.service.usecases.writing.test_context import known, meanwhile, sync, told
+from tests.service.usecases.writing.test_context import known, sync, told
 from tests.support.samples import drawn
 from tests.support.tables import Store
 from tools.harness.wire import Wire
@@ -195,7 +194,7 @@ def test_an_append_with_context_creates_a_root_a_child_and_a_fork(store: Store, 
     anchor = root.entries[0].entry_id
     at = {position: Fork(ROOT, anchor, position) for position in (BEFORE, AFTER)}
 
-    child = turn(table, conversation(10), "b", context=["b"], start=Start(ROOT, anchor))
+    child = turn(table, conversation(10), "b", context=["b"], start=StartedBy(ROOT, anchor))
     before = turn(table, conversation(11), "b", context=["b"], fork=at[BEFORE])
     after = turn(table, conversation(12), "b", context=["a", "b"], fork=at[AFTER])
     same = turn(table, conversation(13), "b", context=["a"], fork=at[AFTER])
@@ -244,7 +243,7 @@ def test_a_plain_user_and_another_client_may_not_append_with_context(store: Stor
             turn(table, ROOT, "a", context=["a"], by=caller)
         with store.refuses(ForbiddenError):
             turn(table, ROOT, "a", context=[], by=caller)
-    places: list[dict[str, Any]] = [{}, {"fork": Fork(ROOT, None, AFTER)}, {"start": Start(ROOT, None)}]
+    places: list[dict[str, Any]] = [{}, {"fork": Fork(ROOT, None, AFTER)}, {"start": StartedBy(ROOT, None)}]
     for where in places:
         with store.refuses(ForbiddenError):
             turn(table, OTHER, "a", context=["a"], by=ANN, **where)
@@ -309,7 +308,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
     where: dict[str, dict[str, Any]] = {
         "root": {},
         "fork": {"fork": Fork(ROOT, None, AFTER)},
-        "child": {"start": Start(ROOT, None)},
+        "child": {"start": StartedBy(ROOT, None)},
     }
     described = Description("Lisbon", {"kind": "travel"}, '{"n": 1}')
     for text, again in (("hello", described), ("more", Description("Rome", {}, "{}"))):
@@ -354,51 +353,7 @@ def test_a_fork_at_the_head_of_nothing_is_blank(table: Table) -> None:
     assert point.position is BLANK
 
 
-# Replays
-
-
-@pytest.mark.parametrize("before", [None, ["a"], ["a", "b"], ["c"]], ids=["new", "rest", "no-op", "epoch"])
-@pytest.mark.parametrize("where", ["root", "fork", "child"])
-def test_a_replay_gets_the_same_answer_and_changes_nothing(
-    store: Store, table: Table, before: list[str] | None, where: str
-) -> None:
-    create(table, by=PLANNER)
-    if before is not None:
-        sync(table, *before)
-    places: dict[str, dict[str, Any]] = {
-        "root": {},
-        "fork": {"fork": Fork(ROOT, None, AFTER)},
-        "child": {"start": Start(ROOT, None)},
-    }
-    more = places[where]
-    to = ROOT if where == "root" else FORK
-    key = idempotency_key(by=PLANNER)
-    first = turn(table, to, "x", "y", context=["a", "b"], idempotency_key=key, **more)
-
-    assert len(first.entries) == 2
-    for _ in range(2):
-        for process in (table, store.process()):
-            with store.unchanged():
-                again = turn(process, to, "x", "y", context=["a", "b"], idempotency_key=key, **more)
-                assert again == first
-        sync(table, "else", to=to)
-
-
 # Races
-
-
-@pytest.mark.parametrize("rival", [["b"], ["a", "b"]], ids=["another", "more"])
-def test_a_turn_without_change_is_decided_again_if_the_context_has_changed(
-    store: Store, table: Table, rival: list[str]
-) -> None:
-    create(table)
-    sync(table, "a")
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), *rival))
-
-    made = turn(table, ROOT, "x", context=["a"])
-
-    assert done(made)[1:] == ('["a"]', True)
-    assert known(store.process()) == ["a"]
 
 
 def test_a_turn_whose_context_another_thread_changes_is_decided_again(store: Store, table: Table) -> None:
@@ -432,22 +387,6 @@ def test_a_turn_beside_appends_of_history_does_not_read_again(store: Store, tabl
     assert done(made) == (1, '["b"]', False)
 
     assert wire.operations[first:] == ["BatchGetItem", *[WRITE] * 4]
-
-
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
-def test_a_turn_that_loses_the_race_for_the_first_context_of_a_fork_decides_again(
-    store: Store, table: Table, nth: int
-) -> None:
-    turn(table, ROOT, "a", context=["a"])
-    fork(table)
-    process = store.process()
-    meanwhile(process, nth, lambda: sync(store.process(), "a", "r", to=FORK))
-
-    made = turn(process, FORK, "x", context=["a"])
-
-    assert done(made)[1:] == ('["a"]', True)
-    assert known(table, FORK) == ["a"]
-    assert heard(table, FORK) == ["a", "x"]
 
 
 def test_the_stored_turn_is_read_as_it_was_written(store: Store, table: Table) -> None:

@@ -29,7 +29,8 @@ from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.writing import conversations
-from forklore_service.usecases.writing.conversations import Change
+from forklore_service.usecases.writing.conversations import Patch
+from tests.service.usecases.branches.test_children import start
 from tests.service.usecases.builders import (
     ANN,
     BOB,
@@ -54,6 +55,7 @@ from tests.service.usecases.builders import (
     show,
     texts,
     thought,
+    turn,
 )
 from tests.support.tables import Store, WrongClock
 from tools.harness.tables import NAME
@@ -176,29 +178,7 @@ def test_a_title_that_was_cleared_stays_empty(store: Store, table: Table, knows:
 
 
 def clear(table: Table) -> None:
-    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
-
-
-def test_of_two_first_texts_the_one_written_first_is_the_title(store: Store, table: Table) -> None:
-    create(table)
-    show(table)
-    Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "rival"))
-
-    say(table, ROOT, "mine")
-
-    assert read(table) == ["rival", "mine"]
-    assert show(table).conversation.described.title == "rival"
-    assert "untitled" not in store.item(keys.head(ROOT, ROOT))
-
-
-def test_a_title_that_is_cleared_during_the_first_append_stays_empty(store: Store, table: Table) -> None:
-    create(table)
-    show(table)
-    Wire.of(table).just_before(WRITE, lambda: clear(store.process()))
-
-    say(table, ROOT, "mine")
-
-    assert (read(table), show(table).conversation.described.title) == (["mine"], None)
+    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"title": None}))
 
 
 # Access
@@ -309,40 +289,6 @@ def test_of_two_first_appends_by_one_user_one_creates_and_the_other_follows(
     assert store.item(keys.group(ROOT))["conversations"] == number(1)
 
 
-@pytest.mark.parametrize(
-    "rival",
-    [
-        lambda t: append(t, ROOT, "theirs", by=EVE),
-        lambda t: create(t, ROOT, by=EVE),
-        lambda t: append(t, ROOT, "theirs", by=EVE, fork=(OTHER, None)),
-    ],
-    ids=["appends", "creates", "forks"],
-)
-def test_a_stranger_who_takes_the_id_first_keeps_it(
-    store: Store, table: Table, rival: Callable[[Table], object]
-) -> None:
-    say(table, OTHER, "eve's", by=EVE)
-    before: dict[keys.Key, Item] = {}
-
-    def take() -> None:
-        rival(store.process())
-        before.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, take)
-    with pytest.raises(ForbiddenError):
-        say(table, ROOT, "mine")
-
-    assert store.contents() == before
-
-
-def test_an_append_that_loses_to_a_creation_is_a_plain_append(store: Store, table: Table) -> None:
-    Wire.of(table).just_before(WRITE, lambda: create(store.process(), ROOT, title="created"))
-
-    say(table, ROOT, "mine")
-
-    assert (read(table), show(table).conversation.described.title) == (["mine"], "created")
-
-
 def test_an_append_that_loses_to_a_fork_is_a_plain_append_to_the_fork(store: Store, table: Table) -> None:
     say(table, ROOT, "inherited")
     Wire.of(table).just_before(WRITE, lambda: fork(store.process(), ROOT, FORK))
@@ -351,18 +297,6 @@ def test_an_append_that_loses_to_a_fork_is_a_plain_append_to_the_fork(store: Sto
 
     assert read(table, FORK) == ["inherited", "mine"]
     assert store.item(keys.pointer(FORK))["group"] == text(ROOT)
-
-
-def test_an_append_that_loses_to_a_creation_already_deleted_is_404(store: Store, table: Table) -> None:
-    def create_and_delete() -> None:
-        say(store.process(), ROOT, "rival")
-        store.remove_tree(ROOT)
-
-    Wire.of(table).just_before(WRITE, create_and_delete)
-    with pytest.raises(NotFoundError):
-        say(table, ROOT, "mine")
-
-    assert store.contents().keys() == {keys.pointer(ROOT)}
 
 
 # Own first attempts
@@ -488,6 +422,33 @@ def test_a_process_whose_clock_is_ten_minutes_off_reads_but_does_not_append(
             say(table, conversation_id, "b")
 
 
+# The cache
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: create(t, TWIG, by=PLANNER),
+        lambda t: append(t, TWIG, "x", thought("y"), by=PLANNER),
+        lambda t: fork(t, ROOT, TWIG, by=PLANNER),
+        lambda t: append(t, TWIG, "x", fork=(ROOT, None), by=PLANNER),
+        lambda t: start(t, child_key=TWIG, by=PLANNER),
+        lambda t: turn(t, TWIG, "x", context=["y"], by=PLANNER),
+    ],
+    ids=["create", "append", "fork", "fork by appending", "child", "turn"],
+)
+def test_a_process_does_not_read_what_it_has_just_written(
+    table: Table, make: Callable[[Table], object]
+) -> None:
+    say(table, ROOT, "a")
+    make(table)
+    wire = Wire.of(table)
+
+    append(table, TWIG, "x", by=PLANNER)
+
+    assert wire.operations == [WRITE]
+
+
 # If-Match
 
 
@@ -584,17 +545,6 @@ def test_a_deleted_conversation_is_404_also_if_it_is_in_the_cache(
         use(name)(mine)
 
 
-def test_an_append_to_a_tree_whose_heads_are_deleted_meanwhile_is_404(store: Store, table: Table) -> None:
-    say(table, ROOT, "a")
-    show(table)
-    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
-
-    with pytest.raises(NotFoundError):
-        say(table, ROOT, "b")
-
-    assert store.contents().keys() == {keys.pointer(ROOT)}
-
-
 @pytest.mark.failure("reused-id")
 def test_an_id_that_was_deleted_recently_is_404_for_an_append(store: Store, table: Table) -> None:
     say(table, ROOT, "a")
@@ -635,15 +585,14 @@ def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, ta
 
 
 @pytest.mark.failure("too-large")
-@pytest.mark.parametrize("conversation_id", [ROOT, FORK, OTHER], ids=["known", "fork", "new"])
 @pytest.mark.parametrize(
-    "drafts",
+    ("conversation_id", "drafts"),
     [
-        [large(ENTRY_BYTES_MAX + 1)],
-        [said("fine"), large(ENTRY_BYTES_MAX + 1, C)],
-        [large(PAGE_BYTES_MAX // 3 + 1)] * 3,
-        [incompressible(2_450_000)] * 2,
-        [incompressible(60_000)] * 50,
+        (ROOT, [large(ENTRY_BYTES_MAX + 1)]),
+        (FORK, [said("fine"), large(ENTRY_BYTES_MAX + 1, C)]),
+        (OTHER, [large(PAGE_BYTES_MAX // 3 + 1)] * 3),
+        (ROOT, [incompressible(2_450_000)] * 2),
+        (ROOT, [incompressible(60_000)] * 50),
     ],
     ids=["an entry", "one of two", "a batch as escaped", "a transaction", "too many chunks"],
 )
@@ -811,20 +760,6 @@ def test_an_epoch_that_another_process_began_in_a_fork_is_named_by_a_409(store: 
     with store.refuses(ConflictError) as refused:
         append(table, FORK, thought("mine", 2), by=PLANNER)
     assert refused.value.details["latestEpoch"] == 6
-
-
-def test_of_two_first_context_writes_the_second_joins_or_is_refused(store: Store, table: Table) -> None:
-    create(table)
-    Wire.of(table).just_before(WRITE, lambda: append(store.process(), ROOT, thought("r", 3), by=PLANNER))
-    append(table, ROOT, thought("mine"), by=PLANNER)
-
-    assert epochs(table) == [("r", 3), ("mine", 3)]
-
-    fresh = store.process()
-    Wire.of(fresh).just_before(WRITE, lambda: append(store.process(), ROOT, thought("r", 8), by=PLANNER))
-    with pytest.raises(ConflictError):
-        append(fresh, ROOT, thought("late", 4), by=PLANNER)
-    assert epochs(table) == [("r", 3), ("mine", 3), ("r", 8)]
 
 
 @pytest.mark.parametrize("caller", [ANN, CODER], ids=["a plain user", "another client"])

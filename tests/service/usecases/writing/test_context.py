@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText, read_value, text_of
 from forklore_service.domain.model import Caller, Channel, Entry
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, PayloadTooLargeError
+from forklore_service.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore_service.storage import actions, items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
@@ -255,15 +254,6 @@ def test_an_empty_sync_to_an_unknown_id_creates_nothing(store: Store, table: Tab
         sync(table, to=OTHER, by=ANN)
 
 
-def test_of_two_first_syncs_one_creates_and_the_other_decides_again(store: Store, table: Table) -> None:
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a"))
-
-    done = sync(table, "a", "b")
-
-    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
-    assert known(table) == ["a", "b"]
-
-
 @pytest.mark.parametrize("of", [ROOT, FORK])
 def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothing_was_known(
     table: Table, of: str
@@ -276,15 +266,6 @@ def test_only_the_sync_that_creates_the_conversation_starts_an_epoch_where_nothi
     assert (told(done), done.epoch_incremented) == ((1, '["a"]'), False)
     assert sync(table, "a", to=of, idempotency_key=idempotency_key(by=PLANNER)) == done
     assert sync(table, "b", to=of).epoch_incremented
-
-
-def test_a_sync_whose_conversation_is_deleted_meanwhile_is_404(store: Store, table: Table) -> None:
-    sync(table, "a")
-    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
-
-    with pytest.raises(NotFoundError):
-        sync(table, "a", "b")
-    assert store.contents().keys() == {keys.pointer(ROOT)}
 
 
 # Access to a sync
@@ -305,26 +286,6 @@ def test_a_caller_without_context_in_the_conversation_may_not_sync(
             sync(process, *content, by=caller)
 
 
-@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
-def test_a_writer_who_loses_the_level_before_the_write_is_403(
-    store: Store, table: Table, level: AccessLevel | None
-) -> None:
-    create(table)
-    store.add_member(ROOT, "bob")
-    sync(table, "a", by=BOBS_PLANNER)
-
-    def revoke() -> None:
-        if level:
-            store.change(keys.member(ROOT, "bob"), level=items.text(level))
-        else:
-            store.remove_member(ROOT, "bob")
-
-    Wire.of(table).just_before(WRITE, revoke)
-    with pytest.raises(ForbiddenError):
-        sync(table, "a", "b", by=BOBS_PLANNER)
-    assert known(table) == ["a"]
-
-
 def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) -> None:
     sync(table, "a")
 
@@ -333,24 +294,6 @@ def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) ->
 
 
 # Replays
-
-
-@pytest.mark.parametrize("before", [None, ["a"], ["a", "b"], ["c"]], ids=["new", "rest", "no-op", "epoch"])
-def test_a_replay_of_a_sync_gets_the_same_answer_and_changes_nothing(
-    store: Store, table: Table, before: list[str] | None
-) -> None:
-    if before is not None:
-        sync(table, *before)
-    key = idempotency_key(by=PLANNER)
-    first = sync(table, "a", "b", idempotency_key=key)
-
-    for process in (table, store.process()):
-        with store.unchanged():
-            assert sync(process, "a", "b", idempotency_key=key) == first
-    sync(table, "else")
-    for process in (table, store.process()):
-        with store.unchanged():
-            assert sync(process, "a", "b", idempotency_key=key) == first
 
 
 def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store, table: Table) -> None:
@@ -363,36 +306,6 @@ def test_a_large_sync_is_replayed_and_remembered_in_a_small_record(store: Store,
     assert known(store.process()) == ["a", large]
     assert sync(store.process(), "a", large).no_op
     assert sum(len(str(value)) for value in store.item(key.key).values()) < 1_000
-
-
-def test_two_concurrent_syncs_with_one_key_have_one_effect_and_one_answer(store: Store, table: Table) -> None:
-    sync(table, "a")
-    rivals: list[Synced] = []
-    key = idempotency_key(by=PLANNER)
-    Wire.of(table).just_before(
-        WRITE, lambda: rivals.append(sync(store.process(), "a", "b", idempotency_key=key))
-    )
-
-    assert [sync(table, "a", "b", idempotency_key=key)] == rivals
-    assert known(table) == ["a", "b"]
-
-
-@pytest.mark.failure("own-first-attempt")
-def test_a_sync_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
-    sync(table, "a")
-    wire = Wire.of(table)
-
-    def lose(request: Request, _answer: dict[str, Any]) -> None:
-        if request.operation == WRITE and wire.operations.count(WRITE) == 1:
-            raise ReadTimeoutError(endpoint_url="https://dynamodb")
-
-    wire.after(lose)
-    done = sync(table, "a", "b")
-
-    assert (told(done), done.epoch_incremented) == ((1, '["b"]'), False)
-    assert known(table) == ["a", "b"]
-    assert show(table).head.context == 2
-    assert told(sync(table, "a", "b", "c")) == (1, '["c"]')
 
 
 def test_a_replay_of_an_empty_sync_changes_nothing_later(store: Store, table: Table) -> None:
@@ -418,36 +331,6 @@ def test_a_replay_of_an_empty_sync_shows_nothing_of_a_conversation_made_later(
 # Races
 
 
-def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:
-    """Run `act` right before the nth request. The returned list is filled when it runs."""
-    ran: list[int] = []
-
-    def run(request: Request) -> None:
-        if request.number == nth:
-            ran.append(nth)
-            act()
-
-    Wire.of(table).before(run)
-    return ran
-
-
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
-def test_a_sync_that_loses_the_race_for_the_first_context_of_a_fork_decides_again(
-    store: Store, table: Table, nth: int
-) -> None:
-    create(table)
-    sync(table, "a")
-    fork(table)
-    process = store.process()
-    meanwhile(process, nth, lambda: sync(store.process(), "a", "r", to=FORK))
-
-    done = sync(process, "a", "b", to=FORK)
-
-    assert told(done) == (2, '["a","b"]')
-    assert known(table, FORK) == ["a", "b"]
-    assert known(table) == ["a"]
-
-
 @pytest.mark.failure("two-creators")
 def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, table: Table) -> None:
     create(table)
@@ -460,19 +343,6 @@ def test_a_sync_that_loses_many_races_decides_again_each_time(store: Store, tabl
 
     assert told(done) == (6, '["mine"]')
     assert known(table) == ["mine"]
-
-
-def test_an_append_joins_the_epoch_that_a_concurrent_sync_has_begun(store: Store, table: Table) -> None:
-    create(table)
-    sync(table, "a")
-    note(table, ROOT, "b", by=PLANNER)
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "else"))
-
-    note(table, ROOT, "c", by=PLANNER)
-
-    assert known(table) == ["else", "c"]
-    with store.refuses(ConflictError):
-        note(table, ROOT, "d", 1, by=PLANNER)
 
 
 # Reads of the latest epoch
@@ -662,9 +532,9 @@ def test_inherited_context_is_found_across_conversations_without_any(
 
 
 def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table) -> None:
-    """20 entries of empty arrays compress to almost nothing, but are 70 MB of lists when read."""
+    """20 entries of empty arrays compress to almost nothing, but are 14 MB of lists when read."""
     for _ in range(20):
-        note_lists = text_of([[[]] * 50_000])
+        note_lists = text_of([[[]] * 10_000])
         append(table, ROOT, Draft.of(C, "x", note_lists, epoch=1), by=PLANNER)
     forget_digest(table)
     sent = [f"element {at}" for at in range(25)]
@@ -676,7 +546,7 @@ def test_a_sync_holds_only_one_entry_and_the_sent_content_in_memory(table: Table
         tracemalloc.stop()
 
     assert (done.epoch, done.epoch_incremented) == (2, True)
-    assert peak < 16_000_000
+    assert peak < 4_000_000
 
 
 # Digests
@@ -795,17 +665,6 @@ def test_a_context_that_goes_on_from_all_that_is_stored_loses_nothing_whatever_i
     assert told(sync(table, "a", based_on="an entry that is not here")) == (1, '["a"]')
     assert sync(table, "a", based_on="none").no_op
     assert told(sync(table, "a", "b", based_on="none")) == (1, '["b"]')
-
-
-def test_of_two_contexts_based_on_one_the_second_is_409(store: Store, table: Table) -> None:
-    first = sync(table, "a").entry
-    assert first is not None
-    Wire.of(table).just_before(WRITE, lambda: sync(store.process(), "a", "mine", based_on=first.entry_id))
-
-    with pytest.raises(ConflictError):
-        sync(table, "a", "yours", based_on=first.entry_id)
-
-    assert known(table) == ["a", "mine"]
 
 
 def test_what_a_fork_inherits_is_what_its_first_context_is_based_on(table: Table) -> None:

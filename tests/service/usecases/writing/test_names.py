@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.model import Caller, Entry
+from forklore_service.domain.model import Caller, Entry, StartedBy
 from forklore_service.domain.names import NameMove, NameOwner, NameRef
 from forklore_service.errors import (
     ConflictError,
@@ -18,8 +18,8 @@ from forklore_service.errors import (
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
-from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import append_by_name, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.names import ShownName
@@ -92,8 +92,8 @@ def listed(table: Table, prefix: str = "", *, by: Caller = ANN, limit: int = 50)
         page = names.list_names(
             table, caller=by, owner=NameOwner.of(by), prefix=prefix, after=after, limit=limit
         )
-        assert len(page.names) == limit or page.resume is None
-        found += [shown.name.ref.name for shown in page.names]
+        assert len(page.rows) == limit or page.resume is None
+        found += [shown.name.ref.name for shown in page.rows]
         after = page.resume
         if after is None:
             return found
@@ -271,7 +271,7 @@ def test_a_name_whose_conversation_cannot_be_seen_stays_and_is_deleted(table: Ta
     assert look(table).is_deleted
     assert look(table, "shared").is_deleted
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True, True]
+    assert [shown.is_deleted for shown in page.rows] == [True, True]
     create(table, TWIG)
     assert not point(table, TWIG).is_deleted
 
@@ -302,7 +302,7 @@ def test_a_list_of_names_tells_that_another_process_removed_a_known_branch(store
     remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK)
 
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True]
+    assert [shown.is_deleted for shown in page.rows] == [True]
 
 
 def test_names_are_listed_in_the_order_of_their_bytes(table: Table) -> None:
@@ -350,23 +350,13 @@ def test_all_names_of_a_user_are_listed_client_by_client(table: Table) -> None:
     after: NameRef | None = None
     while True:
         page = names.list_names_of_user(table, caller=auditor, user_id="ann", after=after, limit=4)
-        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.names]
+        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.rows]
         after = page.resume
         if after is None:
             break
 
     assert found[:2] == [(None, "one"), (None, "two")]
     assert sorted(found[2:]) == [(client, name) for client in ("coder", "planner") for name in ("one", "two")]
-
-
-def test_a_name_that_was_moved_under_a_key_is_moved_once(table: Table) -> None:
-    create(table)
-    moved = point(table, key=idempotency_key())
-
-    with pytest.raises(IdempotentReplay):
-        point(table, key=idempotency_key())
-
-    assert look(table) == moved
 
 
 # Append by a name
@@ -465,31 +455,11 @@ def test_a_fork_or_a_child_takes_a_name_from_a_conversation_that_is_deleted(
     [first] = tell(table, "b")
     delete(table, first.conversation_id)
 
-    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": Start(ROOT, None)}
+    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": StartedBy(ROOT, None)}
     [made] = tell(table, "c", **{origin: lineage[origin]})
 
     assert target(table) == made.conversation_id
     assert read(table, made.conversation_id) == (["a", "c"] if origin == "fork" else ["c"])
-
-
-def test_of_two_appends_by_a_name_whose_conversation_is_deleted_one_follows_the_other(
-    table: Table, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [first] = tell(table, "a")
-    delete(table, first.conversation_id)
-    done: list[Entry] = []
-    commit = Table.try_commit
-
-    def beaten(self: Table, parts: Any) -> Any:
-        if self is table and not done:
-            done.extend(tell(store.process(), "b"))
-        return commit(self, parts)
-
-    monkeypatch.setattr(Table, "try_commit", beaten)
-    [third] = tell(table, "c")
-
-    assert third.conversation_id == done[0].conversation_id == target(table)
-    assert read(table, third.conversation_id) == ["b", "c"]
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["the same process", "another"])
@@ -534,7 +504,7 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
     a, b = say(table, ROOT, "a", "b")
 
     [forked] = tell(table, "c", name="fork", fork=Fork(ROOT, b, BEFORE))
-    [child] = tell(table, "task", name="child", start=Start(ROOT, a))
+    [child] = tell(table, "task", name="child", start=StartedBy(ROOT, a))
     [more] = tell(table, "d", name="fork", fork=Fork(ROOT, b, BEFORE))
 
     assert read(table, forked.conversation_id) == ["a", "c", "d"]
@@ -543,39 +513,6 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
     assert target(table, "child") == child.conversation_id
     with pytest.raises(ConflictError):
         tell(table, "e", name="fork", fork=Fork(ROOT, a, BEFORE))
-
-
-def test_an_append_by_a_name_is_done_once_under_a_key(table: Table, store: Store) -> None:
-    key = idempotency_key()
-    first = tell(table, "a", idempotency_key=key)
-    later = idempotency_key("later")
-    tell(table, "b", idempotency_key=later)
-
-    for process in (table, store.process()):
-        assert tell(process, "a", idempotency_key=key) == first
-        tell(process, "b", idempotency_key=later)
-
-    assert read(table, first[0].conversation_id) == ["a", "b"]
-    create(table, OTHER)
-    point(table, OTHER)
-    assert tell(table, "a", idempotency_key=key) == first
-
-
-def test_a_key_holds_for_a_conversation_by_its_name_and_by_its_id(table: Table, store: Store) -> None:
-    by_name, later = idempotency_key(), idempotency_key("later")
-    [first] = tell(table, "a", idempotency_key=by_name)
-    [second] = append(table, first.conversation_id, "b", idempotency_key=by_id(later, first.conversation_id))
-
-    for process in (table, store.process()):
-        assert append(
-            process, first.conversation_id, "a", idempotency_key=by_id(by_name, first.conversation_id)
-        ) == [first]
-        assert tell(process, "b", idempotency_key=later) == [second]
-
-    assert read(table, first.conversation_id) == ["a", "b"]
-    create(table, OTHER)
-    point(table, OTHER)
-    assert tell(table, "b", idempotency_key=later) == [second]
 
 
 def test_a_key_of_the_conversation_that_a_name_has_left_does_not_count(table: Table, store: Store) -> None:
@@ -668,28 +605,6 @@ def test_an_append_that_forks_moves_a_name(table: Table) -> None:
     edit(FORK, BEFORE, b, first)  # the fork exists, so this is a plain append
     assert read(table, FORK) == ["a", "c", "c"]
     assert target(table) == OTHER
-
-
-def test_a_fork_at_the_head_that_takes_a_name_inherits_what_is_appended_meanwhile(
-    table: Table, store: Store
-) -> None:
-    tell(table, "a")
-    root = target(table)
-    other = store.process()
-    done: list[Any] = []
-    commit = Table.try_commit
-
-    def appended_first(self: Table, parts: Any) -> Any:
-        if self is table and not done:
-            done.append(tell(other, "b"))
-        return commit(self, parts)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Table, "try_commit", appended_first)
-        fork(table, root, FORK, name=move_to())
-
-    assert read(table, FORK) == ["a", "b"]
-    assert target(table) == FORK
 
 
 @pytest.mark.parametrize("takes_name", [True, False])

@@ -8,15 +8,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
-from forklore.client.arguments import ConversationsArguments, CreateArguments, SearchArguments
+from forklore.client.arguments import ConversationsArguments, CreateConversation, SearchArguments
 from forklore.client.asynchronous.conversation import AsyncConversation
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import async_in_process, async_on_lambda, async_over_http
-from forklore.client.operations.asynchronous import AsyncOperations
-from forklore.client.operations.shapes import SHAPES
+from forklore.client.operations import SHAPES, AsyncOperations
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.transports import AsyncTransport
 from forklore.client.transports.direct import Identity
@@ -181,7 +180,7 @@ class AsyncForklore:
             raise InputError("an id is not empty", details={"field": "conversation_id"})
         return AsyncConversation(self.api, conversation_id or str(uuid.uuid4()))
 
-    async def create(self, **fields: Unpack[CreateArguments]) -> AsyncConversation:
+    async def create(self, **fields: Unpack[CreateConversation]) -> AsyncConversation:
         """Make a conversation without entries. fields: arguments of `create_conversation`."""
         made = await self.api.create_conversation(**fields)
         return AsyncConversation(self.api, made.id)

@@ -9,7 +9,7 @@ from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.memory import NOTHING, Base, Memory, base_of
 from forklore.client.messages import CONTEXT, elements, id_of
 from forklore.client.omitted import OMITTED
-from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.client.operations import AsyncOperations
 
 CONTENT_TYPE = "context"
 """What a memory is called if its author says nothing else."""

@@ -8,13 +8,13 @@ from forklore.client import jsontext, results
 from forklore.client.arguments import (
     AppendAllArguments,
     AppendArguments,
-    CopyArguments,
+    CopyConversation,
     EntriesArguments,
     ForkArguments,
     MergeArguments,
     SayArguments,
     TurnArguments,
-    UpdateArguments,
+    UpdateConversation,
 )
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
@@ -32,7 +32,7 @@ from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
-from forklore.client.operations.asynchronous import AsyncOperations
+from forklore.client.operations import AsyncOperations
 from forklore.client.retrying import NOT_FOUND
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
@@ -560,7 +560,7 @@ class AsyncConversation:
         """Return the conversation: its title, owner, tags, metrics, and so on."""
         return await self._api.get_conversation(await self.resolve())
 
-    async def update(self, **fields: Unpack[UpdateArguments]) -> results.ConversationDetails:
+    async def update(self, **fields: Unpack[UpdateConversation]) -> results.ConversationDetails:
         """Replace title, tags or metadata. fields: arguments of `update_conversation`.
 
         A title of None is taken away.
@@ -580,7 +580,7 @@ class AsyncConversation:
         )
         return merged.data
 
-    async def copy(self, **more: Unpack[CopyArguments]) -> "AsyncConversation":
+    async def copy(self, **more: Unpack[CopyConversation]) -> "AsyncConversation":
         """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
         made = await self._api.copy_conversation(await self.resolve(), **more)
         return AsyncConversation(self._api, made.id)

@@ -9,13 +9,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
-from forklore.client.arguments import ConversationsArguments, CreateArguments, SearchArguments
+from forklore.client.arguments import ConversationsArguments, CreateConversation, SearchArguments
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
-from forklore.client.operations.shapes import SHAPES
-from forklore.client.operations.synchronous import Operations
+from forklore.client.operations import SHAPES, Operations
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.synchronous.conversation import Conversation
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
@@ -182,7 +181,7 @@ class Forklore:
             raise InputError("an id is not empty", details={"field": "conversation_id"})
         return Conversation(self.api, conversation_id or str(uuid.uuid4()))
 
-    def create(self, **fields: Unpack[CreateArguments]) -> Conversation:
+    def create(self, **fields: Unpack[CreateConversation]) -> Conversation:
         """Make a conversation without entries. fields: arguments of `create_conversation`."""
         made = self.api.create_conversation(**fields)
         return Conversation(self.api, made.id)

@@ -9,7 +9,7 @@ from forklore.client import jsontext, results
 from forklore.client.memory import NOTHING, Base, Memory, base_of
 from forklore.client.messages import CONTEXT, elements, id_of
 from forklore.client.omitted import OMITTED
-from forklore.client.operations.synchronous import Operations
+from forklore.client.operations import Operations
 from forklore.client.synchronous.pages import Page, Pages
 
 CONTENT_TYPE = "context"

@@ -9,13 +9,13 @@ from forklore.client import jsontext, results
 from forklore.client.arguments import (
     AppendAllArguments,
     AppendArguments,
-    CopyArguments,
+    CopyConversation,
     EntriesArguments,
     ForkArguments,
     MergeArguments,
     SayArguments,
     TurnArguments,
-    UpdateArguments,
+    UpdateConversation,
 )
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
@@ -31,7 +31,7 @@ from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
-from forklore.client.operations.synchronous import Operations
+from forklore.client.operations import Operations
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
@@ -557,7 +557,7 @@ class Conversation:
         """Return the conversation: its title, owner, tags, metrics, and so on."""
         return self._api.get_conversation(self.resolve())
 
-    def update(self, **fields: Unpack[UpdateArguments]) -> results.ConversationDetails:
+    def update(self, **fields: Unpack[UpdateConversation]) -> results.ConversationDetails:
         """Replace title, tags or metadata. fields: arguments of `update_conversation`.
 
         A title of None is taken away.
@@ -573,7 +573,7 @@ class Conversation:
         merged = self._api.merge_conversation(self.resolve(), from_conversation_id=_resolved(other), **more)
         return merged.data
 
-    def copy(self, **more: Unpack[CopyArguments]) -> "Conversation":
+    def copy(self, **more: Unpack[CopyConversation]) -> "Conversation":
         """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
         made = self._api.copy_conversation(self.resolve(), **more)
         return Conversation(self._api, made.id)

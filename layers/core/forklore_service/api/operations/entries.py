@@ -7,7 +7,7 @@ from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import content, ids
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText
-from forklore_service.domain.model import Channel, Description, Entry, EntryRef, ForkPosition
+from forklore_service.domain.model import Channel, Description, Entry, EntryRef, ForkPosition, StartedBy
 from forklore_service.domain.names import NameMove
 from forklore_service.errors import (
     ForkLimitError,
@@ -18,7 +18,8 @@ from forklore_service.errors import (
 )
 from forklore_service.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.idempotency import IdempotencyKey
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import append
 
 if TYPE_CHECKING:
@@ -35,11 +36,16 @@ def append_entry(request: CheckedRequest) -> answers.Appended:
     same step.
     """
     body: entry_requests.AppendEntry | entry_requests.AppendEntries = request.body.root
-    name = body.name.of(request.caller) if body.name else None
     appended = append.append_turn(
         request.table,
         caller=request.caller,
-        request=append_of(request, body, conversation_id=_id_that_may_be_new(request), name=name),
+        request=append_of(
+            request,
+            body,
+            conversation_id=_id_that_may_be_new(request),
+            key=request.idempotency_key(),
+            name=body.name.of(request.caller) if body.name else None,
+        ),
     )
     return answers.appended(appended, is_batch=body.is_batch)
 
@@ -49,20 +55,22 @@ def append_of(
     body: entry_requests.AppendFields,
     *,
     conversation_id: str,
+    key: IdempotencyKey | None,
     name: NameMove | None = None,
 ) -> Append:
     """Return the append that a body describes. name: moves to the fork that it creates."""
+    parent_id, by = body.started_by_conversation_id, body.started_by_entry_id
     return Append(
         conversation_id=conversation_id,
         drafts=[_draft(request, fields) for fields in body.drafts],
         context=_present(body.context) if body.context else None,
         fork=_fork(body),
-        start=_start(body),
+        start=None if parent_id is None else StartedBy(parent_id, None if by is None else EntryId(by)),
         described=Description(**body.said),
         name=name,
         promotes=body.promote is True,
         if_match=None if request.if_match is None else EntryId(request.if_match),
-        idempotency_key=request.idempotency_key(),
+        idempotency_key=key,
     )
 
 
@@ -76,12 +84,6 @@ def _fork(body: entry_requests.NewByAppend) -> Fork | None:
         position = ForkPosition(named or ForkPosition.BEFORE)
     anchor = None if entry_id is None else EntryId(entry_id)
     return Fork(body.forked_at_conversation_id, anchor, position, key)
-
-
-def _start(body: entry_requests.NewByAppend) -> Start | None:
-    if body.started_by_conversation_id is None:
-        return None
-    return Start(body.started_by_conversation_id, body.started_by_entry_id)
 
 
 _SHARED = frozenset(Entry._fields) - {"channel", "content", "user_id"}
@@ -113,14 +115,9 @@ def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft
         raise ValidationError("epoch is for the context channel only", field="epoch")
     if fields.indexed_content is not None and channel is not Channel.HISTORY:
         raise ValidationError("indexedContent is for the history channel only", field="indexedContent")
-    return _said(fields, channel, merged_from=_merged_from(fields))
-
-
-def _merged_from(fields: entry_requests.EntryFields) -> EntryRef | None:
-    if fields.merged_from_conversation_id is None:
-        return None
-    up_to = fields.merged_up_to_entry_id
-    return EntryRef(fields.merged_from_conversation_id, None if up_to is None else EntryId(up_to))
+    merged, up_to = fields.merged_from_conversation_id, fields.merged_up_to_entry_id
+    merged_from = None if merged is None else EntryRef(merged, None if up_to is None else EntryId(up_to))
+    return _said(fields, channel, merged_from=merged_from)
 
 
 def list_entries(request: CheckedRequest) -> answers.EntryPage:

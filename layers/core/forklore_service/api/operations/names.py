@@ -65,7 +65,7 @@ def list_names(request: CheckedRequest) -> answers.NamePage:
         limit=query.limit,
     )
     return {
-        "data": [answers.name(shown) for shown in page.names],
+        "data": [answers.name(shown) for shown in page.rows],
         "afterCursor": cursors.of_name(resource, page.resume),
     }
 
@@ -82,7 +82,7 @@ def list_all_names(request: CheckedRequest) -> answers.AdminNamePage:
         limit=query.limit,
     )
     return {
-        "data": [answers.admin_name(shown) for shown in page.names],
+        "data": [answers.admin_name(shown) for shown in page.rows],
         "afterCursor": cursors.of_name(resource, page.resume),
     }
 
@@ -115,7 +115,7 @@ def append_entry_by_name(request: CheckedRequest) -> answers.Appended:
     replaces the name's.
     """
     body: naming.AppendEntryByName | naming.AppendEntriesByName = request.body.root
-    what = entries.append_of(request, body, conversation_id="")
+    what = entries.append_of(request, body, conversation_id="", key=_key_by_name(request, body.name))
     appended = append_by_name(
         request.table,
         caller=request.caller,
@@ -124,7 +124,7 @@ def append_entry_by_name(request: CheckedRequest) -> answers.Appended:
             expect_revision=0,
             data=body.data.text if body.data else None,
         ),
-        request=what._replace(idempotency_key=_key_by_name(request, body.name)),
+        request=what,
     )
     return answers.appended(appended, is_batch=body.is_batch)
 
@@ -134,14 +134,14 @@ def _key_by_name(request: CheckedRequest, name: str) -> IdempotencyKey | None:
 
     It belongs to the name, and to the conversation as that of an append by the id does.
     """
-    key, scope = request.idempotency_key(), request.scope
-    if key is None or scope is None:
+    key = request.idempotency_key()
+    if key is None:
         return None
 
     def of_conversation(conversation_id: str) -> Key:
-        return scope._replace(path=entries.APPEND_PATH, ids=(conversation_id,)).record
+        return request.record_key(path=entries.APPEND_PATH, ids=[conversation_id])
 
-    return key._replace(key=scope._replace(ids=(name,)).record, of_conversation=of_conversation)
+    return key._replace(key=request.record_key(ids=[name]), of_conversation=of_conversation)
 
 
 def list_named_entries(request: CheckedRequest) -> answers.EntryPage:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from forklore_service.domain import access, ancestry, content, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
+from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import (
     NO_DESCRIPTION,
@@ -47,12 +48,7 @@ from forklore_service.usecases.shared.drafts import (
     require_match,
     require_own_context,
 )
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -62,7 +58,7 @@ from forklore_service.usecases.shared.loading import (
 from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIND
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
-from forklore_service.usecases.shared.syncing import decide_on_inherited
+from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
 
 
 class ForkRequest(NamedTuple):
@@ -149,7 +145,7 @@ def _fork(
     policy = CREATION_BEHIND if request.holds_source else CREATION
     creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare(table, caller, request, creation.once, nonce))
     return creation
 
 
@@ -168,53 +164,48 @@ class _Source(NamedTuple):
 
 
 class _Inheritance(NamedTuple):
-    """What the fork shows of other conversations, and where it was made."""
+    """What the fork shows of other conversations, and where it was made.
+
+    lasts: what it shows last of them.
+    """
 
     path: Path
     point: ForkPoint
+    lasts: LastEntries
+
+
+class _Own(NamedTuple):
+    """What the fork appends. epoch: the client's latest one that it inherits.
+
+    decision: what its present context adds to the drafts, which end with that.
+    """
+
+    drafts: list[Draft]
+    epoch: Epoch
+    decision: Decision | None = None
 
 
 def _prepare(
-    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
+    table: Table, caller: Caller, request: ForkRequest, once: Once, nonce: str
 ) -> PreparedCreation[_Forked] | Obstacle:
-    source = _read_source(table, caller, request, idempotency_key)
+    source = _read_source(table, caller, request, once)
     if isinstance(source, Obstacle):
         return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
     inherited = _inherit(source, request, caller)
     if source.taken is not None:
         return source.taken
-    table.refuse_if_full(group_id)
-    path = inherited.path
     fork_id, *equal_ids = _fork_ids(table, request)
-    floor, lasts = ancestry.floor_of(path), _lasts(source, inherited.point)
-    # The fork holds the version of the tree, so it needs no checks of what the entries name.
-    check_named(
-        table,
-        caller,
-        request.drafts,
-        group_id=group_id,
-        conversation_id=fork_id,
-        require_tree=lambda: look_up(table, request.fork.source_id, caller=caller).require(
-            request.fork.source_id, AccessLevel.WRITER
-        ),
-    )
-    require_match(request.if_match, loaded.head.lasts)
-    if loaded.group.conversations + request.times > CONVERSATIONS_MAX:
-        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
-    decision = None
-    if request.context is not None:
-        decision = decide_on_inherited(
-            table, caller, request.context, group_id=group_id, path=path, shown_last=lasts.context
-        )
-        if decision is None:
-            return Obstacle.CHANGED
-        drafts, epoch = [*request.drafts, *decision.drafts], decision.epoch
-    else:
-        drafts = [*request.drafts]
-        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
-    preview = _preview(table, source, request, inherited, lasts)
-    created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
+    _require_allowed(table, caller, request, loaded, fork_id)
+    own = _own_entries(table, caller, request, group_id, inherited)
+    if own is None:
+        return Obstacle.CHANGED
+    drafts, path, lasts = own.drafts, inherited.path, inherited.lasts
+    floor = ancestry.floor_of(path)
+    preview = _preview(table, source, request, inherited)
+    # A fork is later than its source, whatever the clocks say.
+    earliest = ids.timestamp(ids.milliseconds(loaded.conversation.created_at) + 1)
+    created_at = max(table.now(), earliest)
     head = Head(
         owner=loaded.group.owner,
         changed_at=created_at,
@@ -225,8 +216,8 @@ def _prepare(
         preview=preview,
         promoted_at=created_at if request.promotes else None,
     )
-    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=epoch)
-    appended = Appended.of(batch, decision)
+    batch = mint_batch(table, drafts, conversation_id=fork_id, caller=caller, after=head.tip, epoch=own.epoch)
+    appended = Appended.of(batch, own.decision)
     fork = Conversation(
         conversation_id=fork_id,
         group_id=group_id,
@@ -241,9 +232,9 @@ def _prepare(
     details = loaded.details._replace(head=head, is_current=request.promotes)
     made = [details._replace(conversation=one) for one in forks]
     record = (
-        record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
+        record_appended(once, appended, group_id=group_id, conversation_id=fork_id)
         if drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
+        else once.record(group_id, fork_id, made)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
@@ -270,9 +261,7 @@ def _prepare(
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
-def _read_source(
-    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Source | Obstacle:
+def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once) -> _Source | Obstacle:
     """Return the source and the anchor; an Obstacle if the conversation to append to exists."""
     anchor = request.fork.entry_id
     is_id = anchor is not None and ids.is_entry_id(anchor)
@@ -285,12 +274,12 @@ def _read_source(
         extra_keys=[
             *([fork] if fork else []),
             *([keys.name(request.name.ref)] if request.name else []),
-            *keys_of(idempotency_key),
+            *once.keys,
         ],
         extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.fork.key),
     )
     history_before = before.result().entries if before else ()
-    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    once.raise_if_answered(looked_up.found)
     fork_id = request.fork_id
     pointer = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
     taken = Obstacle.of(pointer) if pointer is not None else None
@@ -308,6 +297,43 @@ def _read_source(
     if stored is None:
         raise NotFoundError(f"no entry {brief(anchor)}")
     return _Source(loaded, stored, taken, name, history_before[0] if history_before else None)
+
+
+def _require_allowed(
+    table: Table, caller: Caller, request: ForkRequest, source: LoadedConversation, fork_id: str
+) -> None:
+    """Raise the error of a request that cannot be done with the source as it is."""
+    table.refuse_if_full(source.group.group_id)
+    # The fork holds the version of the tree, so it needs no checks of what the entries name.
+    check_named(
+        table,
+        caller,
+        request.drafts,
+        group_id=source.group.group_id,
+        conversation_id=fork_id,
+        require_tree=lambda: look_up(table, request.fork.source_id, caller=caller).require(
+            request.fork.source_id, AccessLevel.WRITER
+        ),
+    )
+    require_match(request.if_match, source.head.lasts)
+    if source.group.conversations + request.times > CONVERSATIONS_MAX:
+        raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
+
+
+def _own_entries(
+    table: Table, caller: Caller, request: ForkRequest, group_id: str, inherited: _Inheritance
+) -> _Own | None:
+    """Decide what the fork appends. None: not all of the inherited context can be read yet."""
+    path = inherited.path
+    if request.context is None:
+        epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
+        return _Own([*request.drafts], epoch)
+    decision = decide_on_inherited(
+        table, caller, request.context, group_id=group_id, path=path, shown_last=inherited.lasts.context
+    )
+    if decision is None:
+        return None
+    return _Own([*request.drafts, *decision.drafts], decision.epoch, decision)
 
 
 def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Action:
@@ -366,19 +392,19 @@ def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inherita
                 field=field_name,
             )
         if position is ForkPosition.AFTER:
+            lasts = anchor.entry.lasts_after
             path = ancestry.path_after(view, conversation_id=owner, entry_id=anchor.entry.ends)
         else:
-            last = anchor.entry.lasts_before.last
-            begins = anchor.entry.begins
-            path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=last)
-        return _Inheritance(path, ForkPoint(request.fork.source_id, entry_id, position))
+            lasts, begins = anchor.entry.lasts_before, anchor.entry.begins
+            path = ancestry.path_before(view, conversation_id=owner, entry_id=begins, last=lasts.last)
+        return _Inheritance(path, ForkPoint(request.fork.source_id, entry_id, position), lasts)
     head = source.loaded.head
     path = ()
     if position is ForkPosition.AFTER and head.lasts != NOTHING:
         path = ancestry.path_at_head(view, last=head.last, own_entries=head.own_entries)
     if not path:
-        return _Inheritance((), ForkPoint(request.fork.source_id, None, ForkPosition.BLANK))
-    return _Inheritance(path, ForkPoint(request.fork.source_id, head.last_history, position))
+        return _Inheritance((), ForkPoint(request.fork.source_id, None, ForkPosition.BLANK), NOTHING)
+    return _Inheritance(path, ForkPoint(request.fork.source_id, head.last_history, position), head.lasts)
 
 
 def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
@@ -388,22 +414,9 @@ def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
     return anchor.client_id == caller.client_id and access.may_use_context(caller, bound_to=source.client_id)
 
 
-def _lasts(source: _Source, point: ForkPoint) -> LastEntries:
-    """Return what the fork shows last. The anchor says it, or else the source's HEAD."""
-    if point.position is ForkPosition.BLANK:
-        return NOTHING
-    if source.anchor is None:
-        return source.loaded.head.lasts
-    anchor = source.anchor.entry
-    if point.position is ForkPosition.BEFORE:
-        return anchor.lasts_before
-    return anchor.lasts_after
-
-
-def _preview(
-    table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance, lasts: LastEntries
-) -> Words | None:
+def _preview(table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance) -> Words | None:
     """Return the preview of the last text that the fork inherits; None if it has own text."""
+    lasts = inherited.lasts
     if lasts.history is None or _has_text(request):
         return None
     head = source.loaded.head
@@ -417,8 +430,3 @@ def _preview(
     view = ancestry.inherited(inherited.path)
     text = view_pages.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text.beginning(content.PREVIEW_CHARACTERS) if text else None
-
-
-def _not_before(source_created_at: str, now: str) -> str:
-    """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
-    return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))

@@ -6,13 +6,14 @@ from typing import Literal, NamedTuple
 
 from forklore_service.domain import access, ancestry, ids
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.alternatives import Line
+from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ancestry import View
 from forklore_service.domain.ids import LAST, EntryId
 from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
 from forklore_service.domain.paging import Window
 from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
+from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.alternatives import AlternativesReader
 from forklore_service.usecases.shared import view_pages
@@ -34,10 +35,6 @@ class PageStart(NamedTuple):
     def backward(self) -> bool:
         return self.tail or self.before is not None
 
-    @property
-    def entry_ids(self) -> list[EntryId]:
-        return [entry_id for entry_id in (self.after, self.before) if entry_id is not None]
-
 
 class ListEntriesRequest(NamedTuple):
     """What to list.
@@ -58,6 +55,12 @@ class ListEntriesRequest(NamedTuple):
     all_forks: bool = False
     own: bool = False
     alternatives: bool = False
+
+    @property
+    def named(self) -> list[EntryId]:
+        """The entries that it names: each must be a position of the view."""
+        named = (self.start.after, self.start.before, self.up_to)
+        return [entry_id for entry_id in named if entry_id is not None]
 
 
 class EntryPage(NamedTuple):
@@ -83,36 +86,19 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     """
     start, client = request.start, caller.client_id
     wants_context = request.channel is Channel.CONTEXT
-    named = [*start.entry_ids, *([request.up_to] if request.up_to else [])]
     looked_up = look_up(
         table,
         request.conversation_id,
         caller=caller,
-        extras=TreeExtras(entries=tuple(named), context_of=client if wants_context else None),
+        extras=TreeExtras(entries=tuple(request.named), context_of=client if wants_context else None),
     )
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
     show = shown_to(caller, loaded, request.channel)
     group_id = loaded.group.group_id
-    up_to = looked_up.found.entry(group_id, request.up_to) if request.up_to else None
-    # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
-    # that are read side by side, and not in another.
-    end = up_to.entry.ends if up_to else LAST if request.all_forks else loaded.head.last
-    window = Window(stop=LAST if end == LAST else ids.next_id(end))
-    lasts, shown_before = loaded.head.lasts, None
-    for entry_id in named:
-        stored = looked_up.found.entry(group_id, entry_id)
-        if stored is None or not _is_position(stored, loaded, window, request.all_forks):
-            raise InvalidCursorError
-        entry = stored.entry
-        if entry_id == start.before:
-            lasts = entry.after
-        elif entry_id == request.up_to and not start.before:
-            lasts = entry.lasts_after
-        if entry_id == start.after:
-            shown_before = entry.after.moved(entry.channel, entry_id).history
+    place = _placed(looked_up.found, loaded, request)
     own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None
-    show, window, latest = _narrowed(table, request, loaded, show, window, lasts, own_context)
-    last = [*(lasts.of(channel) for channel in show.channels), latest.last]
+    show, window, latest = _narrowed(table, request, loaded, show, place.window, place.lasts, own_context)
+    last = [*(place.lasts.of(channel) for channel in show.channels), latest.last]
     if start.after:
         window = window.clipped(ids.next_id(start.after), ids.LAST)
     if start.before:
@@ -133,17 +119,10 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     if request.own:
         window = window.clipped(loaded.head.floor, LAST)
         view = View(tuple(s for s in view.segments if s.conversation_id == request.conversation_id))
-    line = Line(loaded.view, root_id=group_id)
+    line = ViewLine(loaded.view, root_id=group_id)
     reader = None
     if request.alternatives and Channel.HISTORY in show.channels:
-        near = line.number_of(shown_before)
-        if start.backward:
-            near = line.number_of(start.before or end)
-        elif request.own:
-            near = line.own
-        reader = AlternativesReader(
-            table, group_id, line, backward=start.backward, after=shown_before, near=near
-        )
+        reader = _alternatives_beside(table, request, group_id, place, line)
     page = view_pages.read_view(
         table,
         group_id,
@@ -152,7 +131,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         limit=request.limit,
         window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
         backward=start.backward,
-        own_entries=_own_entries(loaded, show) if not named and latest.view == loaded.view else None,
+        own_entries=_own_entries(loaded, show) if not request.named and latest.view == loaded.view else None,
         last=last,
         may_be_cut=True,
         beside=reader.start if reader else None,
@@ -161,11 +140,63 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     if reader is None:
         return listed
     is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
-    return _with_alternatives(listed, reader, line, end=lasts if is_end else None)
+    return _with_alternatives(listed, reader, line, end=place.lasts if is_end else None)
+
+
+class _Place(NamedTuple):
+    """Where a page lies, as the entries say that the request names.
+
+    end: the last entry that it may hold, at the end of the window. lasts: what is shown last before
+    that end, or before `before`. shown_before: the history entry that is shown just before it.
+    """
+
+    end: EntryId
+    window: Window
+    lasts: LastEntries
+    shown_before: EntryId | None
+
+
+def _placed(found: Found, loaded: LoadedConversation, request: ListEntriesRequest) -> _Place:
+    """Return where the page lies. Raises InvalidCursorError for what is no position of the view."""
+    start, group_id = request.start, loaded.group.group_id
+    up_to = found.entry(group_id, request.up_to) if request.up_to else None
+    # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
+    # that are read side by side, and not in another.
+    end = up_to.entry.ends if up_to else LAST if request.all_forks else loaded.head.last
+    window = Window(stop=LAST if end == LAST else ids.next_id(end))
+    lasts, shown_before = loaded.head.lasts, None
+    for entry_id in request.named:
+        stored = found.entry(group_id, entry_id)
+        if stored is None or not _is_position(stored, loaded, window, request.all_forks):
+            raise InvalidCursorError
+        entry = stored.entry
+        if entry_id == start.before:
+            lasts = entry.after
+        elif entry_id == request.up_to and not start.before:
+            lasts = entry.lasts_after
+        if entry_id == start.after:
+            shown_before = entry.after.moved(entry.channel, entry_id).history
+    return _Place(end, window, lasts, shown_before)
+
+
+def _alternatives_beside(
+    table: Table, request: ListEntriesRequest, group_id: str, place: _Place, line: ViewLine
+) -> AlternativesReader:
+    """Return what reads alternatives beside the page. It begins near where the page does."""
+    start = request.start
+    if start.backward:
+        near = line.number_of(start.before or place.end)
+    elif request.own:
+        near = line.own
+    else:
+        near = line.number_of(place.shown_before)
+    return AlternativesReader(
+        table, group_id, line, backward=start.backward, after=place.shown_before, near=near
+    )
 
 
 def _with_alternatives(
-    page: EntryPage, reader: AlternativesReader, line: Line, *, end: LastEntries | None
+    page: EntryPage, reader: AlternativesReader, line: ViewLine, *, end: LastEntries | None
 ) -> EntryPage:
     """Return the page with the alternatives of its history entries.
 
@@ -276,7 +307,7 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: view_pages.Page, start: PageStart) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: view_pages.ViewPage, start: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
     Raises UnavailableError if it is cut off before its first entry, so that no cursor could

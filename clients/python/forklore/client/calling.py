@@ -1,0 +1,197 @@
+"""What the table of operations stands on: a call goes through the core, and becomes a result.
+
+Here stand the two drivers of the core: one for threads, one for asyncio and trio.
+"""
+
+import time
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, get_args, overload
+
+from forklore.client.arguments import LENGTHS_MAX
+from forklore.client.calls import MORE, Call, RawAnswer, Shape, TransportError
+from forklore.client.decoding import result_of
+from forklore.client.retrying import Options, Outcome, Send, attempts
+from forklore.client.transports import AsyncTransport, Transport
+from forklore.client.values import wire_name
+
+P = ParamSpec("P")
+R = TypeVar("R")
+OUTSIDE = {"idempotency_key", "if_match"}
+"""The arguments that are sent beside path, query and body."""
+
+
+class Calling:
+    """Sends calls over one transport."""
+
+    def __init__(self, transport: Transport, options: Options) -> None:
+        self._transport = transport
+        self._options = options
+
+    def send(self, call: Call) -> RawAnswer:
+        """Return the answer as it came, after all retries, also that of an error.
+
+        Raises InputError, and NoAnswerError without any answer.
+        """
+        steps = attempts(call, self._options)
+        outcome: Outcome = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as done:
+                answer: RawAnswer = done.value
+                return answer
+            outcome = None
+            if isinstance(step, Send):
+                try:
+                    outcome = self._transport.send(step.call, step.timeout_s)
+                except TransportError as error:
+                    outcome = error
+                except Exception as error:  # noqa: BLE001 (the core raises it again)
+                    steps.throw(error)
+            else:
+                time.sleep(step.seconds)
+
+
+class AsyncCalling:
+    """Sends calls over one transport, for asyncio and trio."""
+
+    def __init__(self, transport: AsyncTransport, options: Options) -> None:
+        self._transport = transport
+        self._options = options
+
+    async def send(self, call: Call) -> RawAnswer:
+        """Return the answer as it came, after all retries, also that of an error.
+
+        Raises InputError, and NoAnswerError without any answer.
+        """
+        import anyio
+
+        steps = attempts(call, self._options)
+        outcome: Outcome = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as done:
+                answer: RawAnswer = done.value
+                return answer
+            outcome = None
+            if isinstance(step, Send):
+                try:
+                    outcome = await self._transport.send(step.call, step.timeout_s)
+                except TransportError as error:
+                    outcome = error
+                except Exception as error:  # noqa: BLE001 (the core raises it again)
+                    steps.throw(error)
+            else:
+                await anyio.sleep(step.seconds)
+
+
+class Nothing(TypedDict):
+    """What an operation takes that has only arguments of its path."""
+
+
+class Method(Generic[P, R]):
+    """An operation: a method of both clients, which is awaited in the one for asyncio and trio.
+
+    declared: a function that says what the method takes and does nothing. made: makes the result.
+    nulls: the arguments whose None is sent as null. Any other that is None is left out.
+    """
+
+    def __init__(
+        self,
+        declared: Callable[Concatenate[Any, P], R],
+        shape: Shape,
+        made: Callable[[Any], R],
+        nulls: tuple[str, ...],
+    ) -> None:
+        fields = _fields(declared)
+        in_path = (name for name in declared.__annotations__ if name not in ("given", "return"))
+        self.shape = shape
+        self._declared: Callable[..., R] = declared
+        self._needed: frozenset[str] = fields.__required_keys__
+        self._taken = {name: wire_name(name) for name in (*in_path, *fields.__annotations__)}
+        self._nulls = nulls
+
+        @wraps(declared)
+        def method(api: Calling, *path: Any, **given: Any) -> R:
+            return result_of(api.send(self._call(path, given)), made)
+
+        @wraps(declared)
+        async def async_method(api: AsyncCalling, *path: Any, **given: Any) -> R:
+            return result_of(await api.send(self._call(path, given)), made)
+
+        self._method, self._async_method = method, async_method
+
+    @overload
+    def __get__(self, api: Calling, kind: type | None = None) -> Callable[P, R]: ...
+
+    @overload
+    def __get__(self, api: AsyncCalling, kind: type | None = None) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    def __get__(self, api: Any, kind: Any = None) -> Any:
+        function: Any = self._async_method if issubclass(kind, AsyncCalling) else self._method
+        return function.__get__(api, kind)
+
+    def _call(self, path: tuple[Any, ...], given: dict[str, Any]) -> Call:
+        """Return the call. Raises TypeError for arguments that the method does not take."""
+        self._declared(None, *path, **given)  # Python refuses what is wrong with those of the path
+        named = {**dict(zip(self._taken, path, strict=False)), **given}
+        for name in sorted(named.keys() - self._taken.keys()):
+            raise TypeError(f"{self._declared.__name__}() got an unexpected keyword argument {name!r}")
+        for name in sorted(self._needed - named.keys()):
+            raise TypeError(f"{self._declared.__name__}() is called without the argument {name!r}")
+        outside = {name: named.pop(name) for name in OUTSIDE & named.keys()}
+        said = {
+            self._taken[name]: value
+            for name, value in named.items()
+            if value is not None or name in self._nulls
+        }
+        return Call.of(self.shape, said, **outside)
+
+
+def operation(
+    method: str,
+    path: str,
+    made: Callable[[Any], R],
+    *,
+    query: tuple[str, ...] = (),
+    has_body: bool = True,
+    only_reads: bool = False,
+    unlimited: tuple[str, ...] = (),
+    nulls: tuple[str, ...] = (),
+) -> Callable[[Callable[Concatenate[Any, P], R]], Method[P, R]]:
+    """Return what makes the method of an operation from a function that says what it takes.
+
+    Names in the path's braces are arguments of the function. All others are members of its `given`.
+    query: those that are not in the body. has_body, only_reads: of a POST. unlimited: those without
+    the limit that others of the name have. made, nulls: as in Method.
+    """
+
+    def decorated(declared: Callable[Concatenate[Any, P], R]) -> Method[P, R]:
+        taken = {*_fields(declared).__annotations__}
+        inside = {wire_name(name) for name in taken - OUTSIDE}
+        is_sent = has_body and method in ("POST", "PATCH")
+        shape = Shape(
+            name=wire_name(declared.__name__),
+            method=method,
+            path=path,
+            query=frozenset(query if is_sent else inside),
+            has_body=is_sent,
+            takes_key="idempotency_key" in taken,
+            takes_if_match="if_match" in taken,
+            is_read=method == "GET" or only_reads,
+            lengths_max={
+                name: most
+                for name, most in LENGTHS_MAX.items()
+                if name.partition(MORE)[0] in inside.difference(unlimited)
+            },
+        )
+        return Method(declared, shape, made, nulls)
+
+    return decorated
+
+
+def _fields(declared: Callable[..., Any]) -> Any:
+    """Return the TypedDict of a function's `given`."""
+    return next(iter(get_args(declared.__annotations__.get("given"))), Nothing)

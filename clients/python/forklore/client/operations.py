@@ -1,0 +1,553 @@
+"""Every operation of the service: how it is called, what it takes, and what it answers.
+
+Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
+
+An argument that is None is left out. A POST that writes gets an idempotency key if it has none.
+Every method raises the errors of `forklore.client.errors`.
+"""
+
+# The functions only say what a method takes and returns.
+# mypy: disable-error-code="empty-body"
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from forklore.client import arguments, results
+from forklore.client.calling import AsyncCalling, Calling, Method, operation
+from forklore.client.calls import Shape
+from forklore.client.decoding import nothing
+
+
+class Methods:
+    """Every operation of the service, under its name."""
+
+    @operation("GET", "/v1/health", results.Health.of)
+    def check_health(self) -> results.Health:
+        """Tell that the service answers. It asks nothing of the table.
+
+        Needs no credentials.
+        """
+
+    @operation("POST", "/v1/conversations", results.ConversationDetails.of, unlimited=("userId",))
+    def create_conversation(
+        self, **given: Unpack[arguments.CreateConversation]
+    ) -> results.ConversationDetails:
+        """Create a conversation without entries.
+
+        You become its owner. Without an `id` the service chooses one. Appending to an id that
+        does not exist creates the conversation, too.
+        """
+
+    @operation("GET", "/v1/conversations", results.ConversationPage.of)
+    def list_conversations(self, **given: Unpack[arguments.ListConversations]) -> results.ConversationPage:
+        """List the caller's conversations, tree by tree, the newest root first.
+
+        `mode` chooses which conversations of a fork tree are shown, `query` those with a text
+        in their title, `agent_id` and `tag` (`name` or `name:value`) those that have them. A
+        page may be short, even empty: only an `after_cursor` of null ends the list.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)
+    def get_conversation(self, conversation_id: str) -> results.ConversationDetails:
+        """Show a conversation.
+
+        For every member of its fork tree.
+        """
+
+    @operation(
+        "PATCH",
+        "/v1/conversations/{conversationId}",
+        results.ConversationDetails.of,
+        unlimited=("userId",),
+        nulls=("title",),
+    )
+    def update_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.UpdateConversation]
+    ) -> results.ConversationDetails:
+        """Replace a conversation's title, tags or metadata.
+
+        For writers. What the body names is replaced as a whole, the rest stays. `title: null`
+        clears the title. With `if_match` only if `updatedAt` has not changed.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}", nothing)
+    def delete_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.DeleteConversation]
+    ) -> None:
+        """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
+
+        Every tree started from what is deleted goes with it. The tree is for the owner. A
+        branch is for managers: other branches keep what they inherited from it. Deleting the
+        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
+        the background. The ids cannot be used again for 30 days.
+        """
+
+    @operation(
+        "POST", "/v1/conversations/{conversationId}/fork", results.forked, unlimited=("name", "userId")
+    )
+    def fork_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.ForkConversation]
+    ) -> results.Forked:
+        """Fork a conversation before or after an entry, or at its head. Nothing is copied.
+
+        For writers. The fork shows what its source showed up to `at_entry_id`, excluded or
+        included as `position` says, or everything without it. Later entries of either are not
+        shown in the other. With `count` that many equal forks are made, and the answer is
+        `{"data": […]}`. With `promote` the fork becomes the tree's current branch.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/promote", nothing, has_body=False)
+    def promote_conversation(self, conversation_id: str, **given: Unpack[arguments.Keyed]) -> None:
+        """Make a conversation the current branch of its fork tree.
+
+        For writers. The last promotion wins. Until one is made, the root is the current
+        branch.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/forks", results.ForkPage.of)
+    def list_forks(self, conversation_id: str, **given: Unpack[arguments.Paged]) -> results.ForkPage:
+        """List every conversation of the fork tree, the root and the asked one included, oldest
+        first.
+
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/children", results.ConversationPage.of)
+    def list_children(
+        self, conversation_id: str, **given: Unpack[arguments.ListChildren]
+    ) -> results.ConversationPage:
+        """List the conversations that this one has started, oldest first, as far as you may see
+        them.
+
+        A child is a conversation for a delegated task: see `startedByConversationId` at
+        appendEntry. With `started_by_entry_id` only those that the entry has started.
+        """
+
+    @operation(
+        "POST", "/v1/conversations/{conversationId}/entries", results.appended, unlimited=("name", "userId")
+    )
+    def append_entry(self, conversation_id: str, **given: Unpack[arguments.AppendEntry]) -> results.Appended:
+        """Append one entry, or several at once; a conversation that does not exist is created.
+
+        For writers. An unknown conversation is created; with `forked_at_conversation_id` as a
+        fork, with `started_by_conversation_id` as a child. `if_match` appends only behind the
+        entry that it names, and `promote` makes the conversation its tree's current branch.
+        Only agents may write to the `context` channel, and give `context`: their whole
+        present context, which is synced in the same step.
+        """
+
+    @operation(
+        "POST", "/v1/conversations/{conversationId}/entries/sync", results.Synced.of, unlimited=("userId",)
+    )
+    def sync_context(self, conversation_id: str, **given: Unpack[arguments.SyncContext]) -> results.Synced:
+        """Bring an agent's stored context to its present one: nothing, the rest, or a new epoch
+        is written.
+
+        For agents: authorize with an API key as well (`client`). `content` is the whole
+        present context; the service compares it with the stored one and writes the
+        difference.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/entries/lookup", results.Entry.of)
+    def look_up_entry(self, conversation_id: str, **given: Unpack[arguments.LookUpEntry]) -> results.Entry:
+        """Show the entry that a conversation shows under a key.
+
+        For every member. Of several entries the nearest is shown: one of the conversation
+        itself before an inherited one.
+        """
+
+    @operation(
+        "GET", "/v1/conversations/{conversationId}/entries", results.EntryPage.of, unlimited=("upToEntryId",)
+    )
+    def list_entries(self, conversation_id: str, **given: Unpack[arguments.ListEntries]) -> results.EntryPage:
+        """List what a conversation shows, oldest first; with `all_forks` every entry of its fork
+        tree.
+
+        For every member. The cursors are ids of entries. `tail` gives the page at the end,
+        still the oldest first. Users see the history; agents their own context as well. With
+        `alternatives`, each history entry names the conversations that go on differently
+        before it.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/entries/{entryId}", results.Entry.of)
+    def get_entry(self, conversation_id: str, entry_id: str) -> results.Entry:
+        """Show one entry that a conversation shows.
+
+        For every member. Context is shown only to the agent that it belongs to.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/compare", results.Comparison.of)
+    def compare_conversations(
+        self, conversation_id: str, **given: Unpack[arguments.CompareConversations]
+    ) -> results.Comparison:
+        """Compare two conversations of a fork tree: where they part, and how each goes on.
+
+        For every member. `base` is the last history entry that both show. `data` begins after
+        it; `list_entries` with `channel=history` goes on from an `afterCursor`.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/ancestors", results.Ancestors.of)
+    def list_ancestors(self, conversation_id: str) -> results.Ancestors:
+        """List the conversations whose entries a conversation shows, the oldest first, and
+        itself.
+
+        For every member.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/merge", results.Entries.of)
+    def merge_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.MergeConversation]
+    ) -> results.Entries:
+        """Append copies of what another branch of the fork tree shows, all or none, in order.
+
+        For writers. At most 50 history entries of the other branch: those after the last one
+        that both branches show, or after `after_entry_id`, up to `up_to_entry_id` or the end.
+        A copy names its original and has no `usage`. 200 says that there was nothing to copy.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/copy", results.ConversationDetails.of)
+    def copy_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.CopyConversation]
+    ) -> results.ConversationDetails:
+        """Copy a conversation to a new fork tree that belongs to you alone.
+
+        For every member. At most 1,000 history entries, all that the conversation shows or
+        those up to `up_to_entry_id`. A copy names its original and has no `usage`. Without an
+        `id` the service chooses one; with an `id`, the same request sent again goes on with a
+        copy that did not end.
+        """
+
+    @operation("POST", "/v1/conversations/search", results.SearchPage.of, only_reads=True)
+    def search_conversations(self, **given: Unpack[arguments.SearchConversations]) -> results.SearchPage:
+        """Find the entries that have all words of a query, the newest conversations first.
+
+        A grep over the history of every conversation that you may see, not a search engine: a
+        word is found wherever its letters occur, in an entry's text or in its
+        `indexedContent`. A page may be short, even empty: only an `after_cursor` of null ends
+        the search.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
+    def list_memberships(
+        self, conversation_id: str, **given: Unpack[arguments.Paged]
+    ) -> results.MembershipPage:
+        """List who may use the conversation's fork tree, oldest first.
+
+        For every member.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/memberships", results.Membership.of)
+    def share_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.ShareConversation]
+    ) -> results.Membership:
+        """Make a user a member of the conversation's fork tree.
+
+        Owners let managers, writers and readers in, managers writers and readers. It holds
+        for every fork. With `children=include` also for what was started from here, where you
+        may do so.
+        """
+
+    @operation(
+        "PATCH",
+        "/v1/conversations/{conversationId}/memberships",
+        results.ChangedMembership.of,
+        query=("children", "userId"),
+    )
+    def update_membership(
+        self, conversation_id: str, **given: Unpack[arguments.UpdateMembership]
+    ) -> results.ChangedMembership:
+        """Change a member's access level.
+
+        By the rules of sharing, for the level that the member has now and the new one. A
+        lower level is also for what was started from here, unless `children=keep`. 202 says
+        that this goes on in the background.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/memberships", results.RemovedMembership.of)
+    def remove_membership(
+        self, conversation_id: str, **given: Unpack[arguments.RemoveMembership]
+    ) -> results.RemovedMembership:
+        """End a membership: that of a member you have a say in, or your own.
+
+        By the rules of sharing; everybody but the owner may leave. A transfer to the member
+        goes, too. So do memberships of what was started from here, unless `children=keep`.
+        202 says that this goes on in the background.
+        """
+
+    @operation("PUT", "/v1/conversations/{conversationId}/archive", nothing)
+    def archive_conversation(self, conversation_id: str) -> None:
+        """Archive the conversation's fork tree, for you alone.
+
+        For every member. Your lists of conversations leave it out, unless they ask for it
+        with `archived`. Nothing else changes, and nothing for other members.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/archive", nothing)
+    def unarchive_conversation(self, conversation_id: str) -> None:
+        """Take the conversation's fork tree out of your archive.
+
+        For every member.
+        """
+
+    @operation("POST", "/v1/ownership-transfers", results.Transfer.of, unlimited=("userId",))
+    def request_transfer(self, **given: Unpack[arguments.RequestTransfer]) -> results.Transfer:
+        """Offer the ownership of a conversation's fork tree to a member.
+
+        For the owner. The member has to accept it; one can be pending at a time.
+        """
+
+    @operation("GET", "/v1/ownership-transfers", results.TransferPage.of)
+    def list_transfers(self, **given: Unpack[arguments.ListTransfers]) -> results.TransferPage:
+        """List the pending transfers that you have sent or that wait for you, oldest first.
+
+        `role` chooses those that you have sent or that wait for you.
+        """
+
+    @operation("GET", "/v1/ownership-transfers/{transferId}", results.Transfer.of)
+    def get_transfer(self, transfer_id: str) -> results.Transfer:
+        """Show a pending transfer to its sender or recipient.
+
+        Its `id` comes from requestTransfer or listTransfers. To everybody else it is 404.
+        """
+
+    @operation("DELETE", "/v1/ownership-transfers/{transferId}", nothing)
+    def delete_transfer(self, transfer_id: str) -> None:
+        """Cancel a transfer as its sender, or decline it as its recipient.
+
+        Its `id` comes from requestTransfer or listTransfers. Nobody's level changes.
+        """
+
+    @operation("POST", "/v1/ownership-transfers/{transferId}/accept", nothing)
+    def accept_transfer(self, transfer_id: str, **given: Unpack[arguments.Keyed]) -> None:
+        """Become the owner; the sender becomes a manager.
+
+        For the recipient. Its `id` comes from listTransfers.
+        """
+
+    @operation("POST", "/v1/names", results.Name.of)
+    def set_name(self, **given: Unpack[arguments.SetName]) -> results.Name:
+        """Make a name, or point it to another conversation.
+
+        For every member of the conversation. A name is yours: names of other users and of
+        other clients never meet. `expect_revision` moves it only if nobody has moved it
+        meanwhile.
+        """
+
+    @operation("GET", "/v1/names", results.NamePage.of)
+    def list_names(self, **given: Unpack[arguments.ListNames]) -> results.NamePage:
+        """List your names that begin with `prefix`, in the order of their UTF-8 bytes.
+
+        An agent lists the names of its own client. A name whose conversation you cannot see
+        any more is `deleted`.
+        """
+
+    @operation("GET", "/v1/names/lookup", results.Name.of)
+    def look_up_name(self, **given: Unpack[arguments.LookUpName]) -> results.Name:
+        """Show a name and where it points.
+
+        `deleted` says that you cannot see its conversation any more.
+        """
+
+    @operation("DELETE", "/v1/names", nothing)
+    def delete_name(self, **given: Unpack[arguments.DeleteName]) -> None:
+        """Delete a name; its conversation stays as it is.
+
+        The name can be used again at once. `expect_revision` deletes it only if nobody has
+        moved it meanwhile.
+        """
+
+    @operation("POST", "/v1/names/entries", results.appended, unlimited=("userId",))
+    def append_entry_by_name(self, **given: Unpack[arguments.AppendEntryByName]) -> results.Appended:
+        """Append to the conversation that a name points to; a name that does not exist is made.
+
+        The first append by a name makes the conversation and the name at once. Later ones
+        follow the name, even if it moves at the same moment; one whose caller cannot see the
+        conversation any more makes a new one, which takes the name. The rest of the body is
+        that of appendEntry. `data` replaces the name's.
+        """
+
+    @operation("GET", "/v1/names/entries", results.EntryPage.of, unlimited=("upToEntryId",))
+    def list_entries_by_name(self, **given: Unpack[arguments.ListEntriesByName]) -> results.EntryPage:
+        """List what the conversation shows that a name points to, oldest first.
+
+        For every member. The parameters and the answer are those of `list_entries`.
+        """
+
+    @operation("GET", "/v1/admin/conversations", results.AdminConversationPage.of)
+    def admin_list_conversations(
+        self, **given: Unpack[arguments.AdminListConversations]
+    ) -> results.AdminConversationPage:
+        """List everybody's conversations, or those of one user, tree by tree, the newest root
+        first.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}", results.AdminConversation.of)
+    def admin_get_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.Justified]
+    ) -> results.AdminConversation:
+        """Show any conversation, with the client that its context is bound to.
+
+        For every member of its fork tree.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/forks", results.ForkPage.of)
+    def admin_list_forks(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
+    ) -> results.ForkPage:
+        """List every conversation of the fork tree, the root and the asked one included, oldest
+        first.
+
+        For every member. Each says where it was forked, and which entry of the history it
+        shows last.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/children", results.AdminConversationPage.of)
+    def admin_list_children(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListChildren]
+    ) -> results.AdminConversationPage:
+        """List the conversations that any conversation has started, oldest first.
+
+        A child is a conversation for a delegated task: see `startedByConversationId` at
+        appendEntry. With `started_by_entry_id` only those that the entry has started.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/entries/lookup", results.Entry.of)
+    def admin_look_up_entry(
+        self, conversation_id: str, **given: Unpack[arguments.AdminLookUpEntry]
+    ) -> results.Entry:
+        """Show the entry that any conversation shows under a key.
+
+        For every member. Of several entries the nearest is shown: one of the conversation
+        itself before an inherited one.
+        """
+
+    @operation(
+        "GET",
+        "/v1/admin/conversations/{conversationId}/entries",
+        results.EntryPage.of,
+        unlimited=("upToEntryId",),
+    )
+    def admin_list_entries(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListEntries]
+    ) -> results.EntryPage:
+        """List what any conversation shows, oldest first, with the context of all clients and
+        epochs.
+
+        For every member. The cursors are ids of entries. `tail` gives the page at the end,
+        still the oldest first. Users see the history; agents their own context as well. With
+        `alternatives`, each history entry names the conversations that go on differently
+        before it.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/entries/{entryId}", results.Entry.of)
+    def admin_get_entry(
+        self, conversation_id: str, entry_id: str, **given: Unpack[arguments.Justified]
+    ) -> results.Entry:
+        """Show one entry that any conversation shows, of any client.
+
+        For every member. Context is shown only to the agent that it belongs to.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/compare", results.Comparison.of)
+    def admin_compare_conversations(
+        self, conversation_id: str, **given: Unpack[arguments.AdminCompareConversations]
+    ) -> results.Comparison:
+        """Compare two conversations of a fork tree: where they part, and how each goes on.
+
+        For every member. `base` is the last history entry that both show. `data` begins after
+        it; `list_entries` with `channel=history` goes on from an `afterCursor`.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/ancestors", results.Ancestors.of)
+    def admin_list_ancestors(
+        self, conversation_id: str, **given: Unpack[arguments.Justified]
+    ) -> results.Ancestors:
+        """List the conversations whose entries a conversation shows, the oldest first, and
+        itself.
+
+        For every member.
+        """
+
+    @operation(
+        "POST",
+        "/v1/admin/conversations/search",
+        results.SearchPage.of,
+        query=("justification",),
+        only_reads=True,
+    )
+    def admin_search_conversations(
+        self, **given: Unpack[arguments.AdminSearchConversations]
+    ) -> results.SearchPage:
+        """Find the entries that have all words of a query, in everybody's history or in one
+        user's.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/memberships", results.MembershipPage.of)
+    def admin_list_memberships(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
+    ) -> results.MembershipPage:
+        """List who may use the conversation's fork tree, oldest first.
+
+        For every member.
+        """
+
+    @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
+    def admin_list_names(self, **given: Unpack[arguments.AdminListNames]) -> results.AdminNamePage:
+        """List all names of a user: those without a client, then client by client."""
+
+    @operation("GET", "/v1/admin/names/lookup", results.AdminName.of)
+    def admin_look_up_name(self, **given: Unpack[arguments.AdminLookUpName]) -> results.AdminName:
+        """Show a name of any user and where it points.
+
+        `deleted` says that you cannot see its conversation any more.
+        """
+
+    @operation("DELETE", "/v1/admin/conversations/{conversationId}", nothing)
+    def admin_delete_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.AdminDeleteConversation]
+    ) -> None:
+        """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
+
+        Every tree started from what is deleted goes with it. The tree is for the owner. A
+        branch is for managers: other branches keep what they inherited from it. Deleting the
+        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
+        the background. The ids cannot be used again for 30 days.
+        """
+
+    @operation("DELETE", "/v1/admin/names", nothing)
+    def admin_delete_name(self, **given: Unpack[arguments.AdminDeleteName]) -> None:
+        """Delete a name of any user; its conversation stays as it is.
+
+        The name can be used again at once. `expect_revision` deletes it only if nobody has
+        moved it meanwhile.
+        """
+
+    @operation("POST", "/v1/admin/erasures", results.Erasure.of, query=("justification",))
+    def admin_erase_user(self, **given: Unpack[arguments.AdminEraseUser]) -> results.Erasure:
+        """Erase a user: delete their trees, end their memberships, and erase what they wrote
+        elsewhere.
+
+        The answer comes at once; the work goes on in the background. Every tree that the user
+        owns is deleted. In the trees of others the user's entries stay where they are,
+        without content and with `erased`, under a random pseudonym. Stop the user's logins
+        first: what the user writes meanwhile delays the end.
+        """
+
+    @operation("GET", "/v1/admin/erasures/{erasureId}", results.Erasure.of)
+    def admin_get_erasure(self, erasure_id: str, **given: Unpack[arguments.Justified]) -> results.Erasure:
+        """Show how far an erasure has come. It does not name the user."""
+
+
+class Operations(Methods, Calling):
+    """Every operation of the service, under its name."""
+
+
+class AsyncOperations(Methods, AsyncCalling):
+    """Every operation of the service, under its name, for asyncio and trio."""
+
+
+SHAPES: Mapping[str, Shape] = {
+    row.shape.name: row.shape for row in vars(Methods).values() if isinstance(row, Method)
+}
+"""By the name of the operation."""

@@ -1,1 +1,0 @@
-"""Every operation of the service as a method. All but `calling.py` is generated."""
