@@ -553,8 +553,9 @@ def test_calls_that_once_differed_are_answered_alike(theirs: Store) -> None:
         bounds = {":p": {"S": partition}, ":first": {"S": first}, ":last": {"S": last}}
         calls.append(("query", asked | {"ExpressionAttributeValues": bounds}))
     # An empty name, an empty map at the last level, and an update after which nothing new is there.
-    values = [{"M": {"": NUMBER}}, *(nested(30, {kind: held}) for kind, held in (("M", {}), ("L", [])))]
-    values += [nested(31, one) for one in (NUMBER, {"M": {}}, {"L": []})]
+    inmost: list[dict[str, Any]] = [{"M": {}}, {"L": []}]
+    values: list[dict[str, Any]] = [{"M": {"": NUMBER}}, *(nested(30, one) for one in inmost)]
+    values += [nested(31, one) for one in [NUMBER, *inmost]]
     calls += [("put_item", put(m=value)) for value in values]
     calls += [("put_item", put(**{"": NUMBER}))]
     calls += [
