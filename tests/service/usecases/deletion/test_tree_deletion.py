@@ -9,7 +9,7 @@ import pytest
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
-from forklore_service.domain.model import Caller, Conversation, JobKind
+from forklore_service.domain.model import Caller, Conversation, JobKind, StartedBy
 from forklore_service.domain.tree import Group, Member, State
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError
 from forklore_service.storage import items
@@ -18,11 +18,11 @@ from forklore_service.storage.clock import system_ms
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
+from forklore_service.usecases.background.worker import RETRY_SECONDS
 from forklore_service.usecases.deletion import cascade
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -44,7 +44,7 @@ from tests.service.usecases.builders import (
     show,
     thought,
 )
-from tests.support.mailbox import Mailbox, Message
+from tests.support.mailbox import Mailbox, Message, run_deletion
 from tests.support.tables import DAY_S, Store, fresh_store
 from tools.harness.wire import Request, Wire
 
@@ -63,7 +63,7 @@ def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> It
 
 
 def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
-    request = Append(child, [said("go")], start=Start(parent, None))
+    request = Append(child, [said("go")], start=StartedBy(parent, None))
     append_entries(table, caller=by, request=request)
 
 
@@ -498,7 +498,7 @@ def test_a_worker_that_dynamodb_refuses_sends_a_delayed_message(world: World) ->
     end_time_after(Wire.of(table), 6)
 
     assert not run_deletion(table, mailbox.queue, ROOT, wait_s=0)
-    assert mailbox.messages == [Message(ROOT, cascade.RETRY_SECONDS)]
+    assert mailbox.messages == [Message(ROOT, RETRY_SECONDS)]
     drain(world.store, mailbox)
     assert keys.group(ROOT) not in world.store.contents()
 

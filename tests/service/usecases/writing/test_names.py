@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.model import Caller, Entry
+from forklore_service.domain.model import Caller, Entry, StartedBy
 from forklore_service.domain.names import NameMove, NameOwner, NameRef
 from forklore_service.errors import (
     ConflictError,
@@ -19,7 +19,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import append_by_name, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.names import ShownName
@@ -92,8 +92,8 @@ def listed(table: Table, prefix: str = "", *, by: Caller = ANN, limit: int = 50)
         page = names.list_names(
             table, caller=by, owner=NameOwner.of(by), prefix=prefix, after=after, limit=limit
         )
-        assert len(page.names) == limit or page.resume is None
-        found += [shown.name.ref.name for shown in page.names]
+        assert len(page.rows) == limit or page.resume is None
+        found += [shown.name.ref.name for shown in page.rows]
         after = page.resume
         if after is None:
             return found
@@ -271,7 +271,7 @@ def test_a_name_whose_conversation_cannot_be_seen_stays_and_is_deleted(table: Ta
     assert look(table).is_deleted
     assert look(table, "shared").is_deleted
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True, True]
+    assert [shown.is_deleted for shown in page.rows] == [True, True]
     create(table, TWIG)
     assert not point(table, TWIG).is_deleted
 
@@ -302,7 +302,7 @@ def test_a_list_of_names_tells_that_another_process_removed_a_known_branch(store
     remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK)
 
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True]
+    assert [shown.is_deleted for shown in page.rows] == [True]
 
 
 def test_names_are_listed_in_the_order_of_their_bytes(table: Table) -> None:
@@ -350,7 +350,7 @@ def test_all_names_of_a_user_are_listed_client_by_client(table: Table) -> None:
     after: NameRef | None = None
     while True:
         page = names.list_names_of_user(table, caller=auditor, user_id="ann", after=after, limit=4)
-        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.names]
+        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.rows]
         after = page.resume
         if after is None:
             break
@@ -455,7 +455,7 @@ def test_a_fork_or_a_child_takes_a_name_from_a_conversation_that_is_deleted(
     [first] = tell(table, "b")
     delete(table, first.conversation_id)
 
-    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": Start(ROOT, None)}
+    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": StartedBy(ROOT, None)}
     [made] = tell(table, "c", **{origin: lineage[origin]})
 
     assert target(table) == made.conversation_id
@@ -504,7 +504,7 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
     a, b = say(table, ROOT, "a", "b")
 
     [forked] = tell(table, "c", name="fork", fork=Fork(ROOT, b, BEFORE))
-    [child] = tell(table, "task", name="child", start=Start(ROOT, a))
+    [child] = tell(table, "task", name="child", start=StartedBy(ROOT, a))
     [more] = tell(table, "d", name="fork", fork=Fork(ROOT, b, BEFORE))
 
     assert read(table, forked.conversation_id) == ["a", "c", "d"]
