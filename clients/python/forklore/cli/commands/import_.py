@@ -11,12 +11,12 @@ import typer
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
 from forklore.cli.importing.carrying_out import Carried, carry_out
+from forklore.cli.importing.files import Source, sources_of
 from forklore.cli.importing.one_file import FileImport, Options, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Telling, counted, shown_of
 from forklore.cli.importing.sending import sender
-from forklore.cli.importing.sources import Source, sources_of
 from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder

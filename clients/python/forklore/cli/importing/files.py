@@ -1,11 +1,19 @@
-"""Opens a file of conversations, plain or in a ZIP, and finds out which format it has."""
+"""Opens what an import reads, plain or in a ZIP, and finds out which format it has.
+
+Files are read by their paths. Standard input and pipes can be read once, so they are copied.
+"""
 
 import re
+import shutil
+import stat
 import struct
+import sys
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -31,7 +39,42 @@ ARCHIVE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError),
     struct.error,
 )
+STDIN = "-"
 DETECTED_MAX = 100  # values that are looked at to find out the format
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, as often as need be. shown: what it is called."""
+
+    shown: str
+    path: Path
+
+
+@contextmanager
+def sources_of(paths: Sequence[Path]) -> Iterator[list[Source]]:
+    """Yield what to read. Standard input, pipes and devices are copied to temporary files first.
+
+    An archive is not read from its beginning to its end, and with `--name` a file is read twice.
+    What cannot be opened is left for the reader to tell.
+    """
+    with tempfile.TemporaryDirectory(prefix="forklore-") as folder:
+        yield [_source(path, Path(folder) / str(number)) for number, path in enumerate(paths)]
+
+
+def _source(path: Path, copy: Path) -> Source:
+    shown = "standard input" if str(path) == STDIN else str(path)
+    if str(path) == STDIN:
+        with copy.open("wb") as target:
+            shutil.copyfileobj(sys.stdin.buffer, target)
+        return Source(shown, copy)
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            with path.open("rb") as stream, copy.open("wb") as target:
+                shutil.copyfileobj(stream, target)
+            return Source(shown, copy)
+    return Source(shown, path)
 
 
 def read_file(path: Path, report: Report, *, given: Format | None = None) -> Iterator[Tree | ForkTree]:
