@@ -1,7 +1,6 @@
 """The functions that no request calls: the worker of the queue and the sweep."""
 
 import json
-import time
 import uuid
 from typing import Any
 from unittest import mock
@@ -309,46 +308,6 @@ def received(url: str) -> list[str]:
 def no_queue_afterwards() -> Any:
     yield
     open_queue.cache_clear()
-
-
-@pytest.mark.failure("unreliable-messages")
-def test_the_sweep_announces_jobs_without_a_message(dead: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    url = announced(monkeypatch)
-
-    assert invoke(SWEEP, load_handler(SWEEP), sample_event("sweep")) is None
-
-    assert set(dead) <= set(received(url))
-
-
-def test_the_sweep_announces_transfers_and_the_worker_finishes_them(
-    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
-    table, url = open_table(), announced(monkeypatch)
-    table.commit([actions.job.put(JobKind.TRANSFER, made, at=ids.timestamp(0))])
-
-    invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
-    assert made in received(url)
-    assert work(batch(json.dumps({"groupId": made, "kind": "transfer"}))) == {"batchItemFailures": []}
-
-    assert [(line["kind"], line["status"]) for line in lines.named("job")] == [("transfer", "done")]
-    assert table.items_at([keys.job("transfer", made)]) == {}
-    assert items.group(table.items_at([keys.group(made)])[keys.group(made)]).rewriting is None
-
-
-def test_the_message_of_a_deletion_arrives_when_the_wait_is_over(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = announced(monkeypatch)
-    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
-    gateway.send("DELETE", f"/v1/conversations/{made}")
-    assert received(url) == []
-
-    monkeypatch.setenv("FORKLORE_DELETE_WAIT_SECONDS", "0")
-    made = gateway.send("POST", "/v1/conversations", body={}).json["id"]
-    gateway.send("DELETE", f"/v1/conversations/{made}")
-    time.sleep(1.1)
-    assert received(url) == [made]
 
 
 @pytest.mark.failure("poison-message")

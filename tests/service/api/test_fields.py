@@ -189,7 +189,7 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
 }
 """The fields that no answer shows, each with what is seen of it.
 
-A search finds an entry by its `indexedContent`: tests/service/aws/test_search.py.
+A search finds an entry by its `indexedContent`: tests/service/usecases/reading/test_search.py.
 """
 UNSEEN = {
     ("mergeConversation", "afterEntryId"),

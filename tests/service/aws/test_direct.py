@@ -385,16 +385,6 @@ def test_a_match_may_be_quoted_or_bare(open_direct: Direct, match: str) -> None:
     assert open_direct.ask("appendEntry", given)["status"] == 409
 
 
-def test_an_idempotency_key_takes_effect_once_and_belongs_to_its_caller(open_direct: Direct) -> None:
-    given = {"conversationId": ROOT, **SAID, "idempotencyKey": "once"}
-    first, again = (open_direct.ask("appendEntry", given) for _ in range(2))
-    by_planner = open_direct.ask("appendEntry", given, agent="planner")
-
-    assert first == again
-    assert by_planner["status"] == 201
-    assert by_planner["body"]["id"] != first["body"]["id"]
-
-
 def test_health_needs_no_caller(direct: Direct) -> None:
     assert direct.send({"operation": "checkHealth"}) == {"status": 200, "body": {"status": "ok"}}
 

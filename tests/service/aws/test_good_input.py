@@ -7,7 +7,6 @@ import pytest
 
 from tests.service.aws.world import (
     FORK,
-    FRESH,
     JSON,
     NOTED,
     PLAIN,
@@ -33,7 +32,6 @@ from tests.service.aws.world import (
     metadata,
     nested,
     path_of,
-    promote,
     show,
     tags,
     with_content,
@@ -313,29 +311,3 @@ def test_a_change_may_name_the_updated_at_that_it_has_seen(open_world: World) ->
     assert (first.status, again.status, again.code) == (200, 409, "conflict")
     details = again.json["details"]
     assert (details["reason"], details["updatedAt"]) == ("stale", first.json["updatedAt"])
-
-
-def test_a_promotion_is_204_without_a_body(open_world: World) -> None:
-    for ask in (promote(), promote({}), promote("", of=FORK), promote(of=ROOT, agent="planner")):
-        answer = open_world.send(ask)
-        assert (answer.status, answer.text) == (204, ""), answer.text
-    assert open_world.send(show(ROOT)).json["isCurrent"]
-
-
-def test_archiving_takes_no_body_or_an_empty_one_and_may_be_repeated(open_world: World) -> None:
-    path = f"{path_of(FORK)}/archive"
-    for method, is_archived in (("PUT", True), ("DELETE", False)):
-        for ask in (Ask(method, path), Ask(method, path, {}), Ask(method, path, ""), Ask(method, path)):
-            answer = open_world.send(ask)
-            assert (answer.status, answer.text) == (204, ""), ask
-        assert open_world.send(show(ROOT)).json.get("archived", False) is is_archived
-
-
-def test_every_append_may_promote(open_world: World) -> None:
-    forked = append({**PLAIN, "forkedAtConversationId": ROOT, "promote": True}, to=FRESH)
-    batch = append({"entries": [PLAIN, PLAIN], "promote": True}, to=FORK)
-
-    for ask, promoted in ((forked, FRESH), (batch, FORK), (append({**PLAIN, "promote": True}), ROOT)):
-        assert open_world.send(ask).status == 201
-        shown = {of: open_world.send(show(of)).json["isCurrent"] for of in (ROOT, FORK, FRESH)}
-        assert shown == dict.fromkeys(shown, False) | {promoted: True}

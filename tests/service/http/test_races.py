@@ -19,7 +19,6 @@ from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing.conversations import NewConversation, create_conversation
 from tests.service.http.client import Answer, Json, Service
 from tests.service.http.conftest import a_new_table
-from tests.service.http.story import entry
 from tests.service.model.asking import Caller
 from tests.support import writing
 from tests.support.machine_clock import MachineClock
@@ -62,6 +61,13 @@ def at_once(two: tuple[Service, Service], *asked: Any, **request: Any) -> tuple[
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(send, two)
     return first, second
+
+
+def entry(name: str) -> dict[str, Json]:
+    """Return the body of an append of the entry `D`, or of `(D)`, an entry of the context."""
+    if name.startswith("("):
+        return {"channel": "context", "contentType": "application/json", "content": [name]}
+    return {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": name}]}
 
 
 def shown(service: Service, caller: Caller, conversation_id: str) -> list[Json]:
