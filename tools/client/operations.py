@@ -36,21 +36,21 @@ from forklore.client.calls import Shape
 from forklore.client.decoding import nothing
 
 
-class Table:
+class Methods:
     """Every operation of the service, under its name."""
 '''
 TAIL = '''
 
-class Operations(Table, Calling):
+class Operations(Methods, Calling):
     """Every operation of the service, under its name."""
 
 
-class AsyncOperations(Table, AsyncCalling):
+class AsyncOperations(Methods, AsyncCalling):
     """Every operation of the service, under its name, for asyncio and trio."""
 
 
 SHAPES: Mapping[str, Shape] = {
-    row.shape.name: row.shape for row in vars(Table).values() if isinstance(row, Method)
+    row.shape.name: row.shape for row in vars(Methods).values() if isinstance(row, Method)
 }
 """By the name of the operation."""
 '''

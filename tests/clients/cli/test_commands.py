@@ -61,15 +61,6 @@ def test_say_refuses_an_input_that_is_no_text(run: Forklore, given: bytes, said:
     assert run("log trip").code == 3
 
 
-def test_say_refuses_a_key_that_is_in_use(run: Forklore) -> None:
-    run("say trip one --key k")
-
-    found = run("say trip two --key k")
-
-    assert (found.code, found.out) == (4, "")
-    assert "(key_in_use)" in found.err
-
-
 def test_say_refuses_an_unknown_role(run: Forklore) -> None:
     found = run("say trip one --as robot")
 
@@ -310,12 +301,6 @@ def test_diff_of_equal_branches_is_silent(trip: Forklore) -> None:
 
     assert trip("diff trip same") == trip("diff trip trip")
     assert (trip("diff trip same").code, trip("diff trip same").out) == (0, "")
-
-
-def test_diff_of_another_tree_is_refused(trip: Forklore) -> None:
-    trip("say elsewhere hello")
-
-    assert trip("diff trip elsewhere").code == 2
 
 
 def test_diff_shows_more_than_a_page(trip: Forklore, folder: Any) -> None:

@@ -16,8 +16,8 @@ import pytest
 import forklore
 from forklore.cli.exporting import exported
 from forklore.cli.importing.files import read_stream
-from forklore.cli.importing.fork_trees import ForkTree, StoredConversation, StoredEntry
-from forklore.cli.importing.values import Report
+from forklore.cli.importing.fork_trees import FileEntry, ForkTree, StoredConversation
+from forklore.cli.importing.values import ImportReport
 from forklore.cli.trees import live_rows
 from tests.clients.cli.counting import counted
 from tests.clients.cli.running import Forklore
@@ -45,12 +45,12 @@ def there(other_folder: Path, home: Path) -> Forklore:
 
 def read(text: str) -> ForkTree:
     """Return the one tree of an export."""
-    (tree,) = read_stream(io.BytesIO(text.encode()), Report())
+    (tree,) = read_stream(io.BytesIO(text.encode()), ImportReport())
     assert isinstance(tree, ForkTree)
     return tree
 
 
-def told(entry: StoredEntry) -> str:
+def told(entry: FileEntry) -> str:
     """Return all of an entry that an import keeps. One without a key gets its old id as its key."""
     key = entry.key if entry.key and entry.key.startswith("key ") else None
     return json.dumps([key, entry.members], default=str, sort_keys=True)

@@ -14,7 +14,7 @@ import pytest
 from forklore.cli.importing.carrying_out import _Crew
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.reporting import Telling
+from forklore.cli.importing.reporting import Reporter
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.clients.cli.running import Forklore
@@ -204,9 +204,9 @@ def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> No
     path = tmp_path / "many.jsonl"
     path.write_bytes(b"".join(line_of(ask(f"t{number}"), tree_id=f"t{number}") for number in range(60)))
     told = most = 0
-    real = Telling.add
+    real = Reporter.add
 
-    def add(telling: Telling, tree: Any) -> None:
+    def add(telling: Reporter, tree: Any) -> None:
         nonlocal told, most
         real(telling, tree)
         del tree
@@ -215,7 +215,7 @@ def test_no_tree_is_kept_after_it_has_ended(run: Forklore, tmp_path: Path) -> No
             gc.collect()
             most = max(most, sum(isinstance(one, Plan) for one in gc.get_objects()))
 
-    with mock.patch.object(Telling, "add", add):
+    with mock.patch.object(Reporter, "add", add):
         found = run(f"import {path} --parallel 1")
 
     assert [line.split("\t")[2] for line in found.lines] == [f"t{number}" for number in range(60)]

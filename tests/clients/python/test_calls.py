@@ -74,7 +74,7 @@ def test_an_if_match_may_have_its_quotes(given: str) -> None:
     assert Call.of(APPEND, {"conversationId": ID}, if_match=given).if_match == ID
 
 
-@pytest.mark.parametrize("given", [None, "", ".", "..", 5, ["a"]])
+@pytest.mark.parametrize("given", [None, "", ".", "..", 5, ["a"], "a/b", "é", "x" * 101, "a\n"])
 def test_a_path_without_an_id_is_refused(given: Any) -> None:
     assert refused("getConversation", {"conversationId": given}).field == "conversationId"
     assert refused("getConversation", {}).field == "conversationId"

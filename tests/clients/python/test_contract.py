@@ -17,14 +17,14 @@ from pydantic.alias_generators import to_snake
 
 from forklore import ApiError, AsyncConversation, Conversation, text_of
 from forklore.client.values import Value
-from tests.clients.python.ways import MODES, Way, opened, plain
+from tests.clients.python.ways import EACH_MODE, Way, opened, plain
 
 STORIES: Mapping[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "contract.json").read_text(encoding="utf-8")
 )
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=EACH_MODE)
 def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     with pytest.MonkeyPatch.context() as environment, opened("process", request.param, environment) as way:
         yield way

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from forklore import InputError, text_of
-from tests.clients.python.ways import MODES, Way, opened
+from tests.clients.python.ways import EACH_MODE, Way, opened
 
 Do = Callable[[Callable[[], Any]], Any]
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=EACH_MODE)
 def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     with pytest.MonkeyPatch.context() as environment, opened("process", request.param, environment) as way:
         yield way
@@ -43,12 +43,6 @@ def test_the_id_of_a_named_conversation_is_known_after_the_first_call(ann: Any, 
     said = do(lambda: chat.say("user", "Hello"))
 
     assert (chat.id, chat.name) == (said.conversation_id, "first call")
-
-
-@pytest.mark.parametrize("more", [{"before": "a", "after": "b"}, {"move_name": True}])
-def test_a_fork_that_is_asked_for_in_two_ways_is_refused(chat: Any, do: Do, more: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        do(lambda: chat.fork(**more))
 
 
 @pytest.mark.parametrize("count", [10, 11, 21])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forklore import ConflictError, Memory
-from tests.clients.python.ways import MODES, Way, opened
+from tests.clients.python.ways import EACH_MODE, Way, opened
 
 Do = Callable[[Callable[[], Any]], Any]
 Write = Callable[[Any, Any], Any]
@@ -16,7 +16,7 @@ WRITES: dict[str, Write] = {
 }
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=EACH_MODE)
 def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     with pytest.MonkeyPatch.context() as environment, opened("process", request.param, environment) as way:
         yield way

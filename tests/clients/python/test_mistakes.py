@@ -137,6 +137,7 @@ def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
         {"before": None},
         {"after": None},
         {"before": "x", "after": "y"},
+        {"move_name": True},
         {"before": "x", "position": "after"},
         {"after": "x", "position": "after"},
         {"before": Strange()},

@@ -1,6 +1,9 @@
 """Lists: with and without `await`, on asyncio and trio."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -10,6 +13,7 @@ from forklore.client.asynchronous.pages import AsyncPages
 from forklore.client.asynchronous.pages import Page as AsyncPage
 from forklore.client.errors import UnexpectedAnswerError
 from forklore.client.synchronous.pages import Page, Pages
+from tests.clients.python.ways import MODES
 
 Table = Mapping[str | None, tuple[list[int], str | None]]
 """What each cursor brings: the page's rows, and the next cursor."""
@@ -18,7 +22,6 @@ THREE: Table = {None: ([1, 2], "b"), "b": ([], "c"), "c": ([3], None)}
 CIRCLE: Table = {None: ([1], "b"), "b": ([2], "c"), "c": ([3], "b")}
 SAME: Table = {None: ([], "b"), "b": ([], "b")}
 EMPTY: Table = {None: ([], None)}
-MODES = ["sync", "asyncio", "trio"]
 
 
 class Fetched:
@@ -38,62 +41,50 @@ class Fetched:
         return AsyncPage(*self._table[cursor])
 
 
-def walked(mode: str, fetched: Fetched, *, stop_after: int | None = None) -> list[int]:
-    """Return what an iteration through the list sees. stop_after: it is left after so many."""
-    found: list[int] = []
+def made(mode: str, fetched: Fetched) -> Any:
+    """Return the list of a mode."""
+    return Pages(fetched.sync) if mode == "sync" else AsyncPages(fetched.later)
+
+
+def run(mode: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function, which is awaited if need be."""
+    return function(*arguments) if mode == "sync" else anyio.run(function, *arguments, backend=mode)
+
+
+def walked(mode: str, walk: Any, *, stop_after: int | None = None) -> list[Any]:
+    """Return what an iteration sees. stop_after: it is left after so many."""
+    found: list[Any] = []
+
+    async def through() -> None:
+        async for one in walk:
+            found.append(one)
+            if len(found) == stop_after:
+                break
+
     if mode == "sync":
-        for one in Pages(fetched.sync):
-            found.append(one)
-            if len(found) == stop_after:
-                break
-        return found
-
-    async def walk() -> None:
-        async for one in AsyncPages(fetched.later):
-            found.append(one)
-            if len(found) == stop_after:
-                break
-
-    anyio.run(walk, backend=mode)
+        found.extend(islice(walk, stop_after))
+    else:
+        anyio.run(through, backend=mode)
     return found
-
-
-def listed(mode: str, fetched: Fetched, limit: int | None = None) -> list[int]:
-    if mode == "sync":
-        return Pages(fetched.sync).list(limit=limit)
-    return anyio.run(lambda: AsyncPages(fetched.later).list(limit=limit), backend=mode)
-
-
-def first(mode: str, fetched: Fetched) -> int | None:
-    if mode == "sync":
-        return Pages(fetched.sync).first()
-    return anyio.run(AsyncPages(fetched.later).first, backend=mode)
-
-
-def rows_of_pages(mode: str, fetched: Fetched) -> list[list[int]]:
-    if mode == "sync":
-        return [list(page.data) for page in Pages(fetched.sync).pages()]
-
-    async def walk() -> list[list[int]]:
-        return [list(page.data) async for page in AsyncPages(fetched.later).pages()]
-
-    return anyio.run(walk, backend=mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_list_goes_on_over_an_empty_page(mode: str) -> None:
     fetched = Fetched(THREE)
+    pages = made(mode, fetched)
 
-    assert walked(mode, fetched) == [1, 2, 3]
+    assert walked(mode, pages) == [1, 2, 3]
     assert fetched.asked == [None, "b", "c"]
-    assert listed(mode, Fetched(THREE)) == [1, 2, 3]
-    assert rows_of_pages(mode, Fetched(THREE)) == [[1, 2], [], [3]]
+    assert walked(mode, pages) == run(mode, pages.list) == [1, 2, 3], "each walk begins anew"
+    assert [list(page.data) for page in walked(mode, pages.pages())] == [[1, 2], [], [3]]
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_list_may_be_empty(mode: str) -> None:
-    assert walked(mode, Fetched(EMPTY)) == listed(mode, Fetched(EMPTY)) == []
-    assert first(mode, Fetched(EMPTY)) is None
+    pages = made(mode, Fetched(EMPTY))
+
+    assert walked(mode, pages) == run(mode, pages.list) == []
+    assert run(mode, pages.first) is None
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -107,14 +98,15 @@ def test_nothing_more_is_asked_for_than_is_needed(mode: str) -> None:
         (9, [None, "b", "c"]),
     ):
         fetched = Fetched(THREE)
-        assert listed(mode, fetched, limit) == [1, 2, 3][: max(limit, 0)]
+        listed = partial(made(mode, fetched).list, limit=limit)
+        assert run(mode, listed) == [1, 2, 3][: max(limit, 0)]
         assert fetched.asked == asked
 
     fetched = Fetched(THREE)
-    assert walked(mode, fetched, stop_after=2) == [1, 2]
+    assert walked(mode, made(mode, fetched), stop_after=2) == [1, 2]
     assert fetched.asked == [None]
     fetched = Fetched(THREE)
-    assert first(mode, fetched) == 1
+    assert run(mode, made(mode, fetched).first) == 1
     assert fetched.asked == [None]
 
 
@@ -123,26 +115,14 @@ def test_nothing_more_is_asked_for_than_is_needed(mode: str) -> None:
 def test_a_list_that_goes_in_a_circle_is_an_error_and_not_endless(mode: str, table: Table) -> None:
     fetched = Fetched(table)
     with pytest.raises(UnexpectedAnswerError, match="comes back to a page"):
-        walked(mode, fetched)
+        walked(mode, made(mode, fetched))
 
     assert len(fetched.asked) == len(table)
     with pytest.raises(UnexpectedAnswerError):
-        listed(mode, Fetched(table))
+        run(mode, made(mode, Fetched(table)).list)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_each_walk_begins_anew(mode: str) -> None:
-    if mode == "sync":
-        pages = Pages(Fetched(THREE).sync)
-        assert list(pages) == list(pages) == [1, 2, 3]
-        walk = iter(pages)
-        assert [next(walk), *walk, *walk] == [1, 2, 3]
-        return
+def test_a_walk_goes_on_where_it_was_left() -> None:
+    walk = iter(Pages(Fetched(THREE).sync))
 
-    later: Callable[[str | None], Awaitable[AsyncPage[int]]] = Fetched(THREE).later
-
-    async def twice() -> list[int]:
-        many = AsyncPages(later)
-        return [one async for one in many] + [one async for one in many]
-
-    assert anyio.run(twice, backend=mode) == [1, 2, 3, 1, 2, 3]
+    assert [next(walk), *walk, *walk] == [1, 2, 3]

@@ -20,6 +20,8 @@ from tools.catalogue import Step
 from tools.harness.gateway import AGENTS, table_in_memory
 
 TRANSPORTS, MODES = ("http", "lambda", "process"), ("sync", "asyncio", "trio")
+EACH_MODE = ["sync", "asyncio", pytest.param("trio", marks=pytest.mark.long)]
+"""The modes, of which asyncio and trio use the same code."""
 QUICK = {("http", "sync"), ("lambda", "trio"), ("process", "asyncio")}
 """Each transport and each mode once. `make test-reliability` takes the other ways."""
 WAYS = [

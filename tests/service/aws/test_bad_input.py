@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.service.aws.errors import (
-    CONFLICT,
     CURSOR,
     FORBIDDEN,
     NO_SEARCH_TYPE,
@@ -21,7 +20,6 @@ from tests.service.aws.errors import (
     without_request_id,
 )
 from tests.service.aws.world import (
-    BOUND,
     FOREIGN,
     FORK,
     FRESH,
@@ -42,7 +40,6 @@ from tests.service.aws.world import (
     compare,
     conversation_id,
     conversations,
-    copy,
     create,
     entries,
     find,
@@ -154,11 +151,6 @@ BAD_NEW_IDS = [
 ] + [
     bad("create: a number", create({"id": 1})),
     bad("create: an array", create({"id": [ROOT]})),
-    bad("create: in use", create({"id": ROOT}), CONFLICT),
-    bad("create: in use by somebody else", create({"id": FOREIGN}), CONFLICT),
-    bad("fork: in use", fork({"id": FORK}), CONFLICT),
-    bad("fork: its source's id", fork({"id": ROOT}), CONFLICT),
-    bad("fork: in use by somebody else", fork({"id": FOREIGN}), CONFLICT),
 ]
 
 BAD_FIELDS = [
@@ -177,23 +169,9 @@ BAD_FIELDS = [
             agent="coder",
         ),
     ),
-    bad("summary: of another tree", append({**PLAIN, "mergedFromConversationId": BOUND})),
-    bad("summary: of nobody's", append({**PLAIN, "mergedFromConversationId": FRESH})),
     bad("summary: no id", append({**PLAIN, "mergedFromConversationId": ""})),
     bad("summary: an entry alone", append({**PLAIN, "mergedUpToEntryId": "<first>"})),
-    bad(
-        "summary: an entry that is not shown",
-        append({**PLAIN, "mergedFromConversationId": FORK, "mergedUpToEntryId": "<second>"}),
-    ),
     bad("merge: nothing named", merge({})),
-    bad("merge: of another tree", merge({"fromConversationId": BOUND})),
-    bad("merge: of nobody's", merge({"fromConversationId": FRESH})),
-    bad("merge: after nothing", merge({"fromConversationId": FORK, "afterEntryId": "x"})),
-    bad("merge: up to what is not shown", merge({"fromConversationId": FORK, "upToEntryId": "<second>"})),
-    bad("merge: of somebody else's", merge({"fromConversationId": FORK}, of=FOREIGN), FORBIDDEN),
-    bad("copy: in use", copy({"id": FORK}), CONFLICT),
-    bad("copy: up to nothing", copy({"upToEntryId": "x"})),
-    bad("copy: of somebody else's", copy({}, of=FOREIGN), FORBIDDEN),
     bad("fork: a position without an entry", fork({"position": "before"})),
     bad("fork: a blank position", fork({"position": "blank"})),
     bad("fork: metrics as text", fork({"resetMetrics": "true"})),
@@ -209,11 +187,6 @@ BAD_FIELDS = [
     bad("promote: an If-Match", promote({}, headers=[("If-Match", SURELY_WRONG)])),
     bad("conversations: a key", conversations("X-API-Key=key-of-planner")),
     bad("conversations: a mode in upper case", conversations("mode=ALL")),
-    bad(
-        "conversations: a cursor with another archived",
-        conversations("archived=only&afterCursor=<conversations>"),
-        CURSOR,
-    ),
     bad("conversations: an empty tag", conversations("tag=")),
     bad("conversations: a tag without a name", conversations("tag=:x")),
     bad("conversations: a tag of other letters", conversations("tag=a+b")),
@@ -269,15 +242,6 @@ BAD_CURSORS = [
     bad("conversations: outside of ASCII", conversations("afterCursor=%C3%A9"), CURSOR),
     bad("conversations: an entry's", conversations("afterCursor=<first>"), CURSOR),
     bad("conversations: another user's", conversations("afterCursor=<conversations of Bob>"), CURSOR),
-    bad("conversations: of another mode", conversations("mode=all&afterCursor=<conversations>"), CURSOR),
-    bad(
-        "conversations: of another ancestry",
-        conversations("ancestry=all&afterCursor=<conversations>"),
-        CURSOR,
-    ),
-    bad("conversations: of another query", conversations("query=Ann&afterCursor=<conversations>"), CURSOR),
-    bad("conversations: of another tag", conversations("tag=a&afterCursor=<conversations>"), CURSOR),
-    bad("conversations: of another agent", conversations("agentId=a&afterCursor=<conversations>"), CURSOR),
     bad("conversations: of forks", conversations("afterCursor=<forks>"), CURSOR),
     bad("forks: of conversations", forks("afterCursor=<conversations>"), CURSOR),
     bad("forks: of another conversation", forks("afterCursor=<forks of fork>"), CURSOR),
@@ -295,8 +259,6 @@ BAD_CUTS = [
     bad("alternatives of all forks", entries("alternatives=true&forks=all")),
     bad("compare: with nothing", compare("")),
     bad("compare: with no id", compare("with=x")),
-    bad("compare: with an unknown id", compare(f"with={FRESH}")),
-    bad("compare: with another tree", compare(f"with={FOREIGN}")),
     bad("compare: a cursor", compare(f"with={FORK}&afterCursor=<first>")),
     bad("one entry: a parameter", Ask("GET", path_of(ROOT) + "/entries/<first>", query="limit=1")),
     bad("ancestors: a parameter", Ask("GET", path_of(ROOT) + "/ancestors", query="limit=1")),
@@ -307,8 +269,6 @@ BAD_CUTS = [
     bad("epoch: upper case", entries("channel=context&epoch=LATEST", agent="planner")),
     bad("epoch: 2^53 + 1", entries(f"channel=context&epoch={2**53 + 1}", agent="planner")),
     bad("channel: a letter of another script", entries("channel=h%C4%B1story")),
-    bad("channel: context, for a user", entries("channel=context"), FORBIDDEN),
-    bad("channel: bound to another client", entries("channel=context", of=BOUND, agent="coder"), FORBIDDEN),
 ]
 
 BAD_CONVERSATIONS = [
@@ -336,14 +296,10 @@ BAD_ENTRIES = [
     bad("content: 1,001 elements of context", append({**NOTED, "content": [0] * 1001}, agent="planner")),
     bad("user: another", append({**PLAIN, "userId": "bob"})),
     bad("user: another in one of several", append({"entries": [PLAIN, {**PLAIN, "userId": "bob"}]})),
-    bad("channel: context, from a user", append(NOTED), FORBIDDEN),
-    bad("channel: CONTEXT, from a user", append({**NOTED, "channel": "CONTEXT"}), FORBIDDEN),
-    bad("channel: bound to another client", append(NOTED, to=BOUND, agent="coder"), FORBIDDEN),
     bad("epoch: without a channel", append({**PLAIN, "epoch": 1}, agent="planner")),
     bad("epoch: of history", append({**SAID, "epoch": 1}, agent="planner")),
     bad("epoch: 1.5", append({**NOTED, "epoch": 1.5}, agent="planner")),
     bad("epoch: true", append({**NOTED, "epoch": True}, agent="planner")),
-    bad("epoch: an older one", append({**NOTED, "epoch": 4}, agent="planner"), CONFLICT),
     bad("several: 51", append({"entries": [PLAIN] * 51})),
     bad("several: not objects", append({"entries": [1]})),
     bad("several: the last is wrong", append({"entries": [PLAIN, PLAIN, {"contentType": "x"}]})),
@@ -361,7 +317,6 @@ BAD_ENTRIES = [
             "itself": {**PRESENT, "context": PRESENT},
         }.items()
     ),
-    bad("present context: of a user", append({**PLAIN, "context": PRESENT}), FORBIDDEN),
     bad("present context: beside context", append({**NOTED, "context": PRESENT}, agent="planner")),
     bad(
         "present context: beside an entry of context",
@@ -455,12 +410,6 @@ BAD_HEADERS = [
     bad("If-Match: weak", append(PLAIN, headers=[("If-Match", 'W/"<second>"')])),
     bad("If-Match: upper case", append(PLAIN, headers=[("If-Match", SURELY_WRONG.replace("0", "A"))])),
     bad("If-Match: two", append(PLAIN, headers=[("If-Match", '"<second>", "<first>"')])),
-    bad("If-Match: another entry", append(PLAIN, headers=[("If-Match", '"<first>"')]), CONFLICT),
-    bad(
-        "If-Match: an unknown conversation",
-        append(PLAIN, to=FRESH, headers=[("If-Match", SURELY_WRONG)]),
-        CONFLICT,
-    ),
     *(
         bad(f"If-Match of a change: {name}", change({"title": "x"}, headers=[("If-Match", value)]))
         for name, value in {
@@ -475,7 +424,6 @@ BAD_HEADERS = [
             "two": f"{AGES_AGO}, {AGES_AGO}",
         }.items()
     ),
-    bad("If-Match of a change: another time", change({}, headers=[("If-Match", AGES_AGO)]), CONFLICT),
     *(
         bad(f"If-Match: to {verb}", replace(ask, headers=[("If-Match", '"<second>"')]))
         for verb, ask in {
@@ -510,39 +458,6 @@ BAD_HEADERS = [
     bad(
         "history by its content type alone: a batch",
         append({"entries": [PLAIN, {"contentType": "history", "content": [{"role": "BOT", "text": "hi"}]}]}),
-    ),
-    bad(
-        "forkedAt on a conversation that is not a fork",
-        append({**PLAIN, "forkedAtConversationId": ROOT}),
-        CONFLICT,
-    ),
-    bad(
-        "a fork at another position",
-        append(
-            {
-                **PLAIN,
-                "forkedAtConversationId": ROOT,
-                "forkedAtEntryId": "<second>",
-                "forkedAtPosition": "after",
-            },
-            to=FORK,
-        ),
-        CONFLICT,
-    ),
-    bad(
-        "a fork at the head that is before an entry",
-        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtPosition": "head"}, to=FORK),
-        CONFLICT,
-    ),
-    bad(
-        "startedBy on a conversation that is not a child",
-        append({**PLAIN, "startedByConversationId": FORK}),
-        CONFLICT,
-    ),
-    bad(
-        "a fork at another entry",
-        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtEntryId": "<first>"}, to=FORK),
-        CONFLICT,
     ),
 ]
 
@@ -607,12 +522,6 @@ BAD_FORKS = [
         for verb, ask in (("fork", _fork_at), ("append", _append_a_fork_at))
     ),
     bad("fork: an empty entry", fork({"atEntryId": ""}), NOT_FOUND),
-    bad("fork: context, by a user", fork({"atEntryId": "<noted>"})),
-    bad("fork: context, by another client", fork({"atEntryId": "<noted>"}, agent="coder")),
-    bad("append: context, by a user", _append_a_fork_at("<noted>")),
-    bad("fork: an entry that the source never shows", fork({"atEntryId": "<of fork>"})),
-    bad("fork: an entry after the fork point", fork({"atEntryId": "<second>"}, of=FORK)),
-    bad("fork: another user's", fork({}, of=FOREIGN), FORBIDDEN),
     *(
         bad(
             f"append: a source that is {name}",
@@ -687,22 +596,15 @@ BAD_NAMES = [
     bad("prefix: a control character", names("prefix=%00")),
     bad("cursor: of nothing", names("afterCursor=x"), CURSOR),
     bad("look-up: no name", Ask("GET", "/v1/names/lookup")),
-    bad("look-up: unknown", Ask("GET", "/v1/names/lookup", query="name=unknown"), NOT_FOUND),
-    bad("delete: unknown", Ask("DELETE", "/v1/names", query="name=unknown"), NOT_FOUND),
-    bad("conversation: unknown", set_name(conversationId=FRESH), NOT_FOUND),
-    bad("conversation: of others", set_name(conversationId=FOREIGN), FORBIDDEN),
     bad("append: no name", by_name(PLAIN)),
     bad("append: a name that moves", by_name({**PLAIN, "name": {"name": "x"}})),
     bad("fork: a name and count", fork({"name": {"name": "x"}, "count": 2})),
-    bad("fork: a name at another revision", fork({"name": {"name": "x", "expectRevision": 1}}), CONFLICT),
     bad("append: a name without a fork", append({**PLAIN, "name": {"name": "x"}})),
     bad("key: 129 characters", append({**PLAIN, "key": "k" * 129})),
     bad("key: not ASCII", append({**PLAIN, "key": "é"})),
     bad("key: a control character", append({**PLAIN, "key": "a\tb"})),
     bad("key: twice", append({"entries": [{**PLAIN, "key": "k"}, {**PLAIN, "key": "k"}]})),
     bad("look-up: no key", look_up("")),
-    bad("look-up: an unknown key", look_up("key=unknown"), NOT_FOUND),
-    bad("fork: at an unknown key", fork({"atKey": "unknown"}), NOT_FOUND),
     bad("fork: at a key and an entry", fork({"atKey": "k", "atEntryId": SURELY_WRONG[1:-1]})),
     bad("append: at a key of nothing", append({**PLAIN, "forkedAtKey": "k"}, to=FRESH)),
     *(
@@ -713,11 +615,6 @@ BAD_NAMES = [
             ("at an empty key", {"forkedAtKey": ""}, VALIDATION),
             ("at a key of 129 characters", {"forkedAtKey": "k" * 129}, VALIDATION),
         )
-    ),
-    bad(
-        "append: at a key, to a fork that is at another entry",
-        append({**PLAIN, "forkedAtConversationId": ROOT, "forkedAtKey": "k"}, to=FORK),
-        CONFLICT,
     ),
 ]
 

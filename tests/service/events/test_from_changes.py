@@ -11,7 +11,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import check_value
-from forklore_service.domain.model import Caller, Channel
+from forklore_service.domain.model import Caller, Channel, StartedBy
 from forklore_service.events.event import BYTES_MAX, Content, size_of
 from forklore_service.events.from_changes import ENTRIES_MAX
 from forklore_service.storage import items
@@ -24,7 +24,7 @@ from forklore_service.usecases.deletion.pruning import run_prune
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import erasures, transfers
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change as Patch
@@ -57,7 +57,7 @@ MEMBER = {"treeId": ROOT, "type": "MembershipChanged", "userId": "bob"}
 
 
 def child(table: Table, child_id: str = OTHER, *, of: str = ROOT, by: Caller = ANN) -> None:
-    append_entries(table, caller=by, request=Append(child_id, [said("start")], start=Start(of, None)))
+    append_entries(table, caller=by, request=Append(child_id, [said("start")], start=StartedBy(of, None)))
 
 
 def entry_of(entry_id: EntryId, **more: Any) -> dict[str, Any]:

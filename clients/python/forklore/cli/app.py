@@ -45,7 +45,7 @@ SAID_HERE = {
 _NO_OPTION = re.compile("No such option: -[^-]")
 
 
-class Root(TyperGroup):
+class CommandLine(TyperGroup):
     """The command line as a whole. Every error is one line on standard error and an exit code."""
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
@@ -70,7 +70,7 @@ def make_app() -> typer.Typer:
     """Return the command line."""
     app = typer.Typer(
         name="forklore",
-        cls=Root,
+        cls=CommandLine,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore.cli.importing.message_trees import trees_of
 from forklore.cli.importing.records import records_of
-from forklore.cli.importing.values import Report, Tree
+from forklore.cli.importing.values import ForeignTree, ImportReport
 
 Raw = dict[str, Any]
 
@@ -26,18 +26,18 @@ def line_of(prompt: Raw, *, tree_id: str = "t") -> bytes:
     return json.dumps({"message_tree_id": tree_id, "prompt": prompt}).encode() + b"\n"
 
 
-def parse_trees(lines: list[bytes], report: Report | None = None) -> list[Tree]:
+def parse_trees(lines: list[bytes], report: ImportReport | None = None) -> list[ForeignTree]:
     """Return the trees of the lines of a file."""
-    return list(trees_of(records_of(io.BytesIO(b"".join(lines))), report or Report()))
+    return list(trees_of(records_of(io.BytesIO(b"".join(lines))), report or ImportReport()))
 
 
-def tree_of(prompt: Raw) -> Tree:
+def tree_of(prompt: Raw) -> ForeignTree:
     """Return the tree as it is parsed."""
     (tree,) = parse_trees([line_of(prompt)])
     return tree
 
 
-def tree_with_parents(parents: list[int]) -> Tree:
+def tree_with_parents(parents: list[int]) -> ForeignTree:
     """Return a tree of `len(parents) + 1` messages. Message i + 1 is a reply to parents[i]."""
     messages = [ask("m0")]
     for number, parent in enumerate(parents, start=1):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.steps import Answer, Call, Loading, Refusal
+from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal, Loading
 from tests.service.aws.direct import Direct
 
 
@@ -23,7 +23,7 @@ class Service:
         self.stop_after: int | None = None
         self.forgets = ""  # a new text makes the service forget all Idempotency-Keys
 
-    def answer(self, call: Call) -> Answer | Refusal:
+    def answer(self, call: ImportCall) -> ImportAnswer | ImportRefusal:
         """Return the answer to a call of an import."""
         if self.asked == self.stop_after:
             raise Stopped
@@ -35,9 +35,9 @@ class Service:
             given["ifMatch"] = call.if_match
         answer = self._direct.ask(call.operation, given, user=self.user, agent=self.agent)
         if answer["status"] < 300:
-            return Answer(answer["body"])
+            return ImportAnswer(answer["body"])
         details = answer["body"]["details"]
-        return Refusal(answer["status"], details.get("reason"), details["message"])
+        return ImportRefusal(answer["status"], details.get("reason"), details["message"])
 
     def load(self, plan: Plan) -> Loading:
         """Carry out every batch of a plan, one after the other."""

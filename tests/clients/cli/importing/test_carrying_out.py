@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from forklore import Forklore
-from forklore.cli.importing.carrying_out import Carried, carry_out
-from forklore.cli.importing.one_file import FileImport, Options
+from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.sending import sender
-from forklore.cli.importing.steps import Answer, Call, Refusal
+from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal
 from forklore.client import calls
 from forklore.client.calls import RawAnswer, TransportError
 from forklore.client.errors import NoAnswerError
@@ -84,7 +83,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(client: Forklore, file: Path, threads: int = THREADS) -> list[Carried]:
-    one = FileImport(file, Options(owner=owner_of(client)))
+    one = FileImport(file, ImportOptions(owner=owner_of(client)))
     return sorted(carry_out(one.plans(), sender(client), threads=threads), key=lambda tree: tree.number)
 
 
@@ -191,7 +190,7 @@ def test_a_tree_that_is_there_twice_is_imported_once(client: Callable[..., Forkl
 
 def test_an_interruption_ends_the_import_and_it_goes_on(client: Callable[..., Forklore], file: Path) -> None:
     file.write_bytes(b"".join(line_of(ask(f"q{number}"), tree_id=str(number)) for number in range(30)))
-    one = FileImport(file, Options(owner=owner_of(client())))
+    one = FileImport(file, ImportOptions(owner=owner_of(client())))
     interrupted = client()
     carrying = carry_out(one.plans(), sender(interrupted), threads=2)
     next(carrying)
@@ -210,10 +209,10 @@ def test_a_refused_batch_costs_what_needs_it_and_nothing_else(
 ) -> None:
     send = sender(client())
 
-    def refusing(call: Call) -> Answer | Refusal:
+    def refusing(call: ImportCall) -> ImportAnswer | ImportRefusal:
         entries: Any = call.given["entries"]
         texts = [entry["content"][0]["text"] for entry in entries]
-        return Refusal(400, None, "no roast") if "roast it" in texts else send(call)
+        return ImportRefusal(400, None, "no roast") if "roast it" in texts else send(call)
 
     done = 0
 
@@ -221,7 +220,7 @@ def test_a_refused_batch_costs_what_needs_it_and_nothing_else(
         nonlocal done
         done += entries
 
-    one = FileImport(file, Options(owner=owner_of(client())))
+    one = FileImport(file, ImportOptions(owner=owner_of(client())))
     carried = sorted(
         carry_out(one.plans(), refusing, threads=THREADS, on_entries=count), key=lambda tree: tree.number
     )
@@ -235,7 +234,7 @@ def test_a_refused_batch_costs_what_needs_it_and_nothing_else(
 
 def test_trees_are_read_when_threads_need_them(client: Callable[..., Forklore], file: Path) -> None:
     file.write_bytes(b"".join(line_of(ask(f"q{number}"), tree_id=str(number)) for number in range(50)))
-    one = FileImport(file, Options(owner=owner_of(client())))
+    one = FileImport(file, ImportOptions(owner=owner_of(client())))
     taken = 0
 
     def plans() -> Iterator[Plan]:

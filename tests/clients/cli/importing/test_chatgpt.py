@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from forklore.cli.importing.chatgpt import trees_of
 from forklore.cli.importing.plan import plan_tree
 from forklore.cli.importing.records import records_of
-from forklore.cli.importing.values import Format, Report, Tree
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport
 from forklore_service.domain.content import check_history
 from tests.clients.cli.importing.service import Service
 from tests.service.domain.builders import examples
@@ -27,22 +27,22 @@ def node(parent: str | None, said: Raw | None, *children: str) -> Raw:
     return {"parent": parent, "children": list(children), "message": said}
 
 
-def read(mapping: Raw, report: Report | None = None, **fields: Any) -> Tree:
+def read(mapping: Raw, report: ImportReport | None = None, **fields: Any) -> ForeignTree:
     """Return the tree of one conversation."""
     conversation = {"conversation_id": "c", "title": "T", "mapping": mapping, **fields}
     text = json.dumps([conversation])
-    (tree,) = trees_of(records_of(io.BytesIO(text.encode())), report or Report())
+    (tree,) = trees_of(records_of(io.BytesIO(text.encode())), report or ImportReport())
     return tree
 
 
-def element(said: Raw, report: Report | None = None) -> Raw:
+def element(said: Raw, report: ImportReport | None = None) -> Raw:
     """Return what is stored for a message; the service must take it."""
     (only,) = read({"n": node(None, said)}, report).messages
     check_history("history", [only.content])
     return only.content
 
 
-def shape(tree: Tree) -> list[tuple[str, int | None]]:
+def shape(tree: ForeignTree) -> list[tuple[str, int | None]]:
     return [(said.message_id, said.parent) for said in tree.messages]
 
 
@@ -58,7 +58,7 @@ EXPORT = {
 
 
 def test_all_branches_are_kept_and_the_nodes_without_words_are_not() -> None:
-    report = Report()
+    report = ImportReport()
 
     tree = read(EXPORT, report, current_node="a2", create_time=1700000000)
 
@@ -75,7 +75,7 @@ def test_all_branches_are_kept_and_the_nodes_without_words_are_not() -> None:
 def test_an_export_is_imported_with_its_current_branch(service: Service) -> None:
     tree = read(EXPORT, current_node="a2")
 
-    loading = service.load(plan_tree(tree, owner=service.user, report=Report()))
+    loading = service.load(plan_tree(tree, owner=service.user, report=ImportReport()))
 
     ids = [loading.conversation_id(number) for number in range(3)]
     assert [service.texts(conversation_id) for conversation_id in ids] == [
@@ -90,7 +90,7 @@ def test_an_export_is_imported_with_its_current_branch(service: Service) -> None
 
 
 def test_hidden_messages_are_left_out_and_their_replies_move_up() -> None:
-    report, hidden = Report(), {"is_visually_hidden_from_conversation": True}
+    report, hidden = ImportReport(), {"is_visually_hidden_from_conversation": True}
     mapping = {
         "a": node(None, message("You are", role="system", metadata=hidden), "b"),
         "b": node("a", message(content={"content_type": "user_editable_context", "user_profile": "x"}), "c"),
@@ -105,7 +105,7 @@ def test_hidden_messages_are_left_out_and_their_replies_move_up() -> None:
 
 
 def test_cycles_lost_parents_and_strange_nodes_are_reported() -> None:
-    report = Report()
+    report = ImportReport()
     mapping = {
         "a": node("c", message("1")),
         "b": node("a", message("2")),
@@ -174,7 +174,7 @@ def test_each_type_of_content_has_its_place(content: Raw, stored: Raw) -> None:
 
 
 def test_files_beside_the_text_are_named_and_counted() -> None:
-    report = Report()
+    report = ImportReport()
     files = [{"id": "f1", "name": "a.pdf", "mimeType": "application/pdf"}, {"size": 3}]
 
     stored = element(message("read", metadata={"attachments": files, "request_id": "r"}), report)
@@ -194,7 +194,7 @@ def test_a_tools_message_has_no_role_and_says_whose_it_is() -> None:
 
 
 def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
-    report = Report()
+    report = ImportReport()
     said = message("so \ud83c", metadata={"\ud83c": ["\udc00"]})
     mapping = {"a": node(None, message("ok"), "b"), "b": node("a", said)}
 
@@ -207,7 +207,7 @@ def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:
 
 
 def test_nesting_that_the_service_does_not_take_is_left_out_and_reported() -> None:
-    report = Report()
+    report = ImportReport()
     deep: Any = "x"
     for _ in range(70):
         deep = [deep]
@@ -221,7 +221,7 @@ def test_nesting_that_the_service_does_not_take_is_left_out_and_reported() -> No
 
 
 def test_what_is_no_conversation_is_reported_and_the_rest_is_read() -> None:
-    report = Report()
+    report = ImportReport()
     rows = [
         7,
         {"id": "x"},
@@ -255,7 +255,7 @@ def test_junk_never_breaks_the_reader(mapping: Raw, current: Any, title: Any) ->
     conversation = {"id": "c", "mapping": mapping, "current_node": current, "title": title}
     text = json.dumps([conversation]).replace("NaN", "1").replace("Infinity", "2")
 
-    for tree in trees_of(records_of(io.BytesIO(text.encode())), Report()):
+    for tree in trees_of(records_of(io.BytesIO(text.encode())), ImportReport()):
         for said in tree.messages:
             check_history("history", [said.content])
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from forklore.cli.importing.claude import NO_PARENT, trees_of
 from forklore.cli.importing.records import records_of
-from forklore.cli.importing.values import Format, Report, Tree
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport
 from forklore_service.domain.content import check_history
 from tests.service.domain.builders import examples
 
@@ -20,15 +20,15 @@ def said(uuid: str, text: str, **fields: Any) -> Raw:
     return {"uuid": uuid, "sender": sender, "text": text, "content": [], **fields}
 
 
-def read(*messages: Any, report: Report | None = None, **fields: Any) -> Tree:
+def read(*messages: Any, report: ImportReport | None = None, **fields: Any) -> ForeignTree:
     row = {"uuid": "c", "name": " A  chat ", "chat_messages": list(messages), **fields}
-    (tree,) = trees_of(records_of(io.BytesIO(json.dumps([row]).encode())), report or Report())
+    (tree,) = trees_of(records_of(io.BytesIO(json.dumps([row]).encode())), report or ImportReport())
     for message in tree.messages:
         check_history("history", [message.content])
     return tree
 
 
-def shape(tree: Tree) -> list[tuple[str, int | None]]:
+def shape(tree: ForeignTree) -> list[tuple[str, int | None]]:
     return [(message.message_id, message.parent) for message in tree.messages]
 
 
@@ -42,7 +42,7 @@ def test_an_older_export_is_one_line() -> None:
 
 
 def test_an_attachment_that_is_too_large_is_left_out_and_counted_and_the_words_stay() -> None:
-    report = Report()
+    report = ImportReport()
     files = [
         {"file_name": name, "extracted_content": "x" * size}
         for name, size in [("small", 5), ("large", 2_400_000), ("larger", 3_000_000), ("medium", 99_000)]
@@ -57,7 +57,7 @@ def test_an_attachment_that_is_too_large_is_left_out_and_counted_and_the_words_s
 
 
 def test_a_part_that_nests_too_deep_is_left_out_and_the_words_stay() -> None:
-    report = Report()
+    report = ImportReport()
     deep: Any = "x"
     for _ in range(70):
         deep = [deep]
@@ -70,7 +70,7 @@ def test_a_part_that_nests_too_deep_is_left_out_and_the_words_stay() -> None:
 
 
 def test_messages_that_name_their_parents_are_a_tree_with_its_current_branch() -> None:
-    report = Report()
+    report = ImportReport()
     tree = read(
         said("1", "Fish?", parent_message_uuid=NO_PARENT),
         said("2", "Danio.", parent_message_uuid="1"),
@@ -105,7 +105,7 @@ def test_the_texts_of_the_content_count_and_its_other_blocks_are_events() -> Non
 
 
 def test_files_are_named_and_counted_unless_their_text_is_there() -> None:
-    report = Report()
+    report = ImportReport()
     attachments = [{"file_name": "a.txt", "extracted_content": "words"}]
     files = [{"file_uuid": "f", "file_name": "b.png"}, {}]
 
@@ -120,7 +120,7 @@ def test_files_are_named_and_counted_unless_their_text_is_there() -> None:
 
 
 def test_empty_doubled_and_strange_messages_are_reported() -> None:
-    report = Report()
+    report = ImportReport()
 
     tree = read(said("1", "a?"), said("2", " "), 5, said("1", "b"), said("3", "c"), report=report)
 
@@ -150,6 +150,6 @@ JUNK = st.recursive(
 def test_junk_never_breaks_the_reader(messages: list[Any], other: Any) -> None:
     rows = [other, {"uuid": other, "name": other, "chat_messages": messages}]
 
-    for tree in trees_of(records_of(io.BytesIO(json.dumps(rows).encode())), Report()):
+    for tree in trees_of(records_of(io.BytesIO(json.dumps(rows).encode())), ImportReport()):
         for message in tree.messages:
             check_history("history", [message.content])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from forklore.cli.importing import records
 from forklore.cli.importing.files import read_file, read_stream
-from forklore.cli.importing.records import Record, records_of
-from forklore.cli.importing.values import Format, MalformedFileError, Report
+from forklore.cli.importing.records import FileRecord, records_of
+from forklore.cli.importing.values import Format, ImportReport, MalformedFileError
 from forklore.cli.jsonlines import header_line, tree_lines
 from tests.clients.cli.importing.builders import ask, line_of
 from tests.service.domain.builders import examples
@@ -28,7 +28,7 @@ def values_of(text: bytes, **given_: Any) -> list[Any]:
 
 
 def trees_in(path: Path, given: Format | None = None) -> list[str]:
-    return [tree.tree_id for tree in read_file(path, Report(), given=given)]
+    return [tree.tree_id for tree in read_file(path, ImportReport(), given=given)]
 
 
 VALUES = st.recursive(
@@ -77,7 +77,7 @@ def test_an_array_is_read_element_by_element() -> None:
     rows = [{"text": "x" * 1_000_000} for _ in range(20)]
     stream = Counting(json.dumps(rows).encode())
 
-    assert next(records_of(stream)) == Record(rows[0], "element 1")
+    assert next(records_of(stream)) == FileRecord(rows[0], "element 1")
     assert stream.taken < 4_000_000
 
 
@@ -149,7 +149,7 @@ def test_the_content_tells_the_format(tmp_path: Path, text: str, tree_id: str) -
 
 def test_a_format_can_be_forced() -> None:
     with pytest.raises(MalformedFileError, match="line 1: not the header of forklore's JSON Lines"):
-        list(read_stream(io.BytesIO(line_of(ask("a"))), Report(), given=Format.FORKLORE))
+        list(read_stream(io.BytesIO(line_of(ask("a"))), ImportReport(), given=Format.FORKLORE))
 
 
 def test_an_export_is_read_inside_its_archive_in_one_or_several_files(tmp_path: Path) -> None:
@@ -203,4 +203,4 @@ def test_a_damaged_archive_is_called_one(tmp_path: Path, damage: str) -> None:
     path.write_bytes(held)
 
     with pytest.raises(MalformedFileError, match="damaged archive"):
-        list(read_file(path, Report()))
+        list(read_file(path, ImportReport()))

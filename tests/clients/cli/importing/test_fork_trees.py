@@ -14,7 +14,7 @@ from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.fork_trees import ForkTree
 from forklore.cli.importing.plan import PlannedAt, PlannedFork
 from forklore.cli.importing.plan_forks import plan_fork_tree
-from forklore.cli.importing.values import MalformedFileError, Report
+from forklore.cli.importing.values import ImportReport, MalformedFileError
 from forklore.cli.jsonlines import MEMBERS, header_line, tree_lines
 from tests.clients.cli.importing.service import Service
 from tools.harness.gateway import PROJECT
@@ -47,8 +47,8 @@ def flat(conversations: Iterable[tuple[Raw, list[Raw]]]) -> Iterator[tuple[str, 
         yield from (("entry", one) for one in entries)
 
 
-def read(text: str, report: Report | None = None) -> list[ForkTree]:
-    found = read_stream(io.BytesIO(text.encode()), report or Report())
+def read(text: str, report: ImportReport | None = None) -> list[ForkTree]:
+    found = read_stream(io.BytesIO(text.encode()), report or ImportReport())
     return [tree for tree in found if isinstance(tree, ForkTree)]
 
 
@@ -134,7 +134,7 @@ def test_a_tree_is_alike_after_an_export_and_an_import(
 ) -> None:
     ours, theirs = new_service(agent), new_service(agent)
     ids = build(ours)
-    report = Report()
+    report = ImportReport()
 
     (tree,) = read(exported(ours, ids[0]), report)
     plan = plan_fork_tree(tree, owner=theirs.user, report=report, with_context=agent is not None)
@@ -190,7 +190,7 @@ def test_a_fork_inherits_the_same_context_as_before(new_service: Callable[..., S
         ids.append(forked["id"])
 
     (tree,) = read(exported(ours, root, said=said))
-    loading = theirs.load(plan_fork_tree(tree, owner=theirs.user, report=Report()))
+    loading = theirs.load(plan_fork_tree(tree, owner=theirs.user, report=ImportReport()))
 
     for number, conversation_id in enumerate(ids):
         theirs_view = theirs.view(loading.conversation_id(number))
@@ -202,7 +202,7 @@ def test_a_fork_inherits_the_same_context_as_before(new_service: Callable[..., S
 
 def test_a_user_gets_the_history_of_an_agents_tree(new_service: Callable[..., Service]) -> None:
     ours, theirs = new_service("planner"), new_service()
-    ids, report = build(ours), Report()
+    ids, report = build(ours), ImportReport()
     (tree,) = read(exported(ours, ids[0]))
 
     plan = plan_fork_tree(tree, owner=theirs.user, report=report, with_context=False)
@@ -226,7 +226,7 @@ def test_forks_at_entries_that_are_left_out_fork_after_the_history_before() -> N
             (fork("f3", "f0", "4", "before"), []),
         )
     )
-    report = Report()
+    report = ImportReport()
 
     plan = plan_fork_tree(tree, owner="ann", report=report, with_context=False)
 
@@ -258,7 +258,7 @@ def test_entries_whose_author_was_erased_are_left_out_and_counted() -> None:
             (fork("f1", ROOT, "1", "after"), [entry("6", "f1")]),
         )
     )
-    report = Report()
+    report = ImportReport()
 
     plan = plan_fork_tree(tree, owner="ann", report=report)
 
@@ -272,7 +272,7 @@ def test_entries_whose_author_was_erased_are_left_out_and_counted() -> None:
 
 
 def test_what_an_import_cannot_give_back_is_reported() -> None:
-    report = Report()
+    report = ImportReport()
     (tree,) = read(
         text_of(
             (
@@ -312,7 +312,7 @@ def test_merges_of_each_other_are_cut_into_batches_that_wait_for_each_other() ->
         )
     )
 
-    plan = plan_fork_tree(tree, owner="ann", report=Report())
+    plan = plan_fork_tree(tree, owner="ann", report=ImportReport())
 
     cuts = [(batch.conversation, batch.start, batch.end) for batch in plan.batches]
     assert cuts == [(0, 0, 1), (1, 0, 1), (0, 1, 2), (1, 1, 2)]
@@ -328,7 +328,7 @@ def test_merges_in_a_circle_are_an_error() -> None:
     )
 
     with pytest.raises(MalformedFileError, match="its merges mention each other in a circle"):
-        plan_fork_tree(tree, owner="ann", report=Report())
+        plan_fork_tree(tree, owner="ann", report=ImportReport())
 
 
 def test_numbers_stay_exact_and_trees_may_follow_each_other() -> None:

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from forklore.cli.importing import checks, plan
 from forklore.cli.importing.plan import PlannedAt, plan_tree
-from forklore.cli.importing.values import Reason, Report
+from forklore.cli.importing.values import ImportReport, Reason
 from forklore.client import jsontext, limits
 from forklore_service.api import fields
 from tests.clients.cli.importing.builders import tree_with_parents
@@ -61,7 +61,7 @@ def largest() -> list[Any]:
 
 def test_a_fork_with_a_full_batch_of_keys_is_taken(service: Service) -> None:
     tree = tree_with_parents([0, 0, *range(2, plan.BATCH_ENTRIES_MAX + 1)])
-    planned = plan_tree(tree, owner=service.user, report=Report())
+    planned = plan_tree(tree, owner=service.user, report=ImportReport())
 
     loading = service.load(planned)
 

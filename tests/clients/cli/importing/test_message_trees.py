@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.values import MalformedFileError, Message, Report
+from forklore.cli.importing.values import ForeignMessage, ImportReport, MalformedFileError
 from tests.clients.cli.importing.builders import answer, ask, deep_line, line_of, parse_trees, tree_of
 
 
@@ -13,10 +13,10 @@ def test_messages_lie_flat_in_preorder_with_their_parents_and_replies() -> None:
 
     assert tree.tree_id == "t"
     assert tree.messages == (
-        Message("a", {"role": "USER", "text": "a"}, None, (1, 3)),
-        Message("b", {"role": "AI", "text": "b"}, 0, (2,)),
-        Message("c", {"role": "USER", "text": "c"}, 1, ()),
-        Message("d", {"role": "AI", "text": "d"}, 0, ()),
+        ForeignMessage("a", {"role": "USER", "text": "a"}, None, (1, 3)),
+        ForeignMessage("b", {"role": "AI", "text": "b"}, 0, (2,)),
+        ForeignMessage("c", {"role": "USER", "text": "c"}, 1, ()),
+        ForeignMessage("d", {"role": "AI", "text": "d"}, 0, ()),
     )
 
 
@@ -35,12 +35,15 @@ def test_replies_may_be_left_out_and_other_fields_are_ignored() -> None:
 
     (tree,) = parse_trees([line + b"\n"])
 
-    assert (tree.tree_id, tree.messages) == ("a", (Message("a", {"role": "AI", "text": "x"}, None, ()),))
+    assert (tree.tree_id, tree.messages) == (
+        "a",
+        (ForeignMessage("a", {"role": "AI", "text": "x"}, None, ()),),
+    )
 
 
 def test_a_tree_that_nests_deeper_than_json_is_read_is_named() -> None:
     (tree,) = parse_trees([deep_line(200)])
-    assert tree.messages[-1] == Message("m199", {"role": "USER", "text": "m199"}, 198, ())
+    assert tree.messages[-1] == ForeignMessage("m199", {"role": "USER", "text": "m199"}, 198, ())
 
     with pytest.raises(MalformedFileError, match="line 1: the text nests too deep"):
         parse_trees([deep_line(200_000)])
@@ -80,7 +83,7 @@ def test_a_file_without_a_tree_is_malformed(tmp_path: Path) -> None:
     path.write_bytes(b"\n")
 
     with pytest.raises(MalformedFileError, match="no conversation in the file"):
-        list(read_file(path, Report()))
+        list(read_file(path, ImportReport()))
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
@@ -92,7 +95,7 @@ def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) ->
 
 
 def test_a_message_that_is_too_large_is_left_out_and_its_replies_move_up() -> None:
-    report = Report()
+    report = ImportReport()
 
     (tree,) = parse_trees([line_of(ask("a", answer("b", ask("c")) | {"text": "é" * 500_000}))], report)
 

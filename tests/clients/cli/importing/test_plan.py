@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
 from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork, lines_of, plan_tree
-from forklore.cli.importing.values import Format, Message, Report, Tree
+from forklore.cli.importing.values import ForeignMessage, ForeignTree, Format, ImportReport
 from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.service.domain.builders import examples
@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[4]
 FILES = [(ROOT / "examples" / "trees.jsonl", (3, 29, 12))]
 
 
-def planned(tree: Tree, **given_: str) -> Plan:
-    return plan_tree(tree, **{"owner": "ann", **given_}, report=Report())
+def planned(tree: ForeignTree, **given_: str) -> Plan:
+    return plan_tree(tree, **{"owner": "ann", **given_}, report=ImportReport())
 
 
 def view(plan: Plan, number: int) -> list[str]:
@@ -32,13 +32,13 @@ def view(plan: Plan, number: int) -> list[str]:
     return inherited[: inherited.index(anchor) + 1] + keys
 
 
-def path_to(tree: Tree, index: int) -> list[str]:
+def path_to(tree: ForeignTree, index: int) -> list[str]:
     path = [tree.messages[index].message_id]
     parent = tree.messages[index].parent
     return (path_to(tree, parent) if parent is not None else []) + path
 
 
-def trees() -> st.SearchStrategy[Tree]:
+def trees() -> st.SearchStrategy[ForeignTree]:
     def parents(size: int) -> st.SearchStrategy[list[int]]:
         return st.tuples(*(st.integers(0, number) for number in range(size))).map(list)
 
@@ -61,9 +61,9 @@ def test_the_first_reply_continues_and_every_other_is_a_fork_after_what_it_answe
 
 
 def test_a_second_root_is_a_blank_fork_of_the_first() -> None:
-    messages = tuple(Message(one, {"role": "USER", "text": one}, None) for one in "abc")
+    messages = tuple(ForeignMessage(one, {"role": "USER", "text": one}, None) for one in "abc")
 
-    plan = planned(Tree("t", messages, Format.CHATGPT, current=2))
+    plan = planned(ForeignTree("t", messages, Format.CHATGPT, current=2))
 
     blank = PlannedFork(0, None, "blank")
     assert [conversation.fork for conversation in plan.conversations] == [None, blank, blank]
@@ -72,7 +72,7 @@ def test_a_second_root_is_a_blank_fork_of_the_first() -> None:
 
 @examples(100)
 @given(trees())
-def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: Tree) -> None:
+def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: ForeignTree) -> None:
     plan = planned(tree)
     leaves = [index for index, message in enumerate(tree.messages) if not message.replies]
 
@@ -83,7 +83,7 @@ def test_each_conversation_shows_exactly_the_path_to_its_leaf(tree: Tree) -> Non
 
 @examples(100)
 @given(trees())
-def test_the_batches_hold_each_entry_once_after_all_that_they_need(tree: Tree) -> None:
+def test_the_batches_hold_each_entry_once_after_all_that_they_need(tree: ForeignTree) -> None:
     plan = planned(tree)
 
     held = [(batch.conversation, index) for batch in plan.batches for index in range(batch.start, batch.end)]
@@ -109,11 +109,11 @@ def test_a_batch_holds_no_more_than_the_service_takes() -> None:
     texts = ["x" * size for size in (900_000, 900_000, 900_000, 2_400_000, 10, 10)]
     parents = [None, *range(len(texts) - 1)]
     messages = tuple(
-        Message(f"m{index}", {"text": text}, parents[index], (index + 1,) if index < 5 else ())
+        ForeignMessage(f"m{index}", {"text": text}, parents[index], (index + 1,) if index < 5 else ())
         for index, text in enumerate(texts)
     )
 
-    plan = planned(Tree("t", messages))
+    plan = planned(ForeignTree("t", messages))
 
     sizes = [
         sum(entry.size for entry in plan.conversations[0].entries[batch.start : batch.end])
@@ -142,8 +142,8 @@ def test_a_longer_source_keeps_the_ids_of_the_shorter_one() -> None:
 
 
 def test_metadata_that_is_too_large_is_left_out_and_reported() -> None:
-    report = Report()
-    tree = Tree("t", tree_of(SOUP).messages, title="Soup", metadata={"summary": "x" * 20_000})
+    report = ImportReport()
+    tree = ForeignTree("t", tree_of(SOUP).messages, title="Soup", metadata={"summary": "x" * 20_000})
 
     plan = plan_tree(tree, owner="ann", report=report)
 
@@ -153,11 +153,11 @@ def test_metadata_that_is_too_large_is_left_out_and_reported() -> None:
 
 def test_a_tree_may_be_deeper_than_the_call_stack() -> None:
     chain = [
-        Message(f"m{n}", {"text": "x"}, n - 1 if n else None, (n + 1,) if n < 19_999 else ())
+        ForeignMessage(f"m{n}", {"text": "x"}, n - 1 if n else None, (n + 1,) if n < 19_999 else ())
         for n in range(20_000)
     ]
 
-    plan = planned(Tree("deep", tuple(chain)))
+    plan = planned(ForeignTree("deep", tuple(chain)))
 
     assert len(plan.conversations) == 1
     assert plan.entries == 20_000
@@ -177,7 +177,7 @@ def test_ten_times_as_many_messages_in_many_branches_take_about_ten_times_as_lon
 def test_a_file_has_the_trees_messages_and_branches_that_it_should(
     path: Path, expected: tuple[int, int, int]
 ) -> None:
-    plans = [planned(tree) for tree in read_file(path, Report()) if isinstance(tree, Tree)]
+    plans = [planned(tree) for tree in read_file(path, ImportReport()) if isinstance(tree, ForeignTree)]
 
     counted = (
         len(plans),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
-from forklore.cli.importing.steps import Loading, RefusedError
-from forklore.cli.importing.values import Report, Tree
+from forklore.cli.importing.steps import ImportRefusedError, Loading
+from forklore.cli.importing.values import ForeignTree, ImportReport
 from tests.clients.cli.importing.builders import (
     SOUP,
     answer,
@@ -23,11 +23,11 @@ from tests.clients.cli.importing.service import Service, Stopped
 from tests.service.domain.builders import examples
 
 
-def plan_of(tree: Tree, service: Service, again: str = "") -> Plan:
-    return plan_tree(tree, owner=service.user, report=Report(), again=again)
+def plan_of(tree: ForeignTree, service: Service, again: str = "") -> Plan:
+    return plan_tree(tree, owner=service.user, report=ImportReport(), again=again)
 
 
-def path_to(tree: Tree, leaf: int) -> list[str]:
+def path_to(tree: ForeignTree, leaf: int) -> list[str]:
     path: list[str] = []
     at: int | None = leaf
     while at is not None:
@@ -36,7 +36,7 @@ def path_to(tree: Tree, leaf: int) -> list[str]:
     return path
 
 
-def check_shown(service: Service, tree: Tree, loading: Loading) -> None:
+def check_shown(service: Service, tree: ForeignTree, loading: Loading) -> None:
     """Compare every path from a root to a leaf with what the leaf's conversation shows."""
     _, _, place_of = lines_of(tree)
     for index, message in enumerate(tree.messages):
@@ -45,7 +45,7 @@ def check_shown(service: Service, tree: Tree, loading: Loading) -> None:
             assert shown == path_to(tree, index)
 
 
-def check_shown_within(service: Service, tree: Tree, loading: Loading) -> None:
+def check_shown_within(service: Service, tree: ForeignTree, loading: Loading) -> None:
     """Compare as `check_shown`, but somebody may have gone on after the leaf."""
     _, _, place_of = lines_of(tree)
     for index, message in enumerate(tree.messages):
@@ -68,7 +68,7 @@ def backward(service: Service, plan: Plan) -> Loading:
     return loading
 
 
-def long_line(length: int) -> Tree:
+def long_line(length: int) -> ForeignTree:
     return tree_with_parents(list(range(length - 1)))
 
 
@@ -223,7 +223,7 @@ def test_an_import_that_was_deleted_is_not_made_again_unless_asked(service: Serv
     first = service.load(plan_of(tree, service))
     service.ask("deleteConversation", conversationId=first.conversation_id(0))
 
-    with pytest.raises(RefusedError, match="was imported before, and deleted since"):
+    with pytest.raises(ImportRefusedError, match="was imported before, and deleted since"):
         service.load(plan_of(tree, service))
 
     check_shown(service, tree, service.load(plan_of(tree, service, again="2")))

@@ -4,6 +4,7 @@ import pytest
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.listing import Ancestry, Mode
 from forklore_service.domain.model import Caller, Entry, StartedBy
@@ -25,7 +26,7 @@ from forklore_service.usecases.branches import children
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -86,7 +87,7 @@ def start(
     request = Append(
         child_key,
         [said(draft) if isinstance(draft, str) else draft for draft in drafts],
-        start=Start(of, at),
+        start=StartedBy(of, None if at is None else EntryId(at)),
         idempotency_key=idempotency_key,
         **more,
     )

@@ -10,7 +10,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.jsontext import text_of
 from forklore_service.domain.listing import Ancestry, Mode
-from forklore_service.domain.model import Caller, EntryRef, JobKind, Metrics, TokenUsage, Words
+from forklore_service.domain.model import Caller, EntryRef, JobKind, Metrics, StartedBy, TokenUsage, Words
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
@@ -27,7 +27,7 @@ from forklore_service.usecases.deletion import cascade, tree_deletion
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.loading import ConversationDetails
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     AFTER,
@@ -336,7 +336,7 @@ def test_a_killed_copy_and_a_child_are_not_made_of_one_another(store: Store, lon
         fails(
             NotFoundError,
             lambda: append_entries(
-                long_tree, caller=ANN, request=Append(COPY, [said("x")], start=Start(ROOT, None))
+                long_tree, caller=ANN, request=Append(COPY, [said("x")], start=StartedBy(ROOT, None))
             ),
         )
         fails(ConflictError, lambda: create(long_tree, COPY))

@@ -7,14 +7,14 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.listing import Mode
-from forklore_service.domain.model import Caller, ForkPosition
+from forklore_service.domain.model import Caller, ForkPosition, StartedBy
 from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import conversation_lists, fork_lists
 from forklore_service.usecases.reading.conversation_lists import ListRequest
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -183,7 +183,7 @@ def test_an_append_promotes_in_its_transaction_and_costs_no_request_more(
 
 def test_a_new_root_and_a_new_child_are_their_current_branch_anyway(store: Store, forked: Table) -> None:
     append_and_promote(forked, OTHER)
-    append_and_promote(forked, CHILD, start=Start(ROOT, None))
+    append_and_promote(forked, CHILD, start=StartedBy(ROOT, None))
 
     assert [show(store.process(), one).is_current for one in (OTHER, CHILD, ROOT)] == [True] * 3
     assert items.group(store.item(keys.group(OTHER))).promotions == 0

@@ -12,7 +12,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import FIRST, LAST
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import Caller, Channel, ForkPosition
+from forklore_service.domain.model import Caller, Channel, ForkPosition, StartedBy
 from forklore_service.domain.tree import Group, State
 from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError
 from forklore_service.storage import items
@@ -25,7 +25,7 @@ from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.reading.fork_lists import list_forks
 from forklore_service.usecases.shared import view_pages
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -88,7 +88,7 @@ def group(store: Store) -> Group:
 
 
 def start(table: Table, parent: str, child: str) -> None:
-    append_entries(table, caller=ANN, request=Append(child, [said("go")], start=Start(parent, None)))
+    append_entries(table, caller=ANN, request=Append(child, [said("go")], start=StartedBy(parent, None)))
 
 
 def forks_of(table: Table, conversation_id: str = ROOT) -> list[str]:

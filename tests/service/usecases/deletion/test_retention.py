@@ -6,7 +6,7 @@ import pytest
 
 from forklore_local.fsck.check import check
 from forklore_service.domain import keys
-from forklore_service.domain.model import JobKind
+from forklore_service.domain.model import JobKind, StartedBy
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
 from forklore_service.storage.unused import find_unused
@@ -14,7 +14,7 @@ from forklore_service.usecases.branches.promotion import promote_conversation
 from forklore_service.usecases.deletion import retention
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.retention import Retained, delete_unused
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change
@@ -53,7 +53,7 @@ def delete(store: Store, days: float, mailbox: Mailbox | None = None, **how: Any
 
 def start(table: Table) -> None:
     """Start a child of ROOT."""
-    append_entries(table, caller=ANN, request=Append(CHILD, [said("task")], start=Start(ROOT, None)))
+    append_entries(table, caller=ANN, request=Append(CHILD, [said("task")], start=StartedBy(ROOT, None)))
 
 
 def trees(store: Store) -> set[str]:

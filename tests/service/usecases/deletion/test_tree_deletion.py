@@ -9,7 +9,7 @@ import pytest
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
-from forklore_service.domain.model import Caller, Conversation, JobKind
+from forklore_service.domain.model import Caller, Conversation, JobKind, StartedBy
 from forklore_service.domain.tree import Group, Member, State
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError
 from forklore_service.storage import items
@@ -22,7 +22,7 @@ from forklore_service.usecases.deletion import cascade
 from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import (
     ANN,
@@ -63,7 +63,7 @@ def job(kind: str, group_id: str, *, at: str = "2026-03-01T09:15:00.000Z") -> It
 
 
 def start(table: Table, parent: str, child: str, *, by: Caller = ANN) -> None:
-    request = Append(child, [said("go")], start=Start(parent, None))
+    request = Append(child, [said("go")], start=StartedBy(parent, None))
     append_entries(table, caller=by, request=request)
 
 

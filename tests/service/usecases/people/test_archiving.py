@@ -4,10 +4,10 @@ import pytest
 
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.listing import Archived
-from forklore_service.domain.model import Caller
+from forklore_service.domain.model import Caller, StartedBy
 from forklore_service.errors import NotFoundError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from tests.service.usecases.builders import ANN, BOB, FORK, OTHER, ROOT, TWIG, fork, promote, said, say, show
 from tests.service.usecases.members import (
@@ -116,7 +116,7 @@ def test_a_membership_that_is_given_again_begins_unarchived(store: Store, shared
 def test_a_child_is_a_tree_of_its_own(store: Store, shared: Table) -> None:
     """It begins unarchived for all members of the parent, and its parent stays archived."""
     archive(shared, by=BOB)
-    start = Start(ROOT, None)
+    start = StartedBy(ROOT, None)
     append_entries(shared, caller=ANN, request=Append(OTHER, [said("a task")], start=start))
 
     assert listed(shared, BOB) == {OTHER}

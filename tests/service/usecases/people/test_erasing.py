@@ -14,7 +14,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.erasures import PSEUDONYM_PREFIX, Erasure
 from forklore_service.domain.jsontext import text_of, to_json
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import Caller, Channel, Entry, ForkPosition, JobKind, Words
+from forklore_service.domain.model import Caller, Channel, Entry, ForkPosition, JobKind, StartedBy, Words
 from forklore_service.domain.names import NameMove, NameRef
 from forklore_service.errors import ForbiddenError, NotFoundError
 from forklore_service.storage import bodies, items
@@ -28,7 +28,7 @@ from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.people import erasures
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations, merging, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Change
@@ -387,7 +387,7 @@ def test_who_has_let_others_into_the_children_is_erased(store: Store) -> None:
     say(table, ROOT, "a")
     share(table, "bob", AccessLevel.MANAGER)
     for child in (CHILD, OTHER):
-        append_entries(table, caller=ANN, request=Append(child, [said("task")], start=Start(ROOT, None)))
+        append_entries(table, caller=ANN, request=Append(child, [said("task")], start=StartedBy(ROOT, None)))
     process = store.process()
     dies(process, 4, before=False)
     with pytest.raises(Killed):
@@ -438,7 +438,7 @@ def test_a_tree_that_the_user_started_from_anothers_goes_and_its_parent_stays(st
     table = store.process()
     say(table, ROOT, "parent")
     share(table, "bob")
-    request = Append(CHILD, [said("task")], start=Start(ROOT, None))
+    request = Append(CHILD, [said("task")], start=StartedBy(ROOT, None))
     append_entries(table, caller=BOB, request=request)
     mailbox = Mailbox()
     handed = offer(table, "bob", by=ANN, of=CHILD) if show(table, CHILD).owner == "ann" else None

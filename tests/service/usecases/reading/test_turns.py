@@ -9,12 +9,12 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import text_of
-from forklore_service.domain.model import Caller, Description, ForkPosition, Words
+from forklore_service.domain.model import Caller, Description, ForkPosition, StartedBy, Words
 from forklore_service.errors import ConflictError, ForbiddenError, PayloadTooLargeError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.appended import Appended
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_turn
 from tests.service.usecases.builders import (
     AFTER,
@@ -194,7 +194,7 @@ def test_an_append_with_context_creates_a_root_a_child_and_a_fork(store: Store, 
     anchor = root.entries[0].entry_id
     at = {position: Fork(ROOT, anchor, position) for position in (BEFORE, AFTER)}
 
-    child = turn(table, conversation(10), "b", context=["b"], start=Start(ROOT, anchor))
+    child = turn(table, conversation(10), "b", context=["b"], start=StartedBy(ROOT, anchor))
     before = turn(table, conversation(11), "b", context=["b"], fork=at[BEFORE])
     after = turn(table, conversation(12), "b", context=["a", "b"], fork=at[AFTER])
     same = turn(table, conversation(13), "b", context=["a"], fork=at[AFTER])
@@ -243,7 +243,7 @@ def test_a_plain_user_and_another_client_may_not_append_with_context(store: Stor
             turn(table, ROOT, "a", context=["a"], by=caller)
         with store.refuses(ForbiddenError):
             turn(table, ROOT, "a", context=[], by=caller)
-    places: list[dict[str, Any]] = [{}, {"fork": Fork(ROOT, None, AFTER)}, {"start": Start(ROOT, None)}]
+    places: list[dict[str, Any]] = [{}, {"fork": Fork(ROOT, None, AFTER)}, {"start": StartedBy(ROOT, None)}]
     for where in places:
         with store.refuses(ForbiddenError):
             turn(table, OTHER, "a", context=["a"], by=ANN, **where)
@@ -308,7 +308,7 @@ def test_an_append_describes_the_conversation_that_it_creates_and_no_other(table
     where: dict[str, dict[str, Any]] = {
         "root": {},
         "fork": {"fork": Fork(ROOT, None, AFTER)},
-        "child": {"start": Start(ROOT, None)},
+        "child": {"start": StartedBy(ROOT, None)},
     }
     described = Description("Lisbon", {"kind": "travel"}, '{"n": 1}')
     for text, again in (("hello", described), ("more", Description("Rome", {}, "{}"))):

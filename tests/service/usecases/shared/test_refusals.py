@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, EntryRef
+from forklore_service.domain.model import Caller, EntryRef, StartedBy
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
@@ -15,7 +15,7 @@ from forklore_service.errors import (
 from forklore_service.usecases.branches.copying import Copy, copy_conversation
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_turn
 from forklore_service.usecases.writing.merging import Merge, merge_branch
 from tests.service.usecases.builders import (
@@ -43,7 +43,7 @@ REQUESTS = {
     "to a conversation": NEW._replace(conversation_id=ROOT),
     "to a new root": NEW,
     "to a new fork": NEW._replace(fork=Fork(ROOT, None, AFTER)),
-    "to a new child": NEW._replace(start=Start(ROOT, None)),
+    "to a new child": NEW._replace(start=StartedBy(ROOT, None)),
 }
 
 
@@ -86,7 +86,7 @@ NOT_SHOWN = EntryId("019a0000-0000-7000-8000-000000000001")
 
 @pytest.mark.parametrize(
     "begun",
-    [Append(TWIG, [], fork=Fork(ROOT, NOT_SHOWN, AFTER)), Append(TWIG, [], start=Start(ROOT, NOT_SHOWN))],
+    [Append(TWIG, [], fork=Fork(ROOT, NOT_SHOWN, AFTER)), Append(TWIG, [], start=StartedBy(ROOT, NOT_SHOWN))],
 )
 def test_context_of_a_plain_user_is_refused_before_the_entry_to_begin_at(store: Store, begun: Append) -> None:
     process = store.process()
@@ -110,7 +110,7 @@ def test_context_of_a_plain_user_is_refused_before_the_entry_to_begin_at(store: 
     ],
     ids=["403", "400", "409"],
 )
-@pytest.mark.parametrize("lineage", [{"fork": Fork(OTHER, None, BLANK)}, {"start": Start(OTHER, None)}])
+@pytest.mark.parametrize("lineage", [{"fork": Fork(OTHER, None, BLANK)}, {"start": StartedBy(OTHER, None)}])
 def test_the_wrong_fork_or_child_is_a_conflict_like_others(
     store: Store,
     knows: bool,

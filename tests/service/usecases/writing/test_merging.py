@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, Entry, EntryRef, TokenUsage, Words
+from forklore_service.domain.model import Caller, Entry, EntryRef, StartedBy, TokenUsage, Words
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
@@ -19,7 +19,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.merging import Merge, merge_branch
 from tests.service.usecases.builders import (
@@ -378,7 +378,7 @@ def test_a_new_tree_has_no_branch_to_sum_up(store: Store, tree: Table) -> None:
             fails(
                 ValidationError,
                 lambda of=of: append_entries(  # type: ignore[misc]
-                    tree, caller=ANN, request=Append(OTHER, [summary(of)], start=Start(ROOT, None))
+                    tree, caller=ANN, request=Append(OTHER, [summary(of)], start=StartedBy(ROOT, None))
                 ),
                 field="mergedFromConversationId",
             )

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.model import Caller, Entry
+from forklore_service.domain.model import Caller, Entry, StartedBy
 from forklore_service.domain.names import NameMove, NameOwner, NameRef
 from forklore_service.errors import (
     ConflictError,
@@ -19,7 +19,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import append_by_name, names
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.names import ShownName
@@ -455,7 +455,7 @@ def test_a_fork_or_a_child_takes_a_name_from_a_conversation_that_is_deleted(
     [first] = tell(table, "b")
     delete(table, first.conversation_id)
 
-    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": Start(ROOT, None)}
+    lineage: dict[str, Any] = {"fork": Fork(ROOT, a, AFTER), "start": StartedBy(ROOT, None)}
     [made] = tell(table, "c", **{origin: lineage[origin]})
 
     assert target(table) == made.conversation_id
@@ -504,7 +504,7 @@ def test_an_append_by_a_name_can_make_a_fork_or_a_child(table: Table) -> None:
     a, b = say(table, ROOT, "a", "b")
 
     [forked] = tell(table, "c", name="fork", fork=Fork(ROOT, b, BEFORE))
-    [child] = tell(table, "task", name="child", start=Start(ROOT, a))
+    [child] = tell(table, "task", name="child", start=StartedBy(ROOT, a))
     [more] = tell(table, "d", name="fork", fork=Fork(ROOT, b, BEFORE))
 
     assert read(table, forked.conversation_id) == ["a", "c", "d"]

@@ -92,7 +92,8 @@ def register(app: typer.Typer) -> None:
         with nullcontext(line_out) if output is None else written(output, line_out) as write:
             ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
             write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
-            for line in _views(shell, ids) if branch else _trees(shell, ids, parallel):
+            views = (line for one in ids for line in exported_view(shell.client, one))
+            for line in views if branch else _trees(shell, ids, parallel):
                 write(line)
         return DONE
 
@@ -103,11 +104,6 @@ def _choice(owner: str | None, tree: str | None) -> "Choice":
     if owner is not None:
         return Choice(Scope.OWNER, owner)
     return Choice(Scope.EVERYTHING) if tree is None else Choice(Scope.TREE, tree.lower())
-
-
-def _views(shell: Shell, ids: list[str]) -> Iterator[str]:
-    for one in ids:
-        yield from exported_view(shell.client, one)
 
 
 def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:

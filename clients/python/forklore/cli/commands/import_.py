@@ -1,6 +1,5 @@
 """`forklore import`: conversations from elsewhere, with all their branches."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -10,13 +9,11 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
-from forklore.cli.importing.carrying_out import Carried, carry_out
-from forklore.cli.importing.files import Source, sources_of
-from forklore.cli.importing.one_file import FileImport, Options, title_of
+from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.files import Input, inputs_of
+from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
-from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.reporting import Telling, counted, shown_of
-from forklore.cli.importing.sending import sender
+from forklore.cli.importing.reporting import Reporter, counted, shown_of
 from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
@@ -88,8 +85,8 @@ def register(app: typer.Typer) -> None:
             codes = [import_table(shell, at, file, threads=parallel, is_dry=dry_run) for file in files]
             return max(codes)
         target = shell.target
-        options = Options(owner_of(target), is_agent(target), given, again, limit_trees)
-        with sources_of(files) as sources:
+        options = ImportOptions(owner_of(target), is_agent(target), given, again, limit_trees)
+        with inputs_of(files) as sources:
             if name is not None:
                 _check_name(shell, name, sources, options)
             importing = _Importing(shell, options, threads=parallel, name=name, is_dry=dry_run)
@@ -112,7 +109,7 @@ class _Importing:
     """A run of the command. code: its exit code so far."""
 
     def __init__(
-        self, shell: Shell, options: Options, *, threads: int, name: str | None, is_dry: bool
+        self, shell: Shell, options: ImportOptions, *, threads: int, name: str | None, is_dry: bool
     ) -> None:
         self._shell = shell
         self._options = options
@@ -123,12 +120,12 @@ class _Importing:
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.code = DONE
 
-    def file(self, source: Source) -> None:
+    def file(self, source: Input) -> None:
         """Import a file, and say what became of it. Raises the ApiError that ends all."""
         if self._left == 0:
             return
         one = FileImport(source.path, self._options, shown=source.shown)
-        telling = Telling(self._shell, source.shown)
+        telling = Reporter(self._shell, source.shown)
         try:
             if self._is_dry:
                 self._planned(one)
@@ -183,7 +180,7 @@ class _Importing:
                 self._shell.say(f"the name {self._name} points elsewhere meanwhile, and stays there")
                 self.code = self.code or REFUSED
 
-    def _summary(self, one: FileImport, telling: Telling) -> None:
+    def _summary(self, one: FileImport, telling: Reporter) -> None:
         if one.problem is not None:
             self.code = USAGE
         out, report = self._shell.out, one.report
@@ -210,7 +207,7 @@ class _Importing:
             self._shell.say(f"  left out: {line}")
 
 
-def _check_name(shell: Shell, name: str, sources: list[Source], options: Options) -> None:
+def _check_name(shell: Shell, name: str, sources: list[Input], options: ImportOptions) -> None:
     """Refuse a name that is in use, or that could mean several trees, before anything is sent."""
     read = chain.from_iterable(FileImport(source.path, options).plans() for source in sources)
     plans = list(islice(read, 1 if options.trees_max == 1 else 2))
@@ -220,9 +217,6 @@ def _check_name(shell: Shell, name: str, sources: list[Source], options: Options
         held = shell.client.api.look_up_name(name=name)
     except NotFoundError:
         return
-    if not any(held.conversation_id in _ids(plan) for plan in plans):
+    made = (conversation.conversation_id for plan in plans for conversation in plan.conversations)
+    if held.conversation_id not in made:
         raise CommandError(f"the name {name} is in use", REFUSED)
-
-
-def _ids(plan: Plan) -> Iterator[str]:
-    return (conversation.conversation_id for conversation in plan.conversations)

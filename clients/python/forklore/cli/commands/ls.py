@@ -91,9 +91,8 @@ def register(app: typer.Typer) -> None:
         if shell.out.is_json:
             shell.out.results(shown)
             return
-        at = ("began", _began) if by_origin else ("updated", _updated)
-        rows = (_row(one, moment(at[1](one))) for one in shown)
-        shell.out.table(("", "id", at[0], "access", "title"), rows)
+        rows = (_row(one, moment(_began(one) if by_origin else one.updated_at)) for one in shown)
+        shell.out.table(("", "id", "began" if by_origin else "updated", "access", "title"), rows)
 
 
 def _began(one: ConversationDetails) -> str:
@@ -101,10 +100,6 @@ def _began(one: ConversationDetails) -> str:
     source = one.metadata.get("source")
     began = source.get("createdAt") if isinstance(source, Mapping) else None
     return began if isinstance(began, str) and _TIME.fullmatch(began) else one.created_at
-
-
-def _updated(one: ConversationDetails) -> str:
-    return one.updated_at
 
 
 def _row(one: ConversationDetails, at: str) -> tuple[Part, ...]:

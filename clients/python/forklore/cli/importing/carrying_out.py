@@ -5,13 +5,19 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from forklore.cli.exits import line_of
+from forklore.cli.exits import is_forklores, line_of
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.sending import Send
-from forklore.cli.importing.steps import Loading, RefusedError
+from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal, ImportRefusedError, Loading
+from forklore.client.decoding import failure, result_of
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, UnauthorizedError
 
+if TYPE_CHECKING:
+    from forklore.client.synchronous.client import Forklore
+
+Send = Callable[[ImportCall], ImportAnswer | ImportRefusal]
+UNAUTHORIZED = 401
 AHEAD = 2
 """How many batches wait for each thread before another tree is begun."""
 GRACE_S = 10.0
@@ -156,7 +162,9 @@ class _Crew:
         """Return the next batch that has ended. Raises what must end all."""
         run, number, error = self._done.get()
         self.count -= 1
-        if isinstance(error, FATAL) or not (error is None or isinstance(error, RefusedError | ApiError)):
+        if isinstance(error, FATAL) or not (
+            error is None or isinstance(error, ImportRefusedError | ApiError)
+        ):
             raise error
         return run, number, error
 
@@ -187,3 +195,25 @@ class _Crew:
                 call = steps.send(self._send(call))
         except StopIteration:
             return
+
+
+def sender(client: "Forklore") -> Send:
+    """Return what sends a call, with the client's retries. Threads may share it.
+
+    What it returns raises an ApiError for what no step of an import can answer: without an answer,
+    for bad credentials, for a 404 of another service at the address, for an error of the service,
+    and for what cannot be sent.
+    """
+
+    def send(call: ImportCall) -> ImportAnswer | ImportRefusal:
+        answer = client.call(
+            call.operation, call.given, idempotency_key=call.idempotency_key, if_match=call.if_match
+        )
+        if 400 <= answer.status < 500 and answer.status != UNAUTHORIZED:
+            error = failure(answer)
+            if isinstance(error, NotFoundError) and not is_forklores(error):
+                raise error
+            return ImportRefusal(answer.status, error.reason, error.message)
+        return ImportAnswer(result_of(answer, lambda body: body))
+
+    return send

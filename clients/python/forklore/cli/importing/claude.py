@@ -9,8 +9,8 @@ from typing import Any
 
 from forklore.cli.importing.checks import is_unicode, kept, time_of, title_of
 from forklore.cli.importing.growing import Node, grow
-from forklore.cli.importing.records import Record
-from forklore.cli.importing.values import Format, Reason, Report, Tree
+from forklore.cli.importing.records import FileRecord
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport, Reason
 
 ROLES = {"human": "USER", "assistant": "AI"}
 NO_PARENT = "00000000-0000-4000-8000-000000000000"
@@ -19,7 +19,7 @@ _MAPPED = ("uuid", "sender", "text", "content", "attachments", "files", "files_v
 _ABOUT = ("summary", "model", "is_starred", "project_uuid")
 
 
-def trees_of(records: Iterable[Record], report: Report) -> Iterator[Tree]:
+def trees_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[ForeignTree]:
     """Yield a tree for each conversation that has messages. The others are reported."""
     for record in records:
         tree = _tree_of(record.value, report)
@@ -30,7 +30,7 @@ def trees_of(records: Iterable[Record], report: Report) -> Iterator[Tree]:
             yield tree
 
 
-def _tree_of(raw: Any, report: Report) -> Tree | None:
+def _tree_of(raw: Any, report: ImportReport) -> ForeignTree | None:
     messages = raw.get("chat_messages") if isinstance(raw, Mapping) else None
     if not isinstance(messages, list):
         return None
@@ -39,7 +39,7 @@ def _tree_of(raw: Any, report: Report) -> Tree | None:
         return None
     tree_id, current = raw.get("uuid"), raw.get("current_leaf_message_uuid")
     times = {"createdAt": time_of(raw.get("created_at")), "updatedAt": time_of(raw.get("updated_at"))}
-    return Tree(
+    return ForeignTree(
         tree_id if _is_id(tree_id) else grown.messages[0].message_id,
         grown.messages,
         Format.CLAUDE,
@@ -54,7 +54,7 @@ def _is_id(raw: Any) -> bool:
     return isinstance(raw, str) and raw != "" and is_unicode(raw)
 
 
-def _nodes(messages: list[Any], report: Report) -> Iterator[Node]:
+def _nodes(messages: list[Any], report: ImportReport) -> Iterator[Node]:
     before: str | None = None
     seen: set[str] = set()
     for number, raw in enumerate(messages, start=1):
@@ -74,7 +74,7 @@ def _nodes(messages: list[Any], report: Report) -> Iterator[Node]:
         before = node_id
 
 
-def _element_of(node_id: str, raw: Mapping[str, Any], report: Report) -> dict[str, Any] | None:
+def _element_of(node_id: str, raw: Mapping[str, Any], report: ImportReport) -> dict[str, Any] | None:
     """Return the element to store; None if there is nothing in the message."""
     blocks = [block for block in _list(raw.get("content")) if isinstance(block, Mapping)]
     texts = [block["text"] for block in blocks if _is_text(block)]

@@ -1,7 +1,4 @@
-"""Opens what an import reads, plain or in a ZIP, and finds out which format it has.
-
-Files are read by their paths. Standard input and pipes can be read once, so they are copied.
-"""
+"""Opens files of conversations, plain or in a ZIP, and finds out which format they have."""
 
 import re
 import shutil
@@ -21,30 +18,32 @@ from typing import Any, BinaryIO
 
 from forklore.cli.importing import chatgpt, claude, fork_trees, message_trees
 from forklore.cli.importing.fork_trees import ForkTree
-from forklore.cli.importing.records import Record, records_of
-from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree
+from forklore.cli.importing.records import FileRecord, records_of
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport, MalformedFileError
 
 _MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 """What an export calls its conversations; a large one has them in several files."""
 _SIGNS = {"mapping": Format.CHATGPT, "chat_messages": Format.CLAUDE, "prompt": Format.TREES}
-_READERS: dict[Format, Callable[[Iterable[Record], Report], Iterator[Tree] | Iterator[ForkTree]]] = {
+_READERS: dict[
+    Format, Callable[[Iterable[FileRecord], ImportReport], Iterator[ForeignTree] | Iterator[ForkTree]]
+] = {
     Format.TREES: message_trees.trees_of,
     Format.CHATGPT: chatgpt.trees_of,
     Format.CLAUDE: claude.trees_of,
     Format.FORKLORE: fork_trees.fork_trees_of,
 }
+STDIN = "-"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
 ARCHIVE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError),
     struct.error,
 )
-STDIN = "-"
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Input:
     """A file to read, as often as need be. shown: what it is called."""
 
     shown: str
@@ -52,32 +51,34 @@ class Source:
 
 
 @contextmanager
-def sources_of(paths: Sequence[Path]) -> Iterator[list[Source]]:
+def inputs_of(paths: Sequence[Path]) -> Iterator[list[Input]]:
     """Yield what to read. Standard input, pipes and devices are copied to temporary files first.
 
     An archive is not read from its beginning to its end, and with `--name` a file is read twice.
     What cannot be opened is left for the reader to tell.
     """
     with tempfile.TemporaryDirectory(prefix="forklore-") as folder:
-        yield [_source(path, Path(folder) / str(number)) for number, path in enumerate(paths)]
+        yield [_input(path, Path(folder) / str(number)) for number, path in enumerate(paths)]
 
 
-def _source(path: Path, copy: Path) -> Source:
+def _input(path: Path, copy: Path) -> Input:
     shown = "standard input" if str(path) == STDIN else str(path)
     if str(path) == STDIN:
         with copy.open("wb") as target:
             shutil.copyfileobj(sys.stdin.buffer, target)
-        return Source(shown, copy)
+        return Input(shown, copy)
     with suppress(OSError):
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             with path.open("rb") as stream, copy.open("wb") as target:
                 shutil.copyfileobj(stream, target)
-            return Source(shown, copy)
-    return Source(shown, path)
+            return Input(shown, copy)
+    return Input(shown, path)
 
 
-def read_file(path: Path, report: Report, *, given: Format | None = None) -> Iterator[Tree | ForkTree]:
+def read_file(
+    path: Path, report: ImportReport, *, given: Format | None = None
+) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a file one by one. What is left out goes into the report.
 
     given: the format; without it the content tells. Raises MalformedFileError, on reaching it, for
@@ -94,8 +95,8 @@ def read_file(path: Path, report: Report, *, given: Format | None = None) -> Ite
 
 
 def read_stream(
-    stream: BinaryIO, report: Report, *, given: Format | None = None
-) -> Iterator[Tree | ForkTree]:
+    stream: BinaryIO, report: ImportReport, *, given: Format | None = None
+) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
     records = records_of(stream)
     first = list(islice(records, 1))
@@ -157,6 +158,6 @@ def _placed(name: str) -> Iterator[None]:
         raise MalformedFileError(f"{name}: {error}" if name else str(error)) from error
 
 
-def _why(report: Report) -> str:
+def _why(report: ImportReport) -> str:
     lines = report.lines()
     return f": {lines[0]}" if lines else ""

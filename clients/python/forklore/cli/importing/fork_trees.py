@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from forklore.cli.importing.checks import is_title, problem_of, title_of
-from forklore.cli.importing.records import Record
-from forklore.cli.importing.values import MalformedFileError, Reason, Report
+from forklore.cli.importing.records import FileRecord
+from forklore.cli.importing.values import ImportReport, MalformedFileError, Reason
 from forklore.cli.jsonlines import DESCRIPTION, SAID, VERSION
 
 POSITIONS = ("before", "after", "blank")
@@ -36,7 +36,7 @@ class StoredFork:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEntry:
+class FileEntry:
     """An entry of a file: its old id, and the members of the API that an import gives back.
 
     is_erased: whether its author was erased. Then it has no content, and no members here.
@@ -60,7 +60,7 @@ class StoredConversation:
     settings: Mapping[str, Any]
     fork: StoredFork | None
     is_current: bool
-    entries: list[StoredEntry]
+    entries: list[FileEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ForkTree:
     conversations: tuple[StoredConversation, ...]
 
 
-def fork_trees_of(records: Iterable[Record], report: Report) -> Iterator[ForkTree]:
+def fork_trees_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[ForkTree]:
     """Yield the trees of a file.
 
     Raises MalformedFileError, on reaching it, for a line that is out of place or does not hold what
@@ -108,7 +108,7 @@ def fork_trees_of(records: Iterable[Record], report: Report) -> Iterator[ForkTre
 class _Reading:
     """A tree whose lines are being read."""
 
-    def __init__(self, tree_id: str, report: Report) -> None:
+    def __init__(self, tree_id: str, report: ImportReport) -> None:
         self.tree_id = tree_id
         self._report = report
         self._conversations: dict[str, StoredConversation] = {}
@@ -116,7 +116,7 @@ class _Reading:
         self._context_of: object = None
         self._counted = 0
 
-    def conversation(self, line: Record) -> None:
+    def conversation(self, line: FileRecord) -> None:
         """Take the line of a conversation."""
         raw, conversation_id = line.value, _id(line, "id")
         if conversation_id in self._conversations:
@@ -135,7 +135,7 @@ class _Reading:
             conversation_id, title, settings, fork, raw.get("isCurrent") is True, []
         )
 
-    def _fork(self, line: Record) -> StoredFork | None:
+    def _fork(self, line: FileRecord) -> StoredFork | None:
         raw = line.value
         if raw.get("forkedAtConversationId") is None:
             return None
@@ -154,7 +154,7 @@ class _Reading:
             _fail(line, f"it inherits {up_to}, which does not come before it")
         return StoredFork(source, anchor, position, up_to)
 
-    def entry(self, line: Record) -> None:
+    def entry(self, line: FileRecord) -> None:
         """Take the line of an entry."""
         raw, entry_id, owner = line.value, _id(line, "id"), _id(line, "conversationId")
         if owner not in self._conversations:
@@ -183,7 +183,7 @@ class _Reading:
                 members = {}
         key, merged = raw.get("key"), raw.get("mergedFromConversationId")
         self._conversations[owner].entries.append(
-            StoredEntry(
+            FileEntry(
                 entry_id,
                 key if isinstance(key, str) else None,
                 members,
@@ -194,7 +194,7 @@ class _Reading:
             )
         )
 
-    def end(self, line: Record) -> ForkTree:
+    def end(self, line: FileRecord) -> ForkTree:
         """Return the tree. `line` is its last one, and counts the others."""
         counted = {"conversations": len(self._conversations), "entries": self._counted}
         for name, count in counted.items():
@@ -205,7 +205,7 @@ class _Reading:
         return ForkTree(self.tree_id, tuple(self._conversations.values()))
 
 
-def _check_header(line: Record) -> None:
+def _check_header(line: FileRecord) -> None:
     raw = line.value
     if not isinstance(raw, Mapping) or (raw.get("type"), raw.get("format")) != ("header", "forklore"):
         _fail(line, "not the header of forklore's JSON Lines")
@@ -213,12 +213,12 @@ def _check_header(line: Record) -> None:
         _fail(line, f"version {raw.get('version')} of the format; this program reads version {VERSION}")
 
 
-def _id(line: Record, name: str) -> str:
+def _id(line: FileRecord, name: str) -> str:
     value = line.value.get(name)
     if not isinstance(value, str) or not value.isascii() or not value:
         _fail(line, f"no id under {name!r}")
     return value
 
 
-def _fail(line: Record, reason: str) -> NoReturn:
+def _fail(line: FileRecord, reason: str) -> NoReturn:
     raise MalformedFileError(f"{line.place}: {reason}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.cli.importing.checks import storable
-from forklore.cli.importing.values import Message, Reason, Report
+from forklore.cli.importing.values import ForeignMessage, ImportReport, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Node:
 class Grown:
     """messages: in preorder. index_of: of every node, the nearest kept message at or above it."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ForeignMessage, ...]
     index_of: Mapping[str, int | None]
 
 
-def grow(nodes: Sequence[Node], report: Report, *, ids: Sequence[str] | None = None) -> Grown:
+def grow(nodes: Sequence[Node], report: ImportReport, *, ids: Sequence[str] | None = None) -> Grown:
     """Return the tree of the nodes. Replies, and roots, stand in the order of `nodes`.
 
     ids: those of the messages, where they are not those of the nodes.
@@ -59,19 +59,19 @@ def grow(nodes: Sequence[Node], report: Report, *, ids: Sequence[str] | None = N
     return Grown(with_replies(messages), index_of)
 
 
-def with_replies(messages: Sequence[tuple[str, dict[str, Any], int | None]]) -> tuple[Message, ...]:
+def with_replies(messages: Sequence[tuple[str, dict[str, Any], int | None]]) -> tuple[ForeignMessage, ...]:
     """Return the messages, given as id, content and parent in preorder, with their replies."""
     replies: list[list[int]] = [[] for _ in messages]
     for index, (_, _, parent) in enumerate(messages):
         if parent is not None:
             replies[parent].append(index)
     return tuple(
-        Message(message_id, content, parent, tuple(below))
+        ForeignMessage(message_id, content, parent, tuple(below))
         for (message_id, content, parent), below in zip(messages, replies, strict=True)
     )
 
 
-def _below(nodes: Sequence[Node], report: Report) -> dict[str | None, list[Node]]:
+def _below(nodes: Sequence[Node], report: ImportReport) -> dict[str | None, list[Node]]:
     """Return the nodes below each node, and the roots under None. Every node is reached."""
     by_id = {node.node_id: node for node in nodes}
     parents: dict[str, str | None] = {}

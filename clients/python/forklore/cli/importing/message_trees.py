@@ -11,13 +11,13 @@ from typing import Any
 
 from forklore.cli.importing.checks import is_unicode
 from forklore.cli.importing.growing import Node, grow
-from forklore.cli.importing.records import Record
-from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree
+from forklore.cli.importing.records import FileRecord
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport, MalformedFileError
 
 ROLES = {"prompter": "USER", "assistant": "AI"}
 
 
-def trees_of(records: Iterable[Record], report: Report) -> Iterator[Tree]:
+def trees_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[ForeignTree]:
     """Yield a tree for each record.
 
     Raises MalformedFileError, on reaching it, for a record that is not a message tree.
@@ -33,7 +33,7 @@ class _MalformedError(Exception):
     """What is wrong with a tree, without its place."""
 
 
-def _tree_of(raw: object, report: Report) -> Tree:
+def _tree_of(raw: object, report: ImportReport) -> ForeignTree:
     if not isinstance(raw, dict):
         raise _MalformedError("not a JSON object")
     if not isinstance(raw.get("prompt"), dict):
@@ -51,7 +51,7 @@ def _tree_of(raw: object, report: Report) -> Tree:
     tree_id = raw.get("message_tree_id", ids[0])
     if not isinstance(tree_id, str) or not is_unicode(tree_id):
         raise _MalformedError("'message_tree_id' is not a string")
-    return Tree(tree_id, grow(nodes, report, ids=ids).messages, Format.TREES)
+    return ForeignTree(tree_id, grow(nodes, report, ids=ids).messages, Format.TREES)
 
 
 def _message_of(raw: object, *, index: int) -> tuple[str, dict[str, Any], list[Any]]:

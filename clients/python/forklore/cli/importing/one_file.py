@@ -9,11 +9,11 @@ from forklore.cli.importing.files import read_file
 from forklore.cli.importing.fork_trees import ForkTree
 from forklore.cli.importing.plan import Plan, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
-from forklore.cli.importing.values import Format, MalformedFileError, Report, Tree
+from forklore.cli.importing.values import ForeignTree, Format, ImportReport, MalformedFileError
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ImportOptions:
     """How files are read and planned.
 
     owner, again: as for `namespace_of`. is_agent: the context is imported, too. trees_max: of all
@@ -36,8 +36,8 @@ class FileImport:
     """
 
     path: Path
-    options: Options
-    report: Report = field(default_factory=Report)
+    options: ImportOptions
+    report: ImportReport = field(default_factory=ImportReport)
     problem: str | None = None
     trees: int = 0
     entries: int = 0
@@ -62,10 +62,10 @@ class FileImport:
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_end()
 
-    def _plan(self, tree: Tree | ForkTree) -> Plan:
+    def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""
         owner, again = self.options.owner, self.options.again
-        if isinstance(tree, Tree):
+        if isinstance(tree, ForeignTree):
             return plan_tree(tree, owner=owner, report=self.report, again=again)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)

@@ -27,7 +27,7 @@ from forklore.cli.importing.checks import (
     keys_for,
     without_halves,
 )
-from forklore.cli.importing.values import MalformedFileError, Reason, Report, Tree
+from forklore.cli.importing.values import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.client import jsontext
 from forklore.client.errors import InputError
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
@@ -89,7 +89,7 @@ class PlannedConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PlannedBatch:
     """The entries from `start` to before `end` of a conversation, for one append.
 
     needs: the numbers of the batches that must be done before.
@@ -113,7 +113,7 @@ class Plan:
     tree_id: str
     namespace: uuid.UUID
     conversations: tuple[PlannedConversation, ...]
-    batches: tuple[Batch, ...]
+    batches: tuple[PlannedBatch, ...]
     current: int
 
     @property
@@ -137,7 +137,7 @@ def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uui
     )
 
 
-def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Plan:
+def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "") -> Plan:
     """Return the plan of a tree of messages: as many conversations as it has leaves.
 
     owner, again: as for `namespace_of`. What the service would not take of the tree's metadata is
@@ -161,7 +161,7 @@ def plan_tree(tree: Tree, *, owner: str, report: Report, again: str = "") -> Pla
     return planned(tree.tree_id, namespace, conversations, current=current)
 
 
-def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
+def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
     """Return the messages of each conversation, where each forks, and the place of each message."""
     lines: list[list[int]] = []
     forks: list[PlannedFork | None] = []
@@ -173,7 +173,8 @@ def lines_of(tree: Tree) -> tuple[list[list[int]], list[PlannedFork | None], lis
         else:
             conversation = len(lines)
             lines.append([])
-            forks.append(_fork(above) if above else PlannedFork(0, None, "blank") if conversation else None)
+            blank = PlannedFork(0, None, "blank") if conversation else None
+            forks.append(PlannedFork(above.conversation, above) if above else blank)
         place_of.append(PlannedAt(conversation, len(lines[conversation])))
         lines[conversation].append(index)
     return lines, forks, place_of
@@ -187,14 +188,14 @@ def planned(
     Raises MalformedFileError if they need each other in a circle.
     """
     ends = {conversation.fork.up_to for conversation in conversations if conversation.fork}
-    batches: list[Batch] = []
+    batches: list[PlannedBatch] = []
     first_of: list[int] = []
     for number, conversation in enumerate(conversations):
         first_of.append(len(batches))
         kept = {place.index for place in ends if place is not None and place.conversation == number}
         if conversation.entries and conversation.entries[0].merged_from == number:
-            batches.append(Batch(number, 0, 0, ()))  # its first entry mentions it, so it is made before
-        batches += [Batch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
+            batches.append(PlannedBatch(number, 0, 0, ()))  # made before: its first entry mentions it
+        batches += [PlannedBatch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
     holding = _holding(batches)
     conversations = [_anchored(conversation, holding) for conversation in conversations]
     needs = _needs(conversations, batches, first_of, holding)
@@ -249,7 +250,7 @@ def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
     return entry_of(key, {"contentType": "history", "content": [content]})
 
 
-def _title(tree: Tree) -> dict[str, str]:
+def _title(tree: ForeignTree) -> dict[str, str]:
     """Return the title of the root, as the service gives it to one without: the first text's."""
     texts = (message.content.get("text") for message in tree.messages)
     first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
@@ -257,11 +258,7 @@ def _title(tree: Tree) -> dict[str, str]:
     return {} if title is None else {"title": title}
 
 
-def _fork(above: PlannedAt) -> PlannedFork:
-    return PlannedFork(above.conversation, above)
-
-
-def _settings(tree: Tree, report: Report) -> dict[str, Any]:
+def _settings(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
     settings: dict[str, Any] = {"tags": {SOURCE_TAG: str(tree.source)}}
     if tree.title:
         settings["title"] = tree.title
@@ -295,7 +292,7 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
     ]
 
 
-def _holding(batches: Sequence[Batch]) -> dict[PlannedAt, int]:
+def _holding(batches: Sequence[PlannedBatch]) -> dict[PlannedAt, int]:
     """Return the number of the batch that holds each entry."""
     return {
         PlannedAt(batch.conversation, index): number
@@ -330,7 +327,7 @@ def _siblings_first(
 
 def _needs(
     conversations: Sequence[PlannedConversation],
-    batches: Sequence[Batch],
+    batches: Sequence[PlannedBatch],
     first_of: Sequence[int],
     holding: Mapping[PlannedAt, int],
 ) -> list[set[int]]:

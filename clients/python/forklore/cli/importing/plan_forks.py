@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 
 from forklore.cli.importing.checks import keys_for
-from forklore.cli.importing.fork_trees import ForkTree, StoredConversation, StoredEntry, StoredFork
+from forklore.cli.importing.fork_trees import FileEntry, ForkTree, StoredConversation, StoredFork
 from forklore.cli.importing.plan import (
     Plan,
     PlannedAt,
@@ -15,11 +15,11 @@ from forklore.cli.importing.plan import (
     namespace_of,
     planned,
 )
-from forklore.cli.importing.values import Format, Reason, Report
+from forklore.cli.importing.values import Format, ImportReport, Reason
 
 
 def plan_fork_tree(
-    tree: ForkTree, *, owner: str, report: Report, again: str = "", with_context: bool = True
+    tree: ForkTree, *, owner: str, report: ImportReport, again: str = "", with_context: bool = True
 ) -> Plan:
     """Return the plan of a fork tree.
 
@@ -60,11 +60,11 @@ def _next(place: PlannedAt) -> PlannedAt:
 class _Taking:
     """What is taken of a tree, and where it comes to stand."""
 
-    def __init__(self, tree: ForkTree, report: Report, *, with_context: bool) -> None:
+    def __init__(self, tree: ForkTree, report: ImportReport, *, with_context: bool) -> None:
         self._report = report
         self._with_context = with_context
         self.conversations: list[StoredConversation] = []
-        self._taken: list[list[StoredEntry]] = []
+        self._taken: list[list[FileEntry]] = []
         self._number_of: dict[str, int] = {}
         self._anchors: dict[str, _Anchor] = {}
         for stored in tree.conversations:
@@ -93,7 +93,7 @@ class _Taking:
                 self._report.add(Reason.ERASED if entry.is_erased else Reason.CONTEXT, entry.entry_id)
                 self._anchors[entry.entry_id] = _Anchor(before, is_itself=False)
 
-    def _takes(self, entry: StoredEntry) -> bool:
+    def _takes(self, entry: FileEntry) -> bool:
         return bool(entry.members) and (self._with_context or not entry.is_context)
 
     def _is_blank(self, fork: StoredFork) -> bool:
@@ -152,7 +152,7 @@ class _Taking:
         keys = keys_for(entry.key or entry.entry_id for entry in taken)
         return [self._entry(entry, key) for entry, key in zip(taken, keys, strict=True)]
 
-    def _entry(self, entry: StoredEntry, key: str) -> PlannedEntry:
+    def _entry(self, entry: FileEntry, key: str) -> PlannedEntry:
         if entry.merged_from is None:
             return entry_of(key, entry.members)
         anchor = self._anchors.get(entry.merged_up_to) if entry.merged_up_to else None

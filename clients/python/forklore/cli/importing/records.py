@@ -22,14 +22,14 @@ _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},"]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FileRecord:
     """A value of a file, and its place, as `line 3` or `element 12`."""
 
     value: Any
     place: str
 
 
-def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterator[Record]:
+def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterator[FileRecord]:
     """Yield the values of a file.
 
     An array gives its elements. Otherwise each line that is not blank is a value; or else the file
@@ -48,7 +48,7 @@ def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterat
             if not rest:
                 raise
             value, line = _parse_whole(first + rest, line, bytes_max), 0
-        yield Record(value, f"line {line}" if line else "the file")
+        yield FileRecord(value, f"line {line}" if line else "the file")
         yield from _lines(stream, line, bytes_max)
 
 
@@ -68,11 +68,11 @@ def _first(stream: BinaryIO) -> tuple[bytes, int]:
     return byte, line
 
 
-def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[Record]:
+def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
     while text := stream.readline(bytes_max + 1):
         line += 1
         if text.strip(_SPACE):
-            yield Record(_parse(text, f"line {line}", bytes_max), f"line {line}")
+            yield FileRecord(_parse(text, f"line {line}", bytes_max), f"line {line}")
 
 
 def _parse(text: bytes, place: str, bytes_max: int) -> Any:
@@ -118,12 +118,12 @@ def _value(text: str) -> Any:
         raise _NotJsonError(str(error)) from error
 
 
-def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[Record]:
+def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[FileRecord]:
     """Yield the elements of an array, whose first bracket has been read."""
     for number, (text, is_last) in enumerate(_cut(stream, bytes_max), start=1):
         if is_last and number == 1 and not text.strip(_SPACE):
             continue
-        yield Record(_parse(text, f"element {number}", bytes_max), f"element {number}")
+        yield FileRecord(_parse(text, f"element {number}", bytes_max), f"element {number}")
 
 
 def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:

@@ -12,7 +12,7 @@ Told = tuple[Row, str]
 """What is kept of a tree that has ended, and its title."""
 
 
-class Telling:
+class Reporter:
     """Shows the trees in the file's order. It keeps what is shown of a tree, and not its content.
 
     On a terminal the rows wait for the end, because a progress bar stands below them.

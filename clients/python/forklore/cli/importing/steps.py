@@ -17,7 +17,14 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forklore.cli.importing.plan import Batch, Plan, PlannedAt, PlannedConversation, PlannedEntry, PlannedFork
+from forklore.cli.importing.plan import (
+    Plan,
+    PlannedAt,
+    PlannedBatch,
+    PlannedConversation,
+    PlannedEntry,
+    PlannedFork,
+)
 from forklore.client import jsontext
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
@@ -27,7 +34,7 @@ RECOVERED = frozenset({"key_in_use", "not_the_fork", "stale", "id_in_use"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ImportCall:
     """A call of an operation. given: path, query and body side by side, under their names."""
 
     operation: str
@@ -37,14 +44,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ImportAnswer:
     """The body of a successful answer."""
 
     body: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ImportRefusal:
     """An error of the service: its status, and `reason` of its details, if any."""
 
     status: int
@@ -52,11 +59,11 @@ class Refusal:
     message: str = ""
 
 
-class RefusedError(Exception):
+class ImportRefusedError(Exception):
     """A batch cannot be carried out, nor what needs it. The message is one line."""
 
 
-Steps = Generator[Call, Answer | Refusal, None]
+Steps = Generator[ImportCall, ImportAnswer | ImportRefusal, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ class Loading:
         return self._line(number).conversation_id
 
     def batch(self, number: int) -> Steps:
-        """Carry a batch out. Raises RefusedError."""
+        """Carry a batch out. Raises ImportRefusedError."""
         batch = self.plan.batches[number]
         for _ in range(ATTEMPTS_MAX):
             at = next((at for at in range(batch.start, batch.end) if self._is_missing(batch, at)), None)
@@ -112,16 +119,18 @@ class Loading:
                 return
             line = self._line(batch.conversation)
             answer = yield self._call(batch, batch.end if at is None else at, line)
-            if isinstance(answer, Answer):
+            if isinstance(answer, ImportAnswer):
                 self._accept(batch, at, line, answer.body)
             elif answer.reason in RECOVERED:
                 own = yield from self._own(batch.conversation)
                 self._recover(batch.conversation, own)
             else:
-                raise RefusedError(self._told(batch, answer))
-        raise RefusedError(f"{self.conversation_id(batch.conversation)} changes all the time; try again")
+                raise ImportRefusedError(self._told(batch, answer))
+        raise ImportRefusedError(
+            f"{self.conversation_id(batch.conversation)} changes all the time; try again"
+        )
 
-    def _is_missing(self, batch: Batch, at: int) -> bool:
+    def _is_missing(self, batch: PlannedBatch, at: int) -> bool:
         return PlannedAt(batch.conversation, at) not in self.placed
 
     def _line(self, number: int) -> _Line:
@@ -129,7 +138,7 @@ class Loading:
 
     # Calls
 
-    def _call(self, batch: Batch, start: int, line: _Line) -> Call:
+    def _call(self, batch: PlannedBatch, start: int, line: _Line) -> ImportCall:
         """Return the call that makes the conversation, or appends from `start` on."""
         number = batch.conversation
         conversation = self.plan.conversations[number]
@@ -175,7 +184,7 @@ class Loading:
         owner, entry_id = self.placed[fork.at]
         return (owner if fork.at.conversation == fork.source else self.conversation_id(fork.source)), entry_id
 
-    def _empty(self, number: int, conversation: PlannedConversation) -> Call:
+    def _empty(self, number: int, conversation: PlannedConversation) -> ImportCall:
         """Return the call that makes a conversation without entries."""
         settings: dict[str, Any] = {"id": conversation.conversation_id, **conversation.settings}
         if conversation.fork is None:
@@ -198,7 +207,7 @@ class Loading:
 
     # Answers
 
-    def _accept(self, batch: Batch, at: int | None, line: _Line, body: Any) -> None:
+    def _accept(self, batch: PlannedBatch, at: int | None, line: _Line, body: Any) -> None:
         if at is not None:
             for index, row in enumerate(body["data"], start=at):
                 place = PlannedAt(batch.conversation, index)
@@ -207,15 +216,17 @@ class Loading:
                     self._found.add(place)
         self._lines[batch.conversation] = replace(line, is_made=True)
 
-    def _own(self, number: int) -> Generator[Call, Answer | Refusal, list[tuple[str, str | None]]]:
+    def _own(
+        self, number: int
+    ) -> Generator[ImportCall, ImportAnswer | ImportRefusal, list[tuple[str, str | None]]]:
         """Return the id and key of each own entry of the conversation to which the line goes."""
         own: list[tuple[str, str | None]] = []
         cursor: dict[str, Any] = {}
         while True:
             given = {"conversationId": self.conversation_id(number), "own": True, "limit": OWN_PAGE}
-            answer = yield Call("listEntries", {**given, **cursor})
-            if isinstance(answer, Refusal):
-                raise RefusedError(f"{self.conversation_id(number)}: {answer.message or answer.status}")
+            answer = yield ImportCall("listEntries", {**given, **cursor})
+            if isinstance(answer, ImportRefusal):
+                raise ImportRefusedError(f"{self.conversation_id(number)}: {answer.message or answer.status}")
             own += [(str(row["id"]), row.get("key")) for row in answer.body["data"]]
             after = answer.body["afterCursor"]
             if after is None:
@@ -244,7 +255,7 @@ class Loading:
             )
             self._recover_other(line.conversation_id, own, line.skip + same)
         else:
-            raise RefusedError(f"{line.conversation_id} holds another conversation")
+            raise ImportRefusedError(f"{line.conversation_id} holds another conversation")
 
     def _recover_other(self, conversation_id: str, own: Sequence[tuple[str, str | None]], skip: int) -> None:
         """Find the planned conversation that an earlier run has put there, if it is one.
@@ -257,7 +268,7 @@ class Loading:
                 self._recover(number, own)
                 return
 
-    def _told(self, batch: Batch, refusal: Refusal) -> str:
+    def _told(self, batch: PlannedBatch, refusal: ImportRefusal) -> str:
         where = self.conversation_id(batch.conversation)
         if refusal.status == 404 or refusal.reason == "deleted_recently":
             return f"{where} was imported before, and deleted since"
@@ -265,7 +276,7 @@ class Loading:
         return f"{where}: {said}"
 
 
-def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> Call:
+def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> ImportCall:
     """Return a call whose Idempotency-Key is made of all that it says."""
     said = jsontext.write([operation, given, if_match]).encode()
-    return Call(operation, given, f"import-{hashlib.sha256(said).hexdigest()}", if_match)
+    return ImportCall(operation, given, f"import-{hashlib.sha256(said).hexdigest()}", if_match)

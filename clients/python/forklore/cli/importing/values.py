@@ -43,7 +43,7 @@ class Reason(StrEnum):
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     """What was left out of a file: how often for each reason, and the first examples."""
 
     counts: Counter[Reason] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ class Report:
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first.
 
-        >>> report = Report()
+        >>> report = ImportReport()
         >>> report.add(Reason.EMPTY, "m1")
         >>> report.lines()
         ['empty message: 1 (m1)']
@@ -75,7 +75,7 @@ WHERE_MAX = 60  # characters of an example
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ForeignMessage:
     """One message of a tree.
 
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
@@ -99,7 +99,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class ForeignTree:
     """A conversation with all its branches, from elsewhere.
 
     messages: a flat list in preorder. A message is before its replies, and everything below one
@@ -109,7 +109,7 @@ class Tree:
     """
 
     tree_id: str
-    messages: tuple[Message, ...]
+    messages: tuple[ForeignMessage, ...]
     source: Format = Format.TREES
     title: str | None = None
     created_at: str | None = None

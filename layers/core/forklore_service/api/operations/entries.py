@@ -7,7 +7,7 @@ from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import content, ids
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText
-from forklore_service.domain.model import Channel, Description, Entry, EntryRef, ForkPosition
+from forklore_service.domain.model import Channel, Description, Entry, EntryRef, ForkPosition, StartedBy
 from forklore_service.domain.names import NameMove
 from forklore_service.errors import (
     ForkLimitError,
@@ -19,7 +19,7 @@ from forklore_service.errors import (
 from forklore_service.usecases.reading import ancestors, comparing, entries, entry_lookup
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Fork, Start
+from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import append
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def append_of(
     name: NameMove | None = None,
 ) -> Append:
     """Return the append that a body describes. name: moves to the fork that it creates."""
-    parent_id = body.started_by_conversation_id
+    parent_id, by = body.started_by_conversation_id, body.started_by_entry_id
     return Append(
         conversation_id=conversation_id,
         drafts=[_draft(request, fields) for fields in body.drafts],
         context=_present(body.context) if body.context else None,
         fork=_fork(body),
-        start=None if parent_id is None else Start(parent_id, body.started_by_entry_id),
+        start=None if parent_id is None else StartedBy(parent_id, None if by is None else EntryId(by)),
         described=Description(**body.said),
         name=name,
         promotes=body.promote is True,

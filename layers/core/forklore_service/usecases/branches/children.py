@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from forklore_service.domain import access, ancestry, ids, keys
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Conversation, Entry, StartedBy
 from forklore_service.domain.tree import ChildRow, Group, Member, MemberChange
@@ -44,7 +43,7 @@ from forklore_service.usecases.shared.loading import (
     look_up,
     root_of,
 )
-from forklore_service.usecases.shared.requests import Append, Start
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.shared.syncing import decide_on_nothing
 
 ROWS_MAX = 250
@@ -55,7 +54,7 @@ MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
 """Members copied in one transaction, each with its row in the member's list."""
 
 
-def start_child(table: Table, *, caller: Caller, request: Append, start: Start) -> Appended | None:
+def start_child(table: Table, *, caller: Caller, request: Append, start: StartedBy) -> Appended | None:
     """Create a child by its first entries; None if a conversation of that id exists already.
 
     Raises NotFoundError if the parent does not exist, ForbiddenError below writer on it and for
@@ -77,14 +76,13 @@ class _Parent(NamedTuple):
 
 
 def _prepare(
-    table: Table, caller: Caller, request: Append, start: Start, nonce: str
+    table: Table, caller: Caller, request: Append, start: StartedBy, nonce: str
 ) -> PreparedCreation[Appended] | Obstacle:
     parent = _read_parent(table, caller, request, start)
     if isinstance(parent, Obstacle):
         return parent
     decision = decide_on_nothing(request.context) if request.context else None
     child_id, group = request.conversation_id, parent.loaded.group
-    started_by = StartedBy(start.parent_id, EntryId(start.entry_id) if start.entry_id else None)
     root = plan_root(
         table,
         caller,
@@ -93,12 +91,12 @@ def _prepare(
         described=request.described,
         nonce=nonce,
         owner=group.owner,
-        started_by=started_by,
+        started_by=start,
         created_at=parent.begun.created_at if parent.begun else None,
         if_match=request.if_match,
     )
     place = ListKey(root.conversation.created_at, child_id)
-    child_key = keys.child(group.group_id, start.parent_id, place)
+    child_key = keys.child(group.group_id, start.conversation_id, place)
     appended = Appended.of(root.batch, decision)
     record = record_appended(
         table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
@@ -110,7 +108,7 @@ def _prepare(
         actions.group.count_child(group),
         actions.conversation.check_not_removed(parent.loaded.conversation),
         *member,
-        actions.group.put_child(child_key, started_by),
+        actions.group.put_child(child_key, start),
         *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),
     ]
     tree = actions.group.put_tree(
@@ -131,25 +129,25 @@ def _prepare(
     return PreparedCreation(last, appended, child_id, root.cached)
 
 
-def _read_parent(table: Table, caller: Caller, request: Append, start: Start) -> _Parent | Obstacle:
+def _read_parent(table: Table, caller: Caller, request: Append, start: StartedBy) -> _Parent | Obstacle:
     """Return the parent and what there is of the child."""
     child_id, entry_id = request.conversation_id, start.entry_id
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
     looked_up = look_up(
         table,
-        start.parent_id,
+        start.conversation_id,
         caller=caller,
         extra_keys=[*keys_of_begun(child_id), *keys_of(request.idempotency_key)],
-        extras=TreeExtras(entries=(EntryId(entry_id),) if entry_id and is_id else ()),
+        extras=TreeExtras(entries=(entry_id,) if entry_id and is_id else ()),
     )
     raise_if_answered(table, request.idempotency_key, looked_up.found, caller=caller)
     begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
     if isinstance(begun, Obstacle):
         return begun
-    loaded = looked_up.require(start.parent_id, AccessLevel.WRITER)
+    loaded = looked_up.require(start.conversation_id, AccessLevel.WRITER)
     require_own_context(caller, request.drafts, request.context)
     if entry_id is not None:
-        stored = looked_up.found.entry(loaded.group.group_id, EntryId(entry_id)) if is_id else None
+        stored = looked_up.found.entry(loaded.group.group_id, entry_id) if is_id else None
         _check_shown(loaded, stored.entry if stored else None)
     members = list(table.read.members(loaded.group.group_id))
     # The reads are no snapshot. The write checks the version of the members. These are the members

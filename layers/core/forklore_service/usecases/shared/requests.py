@@ -48,16 +48,6 @@ class Fork(NamedTuple):
         return is_at and point.position is self.position
 
 
-class Start(NamedTuple):
-    """The parent that starts a new conversation as its child.
-
-    entry_id: the entry of the parent that started it.
-    """
-
-    parent_id: str
-    entry_id: str | None
-
-
 class OriginalMoved(Exception):
     """The conversation that entries were copied from has changed since it was read."""
 
@@ -91,7 +81,7 @@ class Append(NamedTuple):
     drafts: Sequence[Draft]
     context: Draft | None = None
     fork: Fork | None = None
-    start: Start | None = None
+    start: StartedBy | None = None
     described: Description = NO_DESCRIPTION
     name: NameMove | None = None
     held: NameMove | None = None
@@ -113,7 +103,5 @@ class Append(NamedTuple):
         fork, start = self.fork, self.start
         if fork is not None and not fork.is_of(conversation, key=key):
             raise ConflictError(_IS_NOT.format("fork", "forkedAt…"), reason="not_the_fork")
-        if start is not None and conversation.started_by != StartedBy(
-            start.parent_id, EntryId(start.entry_id) if start.entry_id else None
-        ):
+        if start is not None and conversation.started_by != start._replace(entry_id=start.entry_id or None):
             raise ConflictError(_IS_NOT.format("child", "startedBy…"), reason="not_the_child")

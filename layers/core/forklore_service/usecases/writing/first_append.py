@@ -22,7 +22,7 @@ def create_branch(table: Table, *, caller: Caller, request: Append) -> Appended 
     fork, start = request.fork, request.start
     if fork is not None and ids.is_uuid(fork.source_id):
         return fork_with_entries(table, caller=caller, request=request, fork=fork)
-    if start is not None and ids.is_uuid(start.parent_id):
+    if start is not None and ids.is_uuid(start.conversation_id):
         return start_child(table, caller=caller, request=request, start=start)
     return None
 
