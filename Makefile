@@ -53,6 +53,8 @@ machine := $(subst aarch64,arm64,$(shell uname -m))
 here := .aws-sam/here/build
 runtime := $(if $(RUNTIME_PYTHON),$(RUNTIME)/locked)
 in_runtime := $(if $(RUNTIME_PYTHON),FORKLORE_SAM="$(SAM)" FORKLORE_RUNTIME="$(RUNTIME)")
+# Many tests start processes. Without byte-code each of them compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # One more than there are cores, as many tests wait for other processes.
 waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN || echo 1)")
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
@@ -62,7 +64,7 @@ checks := $(reliability) tests/service/authorization tests/service/credentials/t
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,conditions crashes races torn_reads same_key))
-long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)

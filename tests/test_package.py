@@ -62,7 +62,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, with_pip=False)
     run(
         *(sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"),
-        *("--disable-pip-version-check", "--no-index", "--no-deps", str(wheel)),
+        *("--disable-pip-version-check", "--no-index", "--no-deps", "--no-compile", str(wheel)),
     )
     return folder / "bin"
 
@@ -227,6 +227,7 @@ fl.named("trip").fork(count=2).id
 """
 
 
+@pytest.mark.long
 def test_a_program_outside_passes_strict_mypy_against_the_wheel_and_its_mistakes_are_found(
     installed: Path, tmp_path: Path
 ) -> None:

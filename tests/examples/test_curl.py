@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.samples import drawn
 from tools.harness.local_server import ROOT, local_server
 
 SCRIPTS = sorted({path.stem for path in (ROOT / "examples").glob("*.sh")} - {"client"})
@@ -34,7 +35,7 @@ def test_the_page_names_every_example() -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the scripts need curl")
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", drawn(SCRIPTS, 4))
 def test_a_script_prints_what_stands_beside_it(url: str, name: str) -> None:
     done = subprocess.run(
         ["bash", f"examples/{name}.sh"],

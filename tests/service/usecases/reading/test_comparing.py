@@ -1,11 +1,7 @@
 """Compare two conversations: where they part, and how each goes on."""
 
-from itertools import product
-from random import Random
-
 import pytest
 
-from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Caller
 from forklore_service.errors import ForbiddenError, NotFoundError, ValidationError
 from forklore_service.limits import PAGE_BYTES_MAX
@@ -13,9 +9,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import comparing
 from forklore_service.usecases.reading.comparing import Comparison
 from tests.service.usecases.builders import (
-    AFTER,
     ANN,
-    BEFORE,
     BOB,
     EVE,
     FORK,
@@ -25,7 +19,6 @@ from tests.service.usecases.builders import (
     TWIG,
     append,
     conversation,
-    create,
     fork,
     large,
     page,
@@ -120,29 +113,3 @@ def test_both_pages_fit_into_one_answer(table: Table) -> None:
 
     assert [len(branch.entries) for branch in found.branches] == [2, 2]
     assert sum(len(e.content) for branch in found.branches for e in branch.entries) <= PAGE_BYTES_MAX
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_random_conversations_are_compared_as_their_lists_are(table: Table, seed: int) -> None:
-    """The base ends the common beginning of both lists, and the sides are the rest of each."""
-    random, everyone = Random(seed), [ROOT]
-    create(table, ROOT, by=PLANNER)
-    for number in range(25):
-        here = random.choice(everyone)
-        shown = [e.entry_id for e in page(table, here).entries]
-        if random.random() < 0.4:
-            anchor: EntryId | None = random.choice([None, *shown])
-            new = conversation(50 + number)
-            fork(table, here, new, anchor, random.choice([BEFORE, AFTER]) if anchor else AFTER)
-            everyone.append(new)
-            here = new
-        if random.random() < 0.8:
-            append(table, here, "said" if random.random() < 0.5 else thought("p"), by=PLANNER)
-    lists = {one: [e.entry_id for e in page(table, one).entries] for one in everyone}
-    for one, other in random.sample([*product(everyone, everyone)], 15):
-        common = [a for a, b in zip(lists[one], lists[other], strict=False) if a == b]
-        found = compare(table, one, other)
-
-        assert found.base == (common[-1] if common else None)
-        sides = [[e.entry_id for e in branch.entries] for branch in found.branches]
-        assert sides == [lists[one][len(common) :], lists[other][len(common) :]]

@@ -144,25 +144,6 @@ def test_a_walk_over_the_whole_tree_shows_every_entry_once_and_in_order(
     assert walk(grown.table, TWIG, limit, backward=backward, all_forks=True) == grown.history
 
 
-def test_an_entry_appended_between_pages_comes_once_and_at_the_end(store: Store, table: Table) -> None:
-    say(table, ROOT, *map(str, range(6)))
-    say(table, ROOT, "elsewhere")
-    fork(table)
-    found: list[str] = []
-    after: EntryId | None = None
-    for step in range(20):
-        one = page(table, FORK, limit=2, after=after)
-        found += texts(one.entries)
-        after = one.after
-        if after is None:
-            break
-        say(table, FORK, f"new {step}")
-        say(table, ROOT, "not for the fork")
-
-    assert found == [*map(str, range(6)), "elsewhere", *(f"new {at}" for at in range(len(found) - 7))]
-    assert len(found) > 8
-
-
 # One page
 
 
