@@ -386,10 +386,44 @@ const isRefused = (error: unknown): boolean =>
 	error instanceof TooLargeError ||
 	(error instanceof ConflictError && error.reason === "key_in_use");
 
-/** Return the content of a message's entry: the role, the text, and the rest beside them. */
+/** Return the content of a message's entry: the role, the text, and the rest beside them, without the text again. */
 function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
 	if ("role" in data || "text" in data) throw new InputError("role and text stand outside of data", "data");
-	return { ...message(role, text)[0], ...data };
+	const [said] = message(role, text);
+	let end = 0;
+	const pointing = eachPart(data, (part) => {
+		if (typeof part["text"] !== "string" || "textAt" in part) return part;
+		const from = text.indexOf(part["text"], end);
+		if (from < 0) return part;
+		end = from + part["text"].length;
+		const { text: _, ...rest } = part;
+		return { ...rest, textAt: [from, end] };
+	});
+	return { ...said, ...pointing };
+}
+
+/** Return what `contentOf` was given as `data`. */
+function dataOf(content: Record<string, unknown>, text: string): Record<string, unknown> {
+	const { role: _, text: __, ...data } = content;
+	return eachPart(data, (part) => {
+		const { textAt, ...rest } = part;
+		return Array.isArray(textAt) && !("text" in part)
+			? { ...rest, text: text.slice(...(textAt as [number, number])) }
+			: part;
+	});
+}
+
+/** Return the same with each part that is a text, at any depth, such as `{ type: "text", text }`, changed. */
+function eachPart(
+	value: Record<string, unknown>,
+	change: (part: Record<string, unknown>) => Record<string, unknown>,
+): Record<string, unknown> {
+	const within = (held: unknown): unknown => {
+		if (Array.isArray(held)) return held.map(within);
+		return held?.constructor === Object ? eachPart(held as Record<string, unknown>, change) : held;
+	};
+	if (value["type"] === "text") return change(value);
+	return Object.fromEntries(Object.entries(value).map(([name, held]) => [name, within(held)]));
 }
 
 /** Put an entry in its place. */
@@ -471,9 +505,9 @@ function chatOf(known: Known): ChatTree {
 	const messages = [...known.messages].flatMap(([id, [first, ...newer]]): PlacedMessage[] => {
 		if (!isKept(id)) return [];
 		const stored = newer.at(-1) ?? first;
-		const { role: _, text: __, ...data } = stored.content[0] as Record<string, unknown>;
 		const parentId = nearest(known, first.parentId, isKept);
 		const said = { role: roleOf(stored) ?? "user", text: textOf(stored) ?? "" };
+		const data = dataOf(stored.content[0] as Record<string, unknown>, said.text);
 		return [{ id, ...said, data, parentId, createdAt: first.createdAt }];
 	});
 	let headId = nearest(known, known.branches.get(known.currentId) ?? null, isKept);

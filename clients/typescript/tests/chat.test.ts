@@ -266,6 +266,23 @@ test("a message that is too large is refused alone, once, and a smaller version 
 	expect(shape(await store.load())).toEqual([">a", "a>b", "b>c", "c>d", "d>e", "e>f", "a>g", "a>photo", "g"]);
 });
 
+test("what data has of the text, part by part, is stored once and comes back as it was", async () => {
+	const store = opened();
+	const part = (text: string): object => ({ type: "text", text, state: "done" });
+	const parts = [
+		part("x".repeat(2_000_000)),
+		{ type: "file", url: "data:" },
+		part("and y"),
+		part("not said"),
+	];
+	const data = { message: { parts, at: "text" } };
+	await store.append(null, said("a", `${"x".repeat(2_000_000)}\n\nand y`, data));
+	expect((await again(store).load()).messages[0]?.data).toEqual(data);
+	asked = 0;
+	await store.append(null, said("a", `${"x".repeat(2_000_000)}\n\nand y`, data));
+	expect(asked).toBe(0);
+});
+
 test("what follows a message on a branch that was deleted stands behind the nearest one that is left", async () => {
 	const store = opened();
 	await store.append(null, said("a"), said("b"));
