@@ -91,7 +91,7 @@ ROOMS["forklore_service.aws"] = {
 }
 ROOMS["forklore_service.aws"] |= {"forklore_service.errors"}
 ROOMS["forklore_service.aws.wiring"] = ROOMS["forklore_service.aws"] | {"forklore_service.storage"}
-ROOMS["forklore_service.aws.publisher"] = ROOMS["forklore_service.aws"] | {
+ROOMS["forklore_service.aws.stream"] = ROOMS["forklore_service.aws"] | {
     "forklore_service.storage",
     "forklore_service.events",
 }
@@ -499,7 +499,7 @@ def test_importing_a_module_only_defines_names() -> None:
 
 def test_the_pure_modules_need_only_the_standard_library() -> None:
     pure = {"forklore_service.limits", "forklore_service.errors", "forklore_service.domain"}
-    pure |= {f"forklore_service.credentials.{name}" for name in ("api_keys", "headers", "lists", "roles")}
+    pure |= {f"forklore_service.credentials.{name}" for name in ("api_keys", "headers", "roles")}
     names = sorted(name for name, _ in modules(PROJECT) if within(name, pure))
 
     assert pure <= set(names)

@@ -17,7 +17,7 @@ from tests.deployment.test_policies_of_people import DEPLOYER, RESTORER, allows
 from tests.support.emulator import Emulator
 from tools.deployment.asking_aws import Aws
 from tools.deployment.restore import InputError, restore, target_name
-from tools.deployment.restoring import RestoreError
+from tools.deployment.restored_table import RestoreError
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 AT = NOW - timedelta(minutes=30)

@@ -54,7 +54,7 @@ def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
-        monkeypatch.setattr("forklore_service.aws.publisher.make_events_client", lambda: heard)
+        monkeypatch.setattr("forklore_service.aws.stream.make_events_client", lambda: heard)
         monkeypatch.setattr(replay_events, "WAIT_SECONDS", 0)
         yield heard
 

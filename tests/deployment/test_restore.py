@@ -9,7 +9,7 @@ from tests.deployment.document import read_document
 from tools.deployment import restore as tool
 from tools.deployment.adopting import without_table
 from tools.deployment.restore import InputError, moment
-from tools.deployment.restoring import RestoreError
+from tools.deployment.restored_table import RestoreError
 
 OLD = {"Ref": "x-1", "Arn": "arn:x-1", "StreamArn": "arn:x-1/stream/1"}
 NAMES = {"Ref": "new", "Arn": "arn:new", "StreamArn": "arn:new/stream"}

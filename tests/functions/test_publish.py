@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forklore_local.server.invocation import HandlerError, invoke, load_handler
-from forklore_service.aws.publisher import PublisherSettings
+from forklore_service.aws.stream import PublisherSettings
 from forklore_service.events.event import Content
 from tests.service.events.buses import Heard
 from tests.service.events.delivery import filters, fits
@@ -27,7 +27,7 @@ def heard(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         heard = Heard()
         monkeypatch.setenv("FORKLORE_EVENT_BUS", heard.name)
         monkeypatch.setenv("FORKLORE_PARKED_EVENTS", heard.parked_url)
-        monkeypatch.setattr("forklore_service.aws.publisher.make_events_client", lambda: heard)
+        monkeypatch.setattr("forklore_service.aws.stream.make_events_client", lambda: heard)
         yield heard
 
 

@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tools.harness.dynamodb import dynamodb_local, engine_server
-from tools.harness.processes import EngineMissingError
+from tools.harness.dynamodb import EngineMissingError, dynamodb_local, engine_server
 
 REQUIRED = "FORKLORE_REQUIRE_DYNAMODB_LOCAL"
 """If this variable is set, a test fails when DynamoDB Local is missing. Otherwise it is skipped."""

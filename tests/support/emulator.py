@@ -19,8 +19,7 @@ from typing import Any
 import boto3
 import yaml
 
-from tools.harness.listening import end_session, wait_until_it_listens
-from tools.harness.ports import on_free_port
+from tools.harness.ports import end_session, on_free_port, wait_until_it_listens
 
 EMULATOR, SAM = "FORKLORE_EMULATOR", "FORKLORE_SAM"
 """The variables that name the environments of ministack and of AWS SAM."""

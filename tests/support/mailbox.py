@@ -7,6 +7,7 @@ from typing import Any
 from botocore.exceptions import EndpointConnectionError
 
 from forklore_service.domain.model import JobKind
+from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import worker
@@ -25,7 +26,7 @@ class Message:
 
     def work(self, table: Table, queue: Queue, *, wait_s: int = 0, lease_s: int = 0) -> Outcome:
         """Let a worker take the message. lease_s: 0, so that a killed one holds up nobody."""
-        message = worker.Message(self.group_id, JobKind(self.kind), self.lease, self.conversation_id)
+        message = worker.JobMessage(self.group_id, JobKind(self.kind), self.lease, self.conversation_id)
         return worker.work(table, queue, message, lease_s=lease_s, wait_s=wait_s)
 
 
@@ -59,3 +60,14 @@ class Mailbox:
         """Return the messages, and remove them."""
         taken, self.messages = self.messages, []
         return taken
+
+
+def run_deletion(table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Let a worker without a lease go on with the deletion of a tree. Return whether it is done."""
+    return worker.go_on(table, queue, worker.JobMessage(group_id), wait_s=wait_s)
+
+
+def run_prune(table: Table, queue: Queue, group_id: str, branch: str, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Do the same with the pruning of a removed branch."""
+    message = worker.JobMessage(group_id, JobKind.PRUNE, conversation_id=branch)
+    return worker.go_on(table, queue, message, wait_s=wait_s)

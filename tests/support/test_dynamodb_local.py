@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.dynamodb_local import REQUIRED, any_dynamodb, dynamodb_local_or_skip
-from tools.harness.amazons_local import fetch
+from tools.harness.dynamodb import fetch
 
 ENDS = (pytest.fail.Exception, pytest.skip.Exception)
 SLOW_MAVEN = """\

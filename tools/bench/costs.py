@@ -26,7 +26,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache
 from forklore_service.storage.queue import Queue
-from forklore_service.usecases.deletion.cascade import run_deletion
+from forklore_service.usecases.background import worker
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter
@@ -107,7 +107,8 @@ class _Counting:
     def cascade(self) -> str:
         """Return the cost of the worker that deletes the tree, as was requested before."""
         self._meter.begin()
-        while not run_deletion(self._process.table, Queue(None, None), self._world.root, wait_s=0):
+        message = worker.JobMessage(self._world.root)
+        while not worker.go_on(self._process.table, Queue(None, None), message, wait_s=0):
             pass
         return str(self._meter.end())
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from tools.harness.dynamodb import dynamodb_local
-from tools.harness.processes import EngineMissingError
+from tools.harness.dynamodb import EngineMissingError, dynamodb_local
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",

@@ -47,7 +47,7 @@ PAGES, PAGE_ENTRIES = 4, 50
 
 
 @dataclass(frozen=True)
-class Case:
+class Timed:
     """An operation to measure.
 
     event: makes its next request. target_ms: the maximum of its CPU time.
@@ -58,7 +58,7 @@ class Case:
     target_ms: float | None = None
 
 
-class Service:
+class TimedService:
     """A warm process with its table, and a plain client with a second table."""
 
     def __init__(self, gateway: Gateway, endpoint: str) -> None:
@@ -119,7 +119,7 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
             return value
 
 
-def cases_of(service: Service) -> list[Case]:
+def cases_of(service: TimedService) -> list[Timed]:
     """Return the operations to measure. Makes the conversations that they need."""
     chance = random.Random(1)
 
@@ -150,16 +150,16 @@ def cases_of(service: Service) -> list[Case]:
     grown, entries = conversation(1_000)
     small, large = conversation(1_000)[0], conversation(4_000)[0]
     return [
-        Case("append of 1 KB", append, 3),
-        Case("the same with an Idempotency-Key", lambda: append("Idempotency-Key", str(uuid.uuid4()))),
-        Case("newest page of 50 × 1 KB", lambda: page(small), 8),
-        Case("newest page of 50 × 4 KB", lambda: page(large)),
-        Case("get a conversation", lambda: service.event("GET", small)),
-        Case("fork at an entry", fork),
+        Timed("append of 1 KB", append, 3),
+        Timed("the same with an Idempotency-Key", lambda: append("Idempotency-Key", str(uuid.uuid4()))),
+        Timed("newest page of 50 × 1 KB", lambda: page(small), 8),
+        Timed("newest page of 50 × 4 KB", lambda: page(large)),
+        Timed("get a conversation", lambda: service.event("GET", small)),
+        Timed("fork at an entry", fork),
     ]
 
 
-def measure(service: Service, cases: Sequence[Case], *, runs: int) -> dict[str, tuple[float, float]]:
+def measure(service: TimedService, cases: Sequence[Timed], *, runs: int) -> dict[str, tuple[float, float]]:
     """Return the median milliseconds of each case, by its name, and those of the bare calls.
 
     The cases take turns, so that load affects all alike.
@@ -200,7 +200,7 @@ def main() -> int:
         functions_on(store) as template,
         logging_as_on_lambda(),
     ):
-        service = Service(Gateway(template), endpoint)
+        service = TimedService(Gateway(template), endpoint)
         cases = cases_of(service)
         times = measure(service, cases, runs=runs)
     is_late = False

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 from tools.deployment.account import is_there
 from tools.deployment.asking_aws import Aws, code_of
 from tools.deployment.loading import parse
-from tools.deployment.restoring import RestoreError
+from tools.deployment.restored_table import RestoreError
 
 TABLE = "Table"
 """The table's name in the template."""

@@ -30,7 +30,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tools.deployment.account import Account, AccountError, find_account
 from tools.deployment.adopting import Adoption
 from tools.deployment.asking_aws import Aws, WaitError
-from tools.deployment.restoring import Restoration, RestoreError
+from tools.deployment.restored_table import Restoration, RestoreError
 from tools.deployment.samconfig import FILE, Kept, read_file, read_stage
 
 SUFFIX = re.compile(r"-[0-9]{8}T[0-9]{6}Z$")

@@ -22,8 +22,7 @@ from typing import Any, Self
 
 import yaml
 
-from tools.harness.listening import end_session, wait_until_it_listens
-from tools.harness.ports import free_port, on_free_port
+from tools.harness.ports import end_session, free_port, on_free_port, wait_until_it_listens
 
 PROJECT = Path(__file__).parents[2]
 BUILD = PROJECT / ".aws-sam" / "here" / "build"

@@ -19,7 +19,7 @@ from forklore_local.porting.output import ExportFile
 from forklore_local.porting.reading import Line, TreeReader
 from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
@@ -97,7 +97,7 @@ def _told(conversation_id: str) -> Iterator[None]:
 
 
 def _begin(table: Table) -> tuple[str, str]:
-    return str(uuid.uuid4()), ids.timestamp(table.now_ms())
+    return str(uuid.uuid4()), table.now()
 
 
 @dataclass(frozen=True, slots=True)

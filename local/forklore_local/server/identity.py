@@ -15,8 +15,7 @@ from forklore_local.server.asgi import Headers, Response, header_text
 from forklore_service.credentials import roles
 from forklore_service.credentials.api_keys import client_of, hash_of
 from forklore_service.credentials.headers import bearer_token
-from forklore_service.credentials.lists import read_list
-from forklore_service.domain.users import is_user_id
+from forklore_service.domain.users import is_user_id, read_list
 from forklore_service.errors import UnauthorizedError
 
 UNAUTHORIZED_HINT = (

@@ -122,7 +122,7 @@ def test_a_job_whose_worker_was_killed_is_done_when_its_lease_has_ended(tmp_path
     opened_of(service).worker.stop()
     ask(service, "deleteConversation", conversationId=chat)
     table = opened_of(service).table
-    message = worker.Message(json.loads(sent(service, chat))["groupId"])
+    message = worker.JobMessage(json.loads(sent(service, chat))["groupId"])
     worker._take_lease(table, message, module.WORK_SECONDS)
     service.close()
 

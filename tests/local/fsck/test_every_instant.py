@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from forklore_service.usecases.background import sweeper
-from forklore_service.usecases.deletion import branch_removal, cascade
+from forklore_service.usecases.deletion import branch_removal
 from tests.local.fsck import world
 from tests.local.fsck.world import ANN, BOB, CHILD, PLAIN, ROOT, conversation, say
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store, fresh_store
 
 
@@ -79,7 +79,7 @@ def start_child_of_many(process: Process) -> None:
 def give_up_creation(process: Process) -> None:
     """Clear what is left of a tree that was being made."""
     assert sweeper._give_up_creation(process.table, world.CREATING)
-    assert cascade.run_deletion(process.table, Mailbox().queue, world.CREATING, wait_s=-2)
+    assert run_deletion(process.table, Mailbox().queue, world.CREATING, wait_s=-2)
 
 
 def hand_over(process: Process) -> None:

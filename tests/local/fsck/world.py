@@ -9,17 +9,17 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.model import Caller, Conversation, StartedBy
+from forklore_service.domain.model import Caller, Conversation, JobKind, StartedBy
 from forklore_service.domain.rate import window_of
 from forklore_service.domain.tree import Member
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.background import sweeper
-from forklore_service.usecases.deletion import branch_removal, cascade, retention, tree_deletion
-from forklore_service.usecases.people import erasing, erasures
+from forklore_service.usecases.background import sweeper, worker
+from forklore_service.usecases.deletion import branch_removal, retention, tree_deletion
+from forklore_service.usecases.people import erasure_requests
 from tests.service.reliability.faults import Call, Fault, Killed, at
 from tests.service.reliability.service import Process
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
@@ -249,7 +249,7 @@ def _gone(process: Process) -> None:
     tree_deletion.delete_conversation(
         process.table, mailbox.queue, caller=ANN, conversation_id=GONE, wait_s=0
     )
-    assert cascade.run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
+    assert run_deletion(process.table, mailbox.queue, GONE, wait_s=-2)
 
 
 def remove(process: Process, conversation_id: str, *, then_prune: bool) -> None:
@@ -299,9 +299,10 @@ def _erased(process: Process) -> None:
         assert process.ask("shareConversation", ANN, **shared).status == 201
         say(process, NOTES, _large(40_000), by=Caller(user), key=user)
         queue = Mailbox().queue
-        erasure = erasures.erase_user(process.table, queue, caller=ANN, user_id=user)
+        erasure = erasure_requests.erase_user(process.table, queue, caller=ANN, user_id=user)
         for _ in range(passes):
-            erasing.run_erasure(process.table, queue, erasure.erasure_id, wait_s=0)
+            message = worker.JobMessage(erasure.erasure_id, JobKind.ERASURE)
+            worker.go_on(process.table, queue, message, wait_s=0)
 
 
 def dying(process: Process) -> None:
@@ -329,4 +330,4 @@ def delete_tree(process: Process, root: str) -> None:
         process.table, mailbox.queue, caller=ANN, conversation_id=root, wait_s=0
     )
     for message in mailbox.take():
-        assert cascade.run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)
+        assert run_deletion(process.table, mailbox.queue, message.group_id, wait_s=-2)

@@ -12,7 +12,7 @@ from forklore_local.porting.failures import RefusedError
 from forklore_local.porting.making import LEASE_SECONDS
 from forklore_service.domain.model import Entry
 from forklore_service.events.changes import Change
-from forklore_service.events.from_changes import Appended, events_of
+from forklore_service.events.from_changes import NewEntries, events_of
 from forklore_service.usecases.background import sweeper
 from tests.local.fsck import world
 from tests.local.porting.round_trip import exported, held, imported, lines_of
@@ -174,5 +174,5 @@ class _Look:
     def head(self, group_id: str, conversation_id: str) -> None:
         raise AssertionError
 
-    def entries(self, appended: Appended, *, limit: int) -> list[Entry]:
+    def entries(self, appended: NewEntries, *, limit: int) -> list[Entry]:
         raise AssertionError

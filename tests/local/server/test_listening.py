@@ -8,8 +8,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from tools.harness.listening import end_session, wait_until_it_listens
-from tools.harness.ports import PORTS_MAX, ServerEndedError, free_port, on_free_port
+from tools.harness.ports import (
+    PORTS_MAX,
+    ServerEndedError,
+    end_session,
+    free_port,
+    on_free_port,
+    wait_until_it_listens,
+)
 
 SECONDS_MAX = 60.0
 

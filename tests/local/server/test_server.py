@@ -22,7 +22,7 @@ from forklore import Forklore
 from forklore_local.server.identity import clients_by_hash
 from tests.local.server.project import write_project
 from tools.harness.dynamodb import engine_server
-from tools.harness.listening import wait_until_it_listens
+from tools.harness.ports import wait_until_it_listens
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = "tests.local.server.serve"

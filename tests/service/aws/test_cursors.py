@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forklore_service.api import cursors
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import Place
+from forklore_service.domain.listing import ListPlace
 from forklore_service.errors import InvalidCursorError
 from forklore_service.usecases.shared.cursors import valid
 from tests.service.aws.world import (
@@ -31,7 +31,7 @@ from tests.service.domain.builders import examples
 RESOURCE = "forks/of-one"
 EARLIER = ListKey("2026-01-01T00:00:00.000Z", conversation_id(1))
 LATER = ListKey("2026-01-02T00:00:00.000Z", conversation_id(2))
-PLACES = [Place(EARLIER), Place(LATER, EARLIER)]
+PLACES = [ListPlace(EARLIER), ListPlace(LATER, EARLIER)]
 
 
 def test_the_end_of_a_list_has_no_cursor() -> None:
@@ -122,7 +122,7 @@ def test_a_cursor_with_a_changed_character_is_refused_or_names_a_place(data: st.
         place = valid(cursors.to_place(RESOURCE, changed))
     except InvalidCursorError:
         return
-    assert isinstance(place, Place)
+    assert isinstance(place, ListPlace)
     assert cursors.to_place(RESOURCE, cursors.of_place(RESOURCE, place)) == place
 
 

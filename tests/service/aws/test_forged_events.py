@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forklore_local.server.payload import API_ID
-from forklore_service.credentials.kept_keys import RETRY_SECONDS
+from forklore_service.credentials.published_keys import RETRY_SECONDS
 from tests.service.aws.world import CONVERSATIONS, ROOT, World
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway, stored

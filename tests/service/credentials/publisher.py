@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from forklore_service.credentials.discovery import DOCUMENT
+from forklore_service.credentials.published_keys import DOCUMENT
 
 TENANT = "/tenant"
 KEYS = "/tenant/keys"

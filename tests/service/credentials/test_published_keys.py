@@ -16,7 +16,7 @@ import pytest
 from forklore_service.credentials.authorizer import Authorizer, make_authorizer
 from forklore_service.credentials.fetching import BODY_BYTES_MAX, fetch
 from forklore_service.credentials.issuer_keys import KeySet
-from forklore_service.credentials.kept_keys import (
+from forklore_service.credentials.published_keys import (
     FRESH_SECONDS,
     KEPT_SECONDS,
     REFRESH_SECONDS,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from forklore_service.domain.alternatives import (
     RECORDS_MAX,
     Gap,
-    Known,
-    Line,
+    KnownRecords,
     Place,
+    ViewLine,
     bounded,
     candidates,
     known,
@@ -94,7 +94,7 @@ def standing_for(tree: Tree, removed: frozenset[str], one: str, entry: EntryId |
 
 def listed(tree: Tree, removed: frozenset[str], of: str) -> dict[Between, list[str]]:
     """Return the alternatives of each place of a view, where all records are known."""
-    records, line = records_of(tree, removed), Line(tree.view(of), root_id=ROOT)
+    records, line = records_of(tree, removed), ViewLine(tree.view(of), root_id=ROOT)
     histories = history_of(tree)
 
     def further(gap: Gap) -> EntryId | None:
@@ -160,7 +160,7 @@ def test_what_was_read_tells_the_first_records_of_a_gap_or_that_it_does_not_know
 
 
 def test_a_gap_outside_of_what_was_asked_for_is_not_known() -> None:
-    held = Known([ForkRecord(ROOT, at(3), "", conversation(1))], at(2), at(4), is_forward=True)
+    held = KnownRecords([ForkRecord(ROOT, at(3), "", conversation(1))], at(2), at(4), is_forward=True)
 
     assert held.of(Gap(ROOT, at(2), at(4))) == list(held.records)
     assert held.of(Gap(ROOT, at(1), at(4))) is None

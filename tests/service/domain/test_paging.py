@@ -10,11 +10,11 @@ from forklore_service.domain import ids, paging
 from forklore_service.domain.ancestry import Segment, View, view_of
 from forklore_service.domain.ids import FIRST, LAST
 from forklore_service.domain.model import StoredEntry
-from forklore_service.domain.paging import RangeAnswer, RangeRead, Span, Window
+from forklore_service.domain.paging import Chain, RangeAnswer, RangeRead, Span, Window
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
-from forklore_service.usecases.shared.view_pages import READ_MAX, Page, Shown
+from forklore_service.usecases.shared.view_pages import READ_MAX, Shown, ViewPage
 from tests.service.domain.builders import (
     FORK,
     ROOT,
@@ -45,7 +45,7 @@ def read(
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
     own_entries: int | None = None,
-) -> Page:
+) -> ViewPage:
     """Return a page of a view, or of the whole tree if `view` is None, with forklore's own loop."""
     table = cast(Table, shelf)
     if view is None:
@@ -71,7 +71,7 @@ def walk(
     window: Window,
     backward: bool,
     own_entries: int | None = None,
-) -> list[Page]:
+) -> list[ViewPage]:
     """Return all pages in one direction. Each starts where the previous one says."""
     pages = []
     while True:
@@ -91,7 +91,7 @@ def walk(
         window, own_entries = window.beyond(page.resume, backward=backward), None
 
 
-def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[Page]:
+def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[ViewPage]:
     """Return a list cut into pages by count and bytes. Only the last one names no next position."""
     pages: list[list[StoredEntry]] = [[]]
     for entry in listed:
@@ -99,7 +99,7 @@ def plain_pages(listed: Sequence[StoredEntry], limit: int) -> list[Page]:
         if len(pages[-1]) == limit or (pages[-1] and size + entry.escaped_bytes > PAGE_BYTES_MAX):
             pages.append([])
         pages[-1].append(entry)
-    return [Page(page, page[-1].entry_id) for page in pages[:-1]] + [Page(pages[-1], None)]
+    return [ViewPage(page, page[-1].entry_id) for page in pages[:-1]] + [ViewPage(pages[-1], None)]
 
 
 def plain_list(
@@ -504,14 +504,14 @@ def test_an_empty_window_is_an_empty_page_without_a_read() -> None:
     shelf = Shelf([stored(at(5))])
 
     for view in (view_of(ROOT, ()), None):
-        assert read(shelf, view, window=Window(at(5), at(5))) == Page([], None)
+        assert read(shelf, view, window=Window(at(5), at(5))) == ViewPage([], None)
     assert shelf.rounds == []
 
 
 def test_a_conversation_known_to_be_empty_is_an_empty_page_without_a_read() -> None:
     shelf = Shelf([])
 
-    assert read(shelf, view_of(ROOT, ()), own_entries=0) == Page([], None)
+    assert read(shelf, view_of(ROOT, ()), own_entries=0) == ViewPage([], None)
     assert shelf.rounds == []
 
 
@@ -521,8 +521,8 @@ def test_a_page_that_ends_exactly_with_the_list_names_no_next_position(backward:
     entries = [stored(at(number)) for number in range(1, 5)]
     near_first = entries[::-1] if backward else entries
 
-    assert read(Shelf(entries), view_of(ROOT, ()), limit=4, backward=backward) == Page(near_first, None)
-    assert read(Shelf(entries), view_of(ROOT, ()), limit=3, backward=backward) == Page(
+    assert read(Shelf(entries), view_of(ROOT, ()), limit=4, backward=backward) == ViewPage(near_first, None)
+    assert read(Shelf(entries), view_of(ROOT, ()), limit=3, backward=backward) == ViewPage(
         near_first[:3], near_first[2].entry_id
     )
 
@@ -545,7 +545,7 @@ def test_a_page_without_shown_entries_ends_at_the_read_bound_with_a_next_positio
     assert first.entries == []
     assert first.resume is not None
     assert at(READ_MAX) <= first.resume <= at(READ_MAX + 1_000)
-    assert second == Page([own], None)
+    assert second == ViewPage([own], None)
     assert len(shelf.rounds) <= 20
 
 
@@ -620,7 +620,7 @@ def test_the_newest_page_is_one_read_if_own_entries_fill_it() -> None:
 
     page = read(shelf, view_of(FORK, deep), backward=True, own_entries=100)
 
-    assert page == Page(entries[:-51:-1], entries[-50].entry_id)
+    assert page == ViewPage(entries[:-51:-1], entries[-50].entry_id)
     assert shelf.rounds == [[RangeRead(Window(at(89), LAST), 51, FORK, H)]]
 
 
@@ -634,7 +634,7 @@ def test_a_page_of_a_chain_of_a_thousand_forks_is_one_round(backward: bool, own_
 
     page = read(shelf, view, backward=backward, own_entries=own_entries)
 
-    assert page == Page(near_first[:50], near_first[49].entry_id)
+    assert page == ViewPage(near_first[:50], near_first[49].entry_id)
     assert len(shelf.rounds) == 1
     assert shelf.reads <= 2
     assert shelf.looked_at <= 52
@@ -652,7 +652,7 @@ def test_a_page_of_a_long_chain_costs_little_more_in_a_crowded_tree(
 
     page = read(shelf, view, show=show, backward=backward)
 
-    assert page == Page(near_first[:50], near_first[49].entry_id)
+    assert page == ViewPage(near_first[:50], near_first[49].entry_id)
     assert len(shelf.rounds) <= 12
     assert shelf.reads <= 140
     assert shelf.looked_at <= 4 * 51
@@ -672,7 +672,7 @@ def test_a_channel_without_entries_in_a_thousand_crowded_forks_takes_bounded_rea
     entries, view, _ = chain_of(1_000, crowd=10)
     shelf = Shelf(entries)
 
-    assert read(shelf, view, show=CONTEXT, backward=True) == Page([], None)
+    assert read(shelf, view, show=CONTEXT, backward=True) == ViewPage([], None)
     assert len(shelf.rounds) <= 2 * (1_000 // paging.SEGMENTS_MANY + 1)
     assert shelf.reads <= 1_000
 
@@ -683,7 +683,7 @@ def test_a_page_of_a_thousand_is_two_rounds(backward: bool) -> None:
     near_first = entries[::-1] if backward else entries
     shelf = Shelf(entries)
 
-    assert read(shelf, view_of(ROOT, ()), limit=1_000, backward=backward) == Page(
+    assert read(shelf, view_of(ROOT, ()), limit=1_000, backward=backward) == ViewPage(
         near_first[:1_000], near_first[999].entry_id
     )
     assert len(shelf.rounds) == 2
@@ -701,3 +701,46 @@ def test_a_page_of_a_chain_of_long_forks_costs_few_reads_in_a_crowded_tree(
 
     assert page.entries == shown[: -limit - 1 : -1]
     assert shelf.looked_at <= 4 * (limit + 1)
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_an_entry_that_another_one_names_is_missing_until_it_is_read(backward: bool) -> None:
+    chain = Chain(Window(), [])
+    chain.take(read=[at(3)], named=[at(2), None])
+    assert chain.missing(None, backward=backward) == at(2)
+
+    chain.take(read=[at(2)], named=[at(3)])
+    assert chain.missing(None, backward=backward) is None
+
+
+def test_an_entry_that_is_known_to_be_the_last_is_missing_until_it_is_read() -> None:
+    chain = Chain(Window(), [at(3), None])
+    assert chain.missing(None, backward=False) == at(3)
+
+    chain.take(read=[at(3)], named=[])
+    assert chain.missing(None, backward=False) is None
+
+
+def test_the_first_missing_entry_in_the_order_of_reading_is_told() -> None:
+    chain = Chain(Window(), [at(3), at(5)])
+
+    assert chain.missing(None, backward=False) == at(3)
+    assert chain.missing(None, backward=True) == at(5)
+
+
+def test_what_is_read_next_is_not_missing() -> None:
+    chain = Chain(Window(), [at(3), at(5)])
+
+    assert chain.missing(Window(start=at(3)), backward=False) is None
+    assert chain.missing(Window(start=at(4)), backward=False) == at(3)
+    assert chain.missing(Window(start=at(5)), backward=False) == at(3)
+    assert chain.missing(Window(stop=at(6)), backward=True) is None
+    assert chain.missing(Window(stop=at(5)), backward=True) == at(5)
+
+
+def test_an_entry_outside_of_the_window_is_not_missing() -> None:
+    chain = Chain(Window(at(3), at(5)), [at(2), at(5)])
+    assert chain.missing(None, backward=False) is None
+
+    chain.take(read=[], named=[at(3), at(4)])
+    assert chain.missing(None, backward=False) == at(3)

@@ -19,15 +19,13 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches import copying
 from forklore_service.usecases.branches.copying import Copy
 from forklore_service.usecases.deletion import branch_removal
-from forklore_service.usecases.deletion.cascade import run_deletion
-from forklore_service.usecases.deletion.pruning import run_prune
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
-from forklore_service.usecases.people import erasures, transfers
+from forklore_service.usecases.people import erasure_requests, transfers
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
-from forklore_service.usecases.writing.conversations import Change as Patch
+from forklore_service.usecases.writing.conversations import Patch
 from tests.service.events.recording import Recorded, events_in, told
 from tests.service.usecases import members
 from tests.service.usecases.builders import (
@@ -50,7 +48,7 @@ from tests.service.usecases.builders import (
     turn,
 )
 from tests.service.usecases.members import Killed, dies
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion, run_prune
 from tests.support.tables import Store
 
 MEMBER = {"treeId": ROOT, "type": "MembershipChanged", "userId": "bob"}
@@ -454,7 +452,7 @@ def test_the_erasure_of_a_user_tells_the_end_of_a_membership_and_nothing_of_entr
 
     def erase() -> None:
         mailbox = Mailbox()
-        erasures.erase_user(table, mailbox.queue, caller=ANN, user_id="bob")
+        erasure_requests.erase_user(table, mailbox.queue, caller=ANN, user_id="bob")
         for message in [*mailbox.take(), *mailbox.take()]:
             message.work(store.process(), mailbox.queue)
 

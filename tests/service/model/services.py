@@ -9,12 +9,11 @@ from forklore_service.domain import model
 from forklore_service.domain.model import JobKind
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import sweeper
-from forklore_service.usecases.deletion import cascade
 from tests.service.http.client import OPERATIONS
 from tests.service.http.client import Service as HttpService
 from tests.service.model.asking import Answer, Request
 from tests.service.reliability.service import Process
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class InProcess:
 class Worker:
     """The worker of deletions: the sweep and a queue. process: the process that it runs in."""
 
-    def __init__(self, process: Process, *, run: Callable[..., bool] = cascade.run_deletion) -> None:
+    def __init__(self, process: Process, *, run: Callable[..., bool] = run_deletion) -> None:
         self._table: Table = process.table
         self._mailbox = Mailbox()
         self._run = run

@@ -16,7 +16,7 @@ from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.connection import Item
 from forklore_service.usecases.background.worker import Outcome
 from forklore_service.usecases.people import spreading
-from forklore_service.usecases.people.erased_entries import forget_digests
+from forklore_service.usecases.people.erasing import forget_digests
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.schedules import follow

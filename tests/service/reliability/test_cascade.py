@@ -22,14 +22,13 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.queue import Queue
 from forklore_service.usecases.background import worker
 from forklore_service.usecases.background.sweeper import CREATION_SECONDS_MAX, sweep
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from tests.service.reliability.faults import WRITE, Call, Fault, Killed, at
 from tests.service.reliability.figures import Measure
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.planting import Planted, plant
 from tests.service.reliability.service import Process
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store, WrongClock
 from tools.harness.wire import Wire
 
@@ -59,7 +58,7 @@ class Post:
     def __init__(self, random: Random) -> None:
         self._random = random
         self._lock = threading.Lock()
-        self._lying: list[worker.Message] = []
+        self._lying: list[worker.JobMessage] = []
 
     @property
     def queue(self) -> Queue:
@@ -69,14 +68,14 @@ class Post:
         for entry in Entries:
             body = json.loads(entry["MessageBody"])
             branch = body.pop("conversationId", None)
-            self.put(worker.Message(body.pop("groupId"), conversation_id=branch, **body))
+            self.put(worker.JobMessage(body.pop("groupId"), conversation_id=branch, **body))
         return {}
 
-    def put(self, message: worker.Message) -> None:
+    def put(self, message: worker.JobMessage) -> None:
         with self._lock:
             self._lying.append(message)
 
-    def take(self) -> worker.Message | None:
+    def take(self) -> worker.JobMessage | None:
         """Return a message; None if there is none or the message is lost."""
         with self._lock:
             if not self._lying:

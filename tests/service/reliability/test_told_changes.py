@@ -16,7 +16,6 @@ from forklore_service.events.from_changes import ENTRIES_MAX, events_of
 from forklore_service.storage import bus as bus_module
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import branch_removal
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.writing import conversations
@@ -44,7 +43,7 @@ from tests.service.usecases.builders import (
     say,
     thought,
 )
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store
 from tools.deployment.replay_events import as_lambda_sends, records_at
 
@@ -63,7 +62,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bus_module, "BACKOFF_FIRST_S", 0.0)
 
 
-class TreeState(NamedTuple):
+class State(NamedTuple):
     """A tree at one moment. live: its conversations, each with its number of own entries."""
 
     levels: dict[str, str]
@@ -71,19 +70,19 @@ class TreeState(NamedTuple):
     live: dict[str, int]
 
 
-def state_of(oracle: Oracle) -> dict[str, TreeState]:
+def state_of(oracle: Oracle) -> dict[str, State]:
     """Return the trees by id."""
-    found: dict[str, TreeState] = {}
+    found: dict[str, State] = {}
     for c in oracle.conversations.values():
         tree = c.tree
         current = tree.current.id if tree.current else tree.all[0].id
-        state = found.setdefault(tree.all[0].id, TreeState(dict(tree.levels), current, {}))
+        state = found.setdefault(tree.all[0].id, State(dict(tree.levels), current, {}))
         state.live[c.id] = len(c.own)
     return found
 
 
 def changes_between(
-    before: dict[str, TreeState], after: dict[str, TreeState], asked: Request, answer: Answer, made: Oracle
+    before: dict[str, State], after: dict[str, State], asked: Request, answer: Answer, made: Oracle
 ) -> Iterator[Told]:
     """Yield what one request has changed, as events tell it."""
     deleted = before.keys() - after.keys()
@@ -91,7 +90,7 @@ def changes_between(
         of = [tree for tree in deleted if asked.given["conversationId"] in before[tree].live]
         yield from (("TreeDeleted", tree) for tree in of)
     for tree, now in after.items():
-        was = before.get(tree, TreeState(now.levels, now.current, {}))
+        was = before.get(tree, State(now.levels, now.current, {}))
         for conversation_id, count in now.live.items():
             if conversation_id not in was.live:
                 kind = kind_of(made.conversations[conversation_id])
@@ -246,7 +245,7 @@ def live(table: Table) -> None:
     say(table, FORK, "four", by=BOB)
     promote(table)
     conversations.update_conversation(
-        table, caller=BOB, conversation_id=FORK, change=conversations.Change({"title": "five"})
+        table, caller=BOB, conversation_id=FORK, change=conversations.Patch({"title": "five"})
     )
     transfers.accept_transfer(table, caller=BOB, transfer_id=members.offer(table).transfer_id)
     members.remove(table, "ann", by=BOB)

@@ -17,9 +17,8 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions.group import MEMBERS_MAX
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Item
-from forklore_service.usecases.background import sweeper
-from forklore_service.usecases.deletion import cascade, pruning, retention
-from forklore_service.usecases.people import erasing as erasing_users
+from forklore_service.usecases.background import sweeper, worker
+from forklore_service.usecases.deletion import retention
 from forklore_service.usecases.people import spreading, transfers
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
@@ -715,20 +714,24 @@ def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operati
 
 
 def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
-    return lambda process: pruning.run_prune(
-        process.table, Mailbox().queue, group_id, conversation_id, wait_s=0
-    )
+    return go_on(group_id, JobKind.PRUNE, conversation_id)
 
 
 def run_deletion(group_id: str) -> Callable[[Process], object]:
-    return lambda process: cascade.run_deletion(process.table, Mailbox().queue, group_id, wait_s=0)
+    return go_on(group_id, JobKind.DELETION)
+
+
+def go_on(group_id: str, kind: JobKind, branch: str | None = None) -> Callable[[Process], object]:
+    """Return what lets a worker without a lease go on with a job."""
+    message = worker.JobMessage(group_id, kind, conversation_id=branch)
+    return lambda process: worker.go_on(process.table, Mailbox().queue, message, wait_s=0)
 
 
 def run_erasures(process: Process) -> None:
     """Let a worker make one pass of each erasure."""
     for job in list(process.table.read.jobs(JobKind.ERASURE, limit=2)):
         assert isinstance(job, Job)
-        erasing_users.run_erasure(process.table, Mailbox().queue, job.name.group_id, wait_s=0)
+        go_on(job.name.group_id, JobKind.ERASURE)(process)
 
 
 def delete_unused(process: Process) -> None:
@@ -956,9 +959,7 @@ OPERATIONS: dict[str, Operation] = {
         "deleteConversation", ANN, of=removed_both, conversationId=CUT
     ),
     "delete as an admin": delete("adminDeleteConversation", ROOT_CALLER, of=offered, conversationId=GIVEN),
-    "the worker, on a removed member": work(
-        lambda process: spreading.run_spreading(process.table, Mailbox().queue, ROOT), of=half_removed
-    ),
+    "the worker, on a removed member": work(go_on(ROOT, JobKind.MEMBERS), of=half_removed),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forklore_service.domain import ids
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.clock import Clock, system_ms
 from forklore_service.storage.connection import Connection, Deadline

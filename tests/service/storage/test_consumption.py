@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.keys import Key
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import items

@@ -93,8 +93,8 @@ def members(table: Table, of: str = ROOT, *, by: Caller = ANN, limit: int = 200)
             after=place,
             limit=limit,
         )
-        assert len(page.memberships) <= limit
-        found += page.memberships
+        assert len(page.rows) <= limit
+        found += page.rows
         place = page.resume
         if place is None:
             assert all(one.conversation_id == of for one in found)
@@ -139,8 +139,8 @@ def pending(table: Table, *, by: Caller = ANN, role: Role = Role.ALL, limit: int
     place: ListKey | None = None
     while True:
         page = transfers.list_transfers(table, caller=by, role=role, after=place, limit=limit)
-        assert len(page.transfers) <= limit
-        found += page.transfers
+        assert len(page.rows) <= limit
+        found += page.rows
         place = page.resume
         if place is None:
             return found
@@ -166,7 +166,7 @@ def listed(
     request = ListRequest(mode=mode, ancestry=ancestry, archived=archived, limit=200)
     page = conversation_lists.list_conversations(table, caller=by, request=request)
     assert page.resume is None
-    return {shown.conversation.conversation_id for shown in page.conversations}
+    return {shown.conversation.conversation_id for shown in page.rows}
 
 
 def meanwhile(table: Table, nth: int, act: Callable[[], object]) -> list[int]:

@@ -12,7 +12,7 @@ import re
 from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import Place
+from forklore_service.domain.listing import ListPlace
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.errors import ValidationError
@@ -79,7 +79,7 @@ def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | Inv
     return NameRef(NameOwner(user_id, client_id), name)
 
 
-def of_place(resource: str, place: Place | None) -> str | None:
+def of_place(resource: str, place: ListPlace | None) -> str | None:
     """Return the cursor of a place in a user's list of conversations; None for the end."""
     if place is None:
         return None
@@ -87,24 +87,24 @@ def of_place(resource: str, place: Place | None) -> str | None:
     return _encode(resource, "/".join(key.sort for key in keys))
 
 
-def to_place(resource: str, cursor: str | None) -> Place | str | InvalidCursor | None:
+def to_place(resource: str, cursor: str | None) -> ListPlace | str | InvalidCursor | None:
     """Return the place that a cursor names, or the id of a conversation, as `to_list_key_or_id`."""
     if cursor is None or _is_id(cursor):
         return cursor
     keys = _list_keys(resource, cursor)
     if keys is None or len(keys) > 2:
         return InvalidCursor()
-    return Place(keys[0], keys[1] if len(keys) == 2 else None)
+    return ListPlace(keys[0], keys[1] if len(keys) == 2 else None)
 
 
-def of_search(resource: str, place: search.Place | None) -> str | None:
+def of_search(resource: str, place: search.SearchPlace | None) -> str | None:
     """Return the cursor of a place in a search; None for the end."""
     if place is None:
         return None
     return _encode(resource, "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])]))
 
 
-def to_search(resource: str, cursor: str | None) -> search.Place | InvalidCursor | None:
+def to_search(resource: str, cursor: str | None) -> search.SearchPlace | InvalidCursor | None:
     """Return the place that a cursor of `resource` names; None without a cursor."""
     if cursor is None:
         return None
@@ -112,7 +112,7 @@ def to_search(resource: str, cursor: str | None) -> search.Place | InvalidCursor
     match = _LIST_KEY.fullmatch(tree)
     if match is None or (entry_id and not _is_position(entry_id)):
         return InvalidCursor()
-    return search.Place(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
+    return search.SearchPlace(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
 
 
 def _is_position(text: str) -> bool:

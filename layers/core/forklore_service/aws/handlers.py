@@ -85,7 +85,6 @@ def _delete_group() -> Handler:
 
 
 def _sweep() -> Handler:
-    """Return the handler of the schedule. The schedule's event says nothing."""
     from forklore_service.aws import jobs
 
     def handle(_event: Any, context: Any) -> None:

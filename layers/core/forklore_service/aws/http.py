@@ -5,20 +5,42 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from forklore_service.api import operations
 from forklore_service.api.operation import NOBODY, Operation
 from forklore_service.api.responses import Response, error_response, response_to
-from forklore_service.aws import running, unrouted
+from forklore_service.aws import running
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
-from forklore_service.aws.http_responses import http_response, refused_event
 from forklore_service.aws.identity import caller_of
 from forklore_service.aws.telemetry import Stopwatch, log_request, of_dynamodb
 from forklore_service.aws.wiring import Consumption, ServiceSettings, served_api
-from forklore_service.errors import ValidationError
+from forklore_service.errors import (
+    ForkloreError,
+    MethodNotAllowedError,
+    NotFoundError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnavailableError,
+    ValidationError,
+)
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:=+/-]{1,128}")
 COST = "forklore-cost"
 """The header by which a request asks what it costs, and the one of the answer that says it."""
+OPTIONS = "OPTIONS"
+_CHANGES = frozenset({"PUT", "PATCH", "DELETE"})
+_HINTS = (
+    (
+        re.compile("/v1/conversations/[^/]+/entries(/.*)?"),
+        "entries are append-only: none is changed or deleted; to edit one, fork the conversation at it",
+    ),
+    (
+        re.compile("/v1/conversations/[^/]+/memberships/.*"),
+        "no such route; name the member in the query, percent-encoded: …/memberships?userId=",
+    ),
+)
+"""Paths that callers may try to change, each with a message that says what to do instead."""
+_JSON = {"Content-Type": "application/json"}
 
 
 class HttpApi:
@@ -28,10 +50,10 @@ class HttpApi:
     `$default` route. The object is never changed, so threads can share it.
     """
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        self._routes = {f"{one.method} {one.path}": one for one in operations}
+    def __init__(self, served: Iterable[Operation]) -> None:
+        self._routes = {f"{one.method} {one.path}": one for one in served}
         paths = {one.path for one in self._routes.values()}
-        self._closer = {path: [other for other in paths if unrouted.is_closer(other, path)] for path in paths}
+        self._closer = {path: [other for other in paths if is_closer(other, path)] for path in paths}
 
     def handle(self, event: object, context: Any) -> dict[str, Any]:
         """Return the response to an event. context: Lambda's.
@@ -55,14 +77,14 @@ class HttpApi:
             response = response_to(error, request_id)
         record.log(response.status, request_id, settings)
         _log(request, response, request_id, context, watch, record)
-        return http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
+        return _http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
 
     def _is_of_another(self, operation: Operation, path: str) -> bool:
         """Return whether a path without that parameter fits, which has no operation of this method.
 
         `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route.
         """
-        return any(unrouted.fits(other, path) for other in self._closer[operation.path])
+        return any(fits(other, path) for other in self._closer[operation.path])
 
 
 def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
@@ -87,23 +109,24 @@ def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: Serv
 
 
 def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:
+    """Return the response to an event that is not of the HTTP API."""
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
     _log(None, response, request_id, context, watch)
-    return refused_event(response, request_id)
+    return _payload(response, {**_JSON, "X-Request-Id": request_id})
 
 
 def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[str, Any]:
     """Return the response to a request that no operation of this function serves."""
     request_id = _request_id(request.headers, context)
     headers = {}
-    methods = unrouted.methods_of(request.path)
-    if methods and request.method == unrouted.OPTIONS:
+    methods = _methods_of(request.path)
+    if methods and request.method == OPTIONS:
         response, headers = Response(204, ""), {"Allow": ", ".join(methods)}
     else:
-        response = error_response(unrouted.error_of(request, methods), request_id)
+        response = error_response(_unrouted(request, methods), request_id)
     _log(request, response, request_id, context, watch)
-    return http_response(response, request_id, headers)
+    return _http_response(response, request_id, headers)
 
 
 def _log(
@@ -138,3 +161,83 @@ def _request_id(headers: Mapping[str, str], context: Any) -> str:
         if _REQUEST_ID.fullmatch(candidate):
             return candidate
     return str(uuid.uuid4())
+
+
+# A response, in the form that API Gateway expects from a function: payload format 2.0
+
+
+def _http_response(
+    response: Response, request_id: str, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the response with the headers of every response. headers: further ones."""
+    return _payload(
+        response,
+        {
+            "X-Request-Id": request_id,
+            "Cache-Control": "no-store",
+            **_headers_of(response),
+            **(headers or {}),
+            **(_JSON if response.text else {}),
+        },
+    ) | {"cookies": []}
+
+
+def _payload(response: Response, headers: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "statusCode": response.status,
+        "body": response.text,
+        "isBase64Encoded": False,
+        "headers": dict(headers),
+    }
+
+
+def _headers_of(response: Response) -> dict[str, str]:
+    """Return the headers that the error needs."""
+    match response.error:
+        case UnauthorizedError():
+            return {"WWW-Authenticate": "Bearer"}
+        case (UnavailableError() | TooManyRequestsError()) as error:
+            return {"Retry-After": str(error.retry_after_s)}
+        case MethodNotAllowedError() as error:
+            return {"Allow": str(error.details["allow"])}
+        case _:
+            return {}
+
+
+# A request that matches no route of the function: 404, 405, or a browser's preflight
+
+
+def _methods_of(path: str) -> list[str]:
+    """Return the methods of a path, sorted; empty if no route has the path.
+
+    If several paths of operations fit, the closest one counts: `…/search` and not `…/{name}`.
+    OPTIONS belongs to every path. API Gateway may send a browser's preflight to the `$default`
+    route, and then adds the CORS headers to the response.
+    """
+    paths = {operation.path for operation in operations.ROUTES if fits(operation.path, path)}
+    closest = {one for one in paths if not any(is_closer(other, one) for other in paths)}
+    methods = {operation.method for operation in operations.ROUTES if operation.path in closest}
+    return sorted({*methods, OPTIONS}) if methods else []
+
+
+def _unrouted(event: HttpEvent, allowed: list[str]) -> ForkloreError:
+    """Return the error for a request that is not a preflight. allowed: the methods of its path."""
+    method = event.method
+    hints = [hint for path, hint in _HINTS if method in _CHANGES and path.fullmatch(event.path)]
+    if not allowed or method in allowed:
+        return NotFoundError(*(hints or ["no such route"]))
+    return MethodNotAllowedError(*(hints or [f"{method} is not for this path"]), allow=", ".join(allowed))
+
+
+def is_closer(one: str, other: str) -> bool:
+    """Tell whether each path that fits `one` fits `other`, too, but not the other way round.
+
+    >>> is_closer("/v1/conversations/search", "/v1/conversations/{conversationId}")
+    True
+    """
+    return one != other and fits(other, one)
+
+
+def fits(pattern: str, path: str) -> bool:
+    """Tell whether `path` fits an operation's path. Each name in braces is one segment."""
+    return re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(pattern)), path) is not None

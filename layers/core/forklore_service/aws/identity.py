@@ -8,7 +8,7 @@ from forklore_service.domain.users import ROLES, is_user_id
 from forklore_service.errors import UnauthorizedError, UnavailableError
 
 KEYS_AFTER_SECONDS = 5
-"""After this time the authorizer asks the issuer for its keys again (`credentials.kept_keys`)."""
+"""After this time the authorizer asks for the keys again (`credentials.published_keys`)."""
 _FIELDS = {"userId", "clientId", "roles"}
 
 

@@ -156,7 +156,6 @@ def give(given: Given) -> Given:
 
 @cache
 def open_table() -> Table:
-    """Return this process's table."""
     settings = ServiceSettings.from_environment()
     client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
     return Table(Connection(client, settings.table_name, Clock()))

@@ -1,5 +1,5 @@
 """Checks credentials and finds whose they are: the token, the API key, the roles.
 
 Only the authorizer runs this code. Neither the caller nor a log learns which credential was bad, or
-why. `lists`, `api_keys`, `roles` and `headers` are pure.
+why. `api_keys`, `roles` and `headers` are pure.
 """

@@ -4,8 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from forklore_service.credentials.lists import read_list
-from forklore_service.domain.users import is_user_id
+from forklore_service.domain.users import is_user_id, read_list
 from forklore_service.errors import UnauthorizedError
 
 KEY_CHARACTERS_MAX = 1024

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from forklore_service.credentials import roles
 from forklore_service.credentials.api_keys import client_of
-from forklore_service.credentials.discovery import published_keys
 from forklore_service.credentials.fetching import fetch
 from forklore_service.credentials.headers import API_KEY, AUTHORIZATION, bearer_token, one_header
-from forklore_service.credentials.kept_keys import KeptKeys
+from forklore_service.credentials.published_keys import KeptKeys, published_keys
 from forklore_service.credentials.settings import AuthorizerSettings
 from forklore_service.credentials.tokens import FindKey, read_claims
 from forklore_service.domain.model import Caller

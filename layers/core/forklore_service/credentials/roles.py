@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from forklore_service.credentials.lists import read_list
-from forklore_service.domain.users import ADMIN, AUDITOR, INDEXER, ROLES, read_pattern
+from forklore_service.domain.users import ADMIN, AUDITOR, INDEXER, ROLES, read_list, read_pattern
 
 SETTINGS: Mapping[str, str] = {
     ADMIN: "FORKLORE_ADMINS",
@@ -17,7 +16,6 @@ Patterns = Mapping[str, Sequence[re.Pattern[str]]]
 
 
 def read_patterns(environ: Mapping[str, str]) -> Patterns:
-    """Return the patterns that the settings list."""
     return {
         role: [read_pattern(text) for text in read_list(environ.get(name, ""))]
         for role, name in SETTINGS.items()
@@ -25,7 +23,6 @@ def read_patterns(environ: Mapping[str, str]) -> Patterns:
 
 
 def roles_of_user(user_id: str, patterns: Patterns) -> frozenset[str]:
-    """Return the roles whose patterns the user id fits."""
     return frozenset(role for role in ROLES if any(one.fullmatch(user_id) for one in patterns.get(role, ())))
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeVar
 from forklore_service.credentials.api_keys import read_clients
 from forklore_service.credentials.fetching import is_https_url
 from forklore_service.credentials.issuer_keys import ALGORITHMS, KeySet, read_key_set
-from forklore_service.credentials.lists import read_list
 from forklore_service.credentials.roles import SETTINGS, Patterns, read_patterns
 from forklore_service.credentials.tokens import Expected
+from forklore_service.domain.users import read_list
 
 USER_ID_CLAIM = "sub"
 DEFAULT_ALGORITHMS = "RS256,ES256"

@@ -39,7 +39,7 @@ Place = tuple[Gap, ...]
 """The gaps of a place, from the conversation that owns the history entry before it."""
 
 
-class Line:
+class ViewLine:
     """The conversations that a view goes through, oldest first.
 
     A view that begins with another conversation than the root has left the root before its first
@@ -83,7 +83,7 @@ def bounded(gap: Gap, further: EntryId | None) -> Gap:
     return gap if further is None else Gap(gap.owner, gap.first, min(gap.last, further), gap.exit, gap.onto)
 
 
-class Known(NamedTuple):
+class KnownRecords(NamedTuple):
     """Records of one owner: all with a stop from `first` to `last`, in the order of their keys.
 
     last: None if not even all records of the first stop are known. is_forward: whether the records
@@ -103,18 +103,20 @@ class Known(NamedTuple):
         return found[:RECORDS_MAX] if gap.first >= self.first and (reaches_end or is_crowded) else None
 
 
-def known(read: Sequence[ForkRecord], *, first: EntryId, last: EntryId, limit: int, backward: bool) -> Known:
+def known(
+    read: Sequence[ForkRecord], *, first: EntryId, last: EntryId, limit: int, backward: bool
+) -> KnownRecords:
     """Return what a read of at most `limit` records tells.
 
     read: the records in the order of reading. first, last: the stops that were asked for.
     """
     in_order = read[::-1] if backward else read
     if len(read) < limit:
-        return Known(in_order, first, last, is_forward=not backward)
+        return KnownRecords(in_order, first, last, is_forward=not backward)
     end = read[-1].stop
     if backward:
-        return Known(in_order, next_id(end), last, is_forward=False)
-    return Known(in_order, first, previous_id(end) if end > first else None, is_forward=True)
+        return KnownRecords(in_order, next_id(end), last, is_forward=False)
+    return KnownRecords(in_order, first, previous_id(end) if end > first else None, is_forward=True)
 
 
 class Candidate(NamedTuple):

@@ -86,7 +86,6 @@ def digest_of(elements: Iterable[Any], *, after: bytes = NO_ELEMENTS) -> bytes:
 
 
 def hash_of(element: Any) -> bytes:
-    """Return the hash of one element, 32 bytes."""
     return sha256(canonical(element).encode()).digest()
 
 

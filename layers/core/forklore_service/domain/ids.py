@@ -107,7 +107,6 @@ def timestamp(milliseconds: int) -> str:
 
 
 def created_at(entry_id: EntryId) -> str:
-    """Return the entry's `createdAt`, which its id holds."""
     return timestamp(milliseconds_of(entry_id))
 
 

@@ -89,7 +89,7 @@ class Filter(NamedTuple):
 EVERYTHING = Filter()
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """A place in the list: a tree, and with Mode.ALL a conversation in it.
 
     conversation: None for the place after the whole tree.

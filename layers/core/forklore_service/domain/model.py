@@ -71,7 +71,6 @@ class TokenUsage(NamedTuple):
 
     @classmethod
     def total(cls, usages: Iterable["TokenUsage"]) -> "TokenUsage":
-        """Return the sum, figure by figure."""
         return cls(*map(sum, zip(cls(), *usages, strict=True)))
 
 

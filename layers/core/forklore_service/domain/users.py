@@ -1,4 +1,4 @@
-"""What a caller may be called, patterns of user ids, and which roles there are."""
+"""What a caller may be called, which roles there are, and how settings list and match both."""
 
 import fnmatch
 import re
@@ -24,6 +24,15 @@ def is_user_id(value: object) -> TypeGuard[str]:
     except UnicodeEncodeError:
         return False
     return size <= USER_BYTES_MAX and not has_controls(value)
+
+
+def read_list(text: str) -> list[str]:
+    """Return the parts between commas, stripped of blanks and without empty ones.
+
+    >>> read_list("a, b,,c ")
+    ['a', 'b', 'c']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def read_pattern(text: str) -> re.Pattern[str]:

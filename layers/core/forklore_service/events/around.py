@@ -9,7 +9,7 @@ from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import Channel, Entry, Head, StoredEntry
 from forklore_service.errors import UnavailableError
 from forklore_service.events.changes import Change
-from forklore_service.events.from_changes import Appended
+from forklore_service.events.from_changes import NewEntries
 from forklore_service.storage import items, schema
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import LOOKS_MAX, Table
@@ -20,7 +20,7 @@ class Incomplete(UnavailableError):
 
 
 class Around:
-    """What lies around the changes of a batch. It is a `telling.Look`.
+    """What lies around the changes of a batch. It is a `from_changes.Look`.
 
     The items of one write mostly come in one batch, and then nothing is read. But a batch may end
     between them, or begin. What is missing is read from the table, with strong consistency, and so
@@ -49,7 +49,7 @@ class Around:
         item = self._heads.get(key) or self._table.items_at([key]).get(key)
         return items.head(item) if item else None
 
-    def entries(self, appended: Appended, *, limit: int) -> list[Entry]:
+    def entries(self, appended: NewEntries, *, limit: int) -> list[Entry]:
         """Return the first `limit` of the entries in order, those of the history with content.
 
         Fewer, or without content, only if the conversation is deleted already.
@@ -70,7 +70,7 @@ class Around:
             found = []
         raise Incomplete("an entry that was appended cannot be read yet; try again")
 
-    def _in_batch(self, appended: Appended) -> list[Item]:
+    def _in_batch(self, appended: NewEntries) -> list[Item]:
         """Return the entries of an append in order, if the batch surely has just these; else none.
 
         Copies may be put in several transactions, and a copy that another request takes over is
@@ -80,12 +80,12 @@ class Around:
         found = [known[at] for at in sorted(known) if appended.after < at <= appended.last]
         return [] if any(items.is_copied(item) for item in found) else found
 
-    def _exists(self, appended: Appended) -> bool:
+    def _exists(self, appended: NewEntries) -> bool:
         """Tell whether the conversation is still there. Its entries go only after its HEAD."""
         head = keys.head(appended.group_id, appended.conversation_id)
         return head in self._table.items_at([head])
 
-    def _read(self, appended: Appended, *, limit: int) -> list[Item]:
+    def _read(self, appended: NewEntries, *, limit: int) -> list[Item]:
         """Return the first entries of an append that can be read, in order."""
         found: list[Item] = []
         for channel, count in ((Channel.HISTORY, appended.history), (Channel.CONTEXT, appended.context)):
@@ -100,7 +100,7 @@ class Around:
         return self._table.content_of(group_id, stored, is_consistent=True)
 
 
-def _own_entries(appended: Appended, channel: Channel) -> SortRange:
+def _own_entries(appended: NewEntries, channel: Channel) -> SortRange:
     """Return the range of the entries of an append in one channel."""
     of = appended.conversation_id
     first = keys.by_conversation(of, channel, ids.next_id(appended.after))

@@ -35,7 +35,7 @@ ENTRIES_MAX = 100
 """An event names at most so many entries. An append has fewer; a copy may have more."""
 
 
-class Appended(NamedTuple):
+class NewEntries(NamedTuple):
     """The own entries that one append has added to a conversation, or that it was made with.
 
     after: a position before them. last: the last of them. history, context: how many of each.
@@ -60,7 +60,7 @@ class Look(Protocol):
         """Return the HEAD of a new conversation; None if the conversation is deleted already."""
         ...
 
-    def entries(self, appended: Appended, *, limit: int) -> Sequence[Entry]:
+    def entries(self, appended: NewEntries, *, limit: int) -> Sequence[Entry]:
         """Return the first `limit` of the entries in order, those of the history with content.
 
         Fewer only if the conversation is deleted already, or the entries are.
@@ -125,7 +125,7 @@ def _of_head(change: Change, old: Item | None, new: Item, look: Look, content: C
     """Tell of an append or of a PATCH. A new conversation may begin with entries."""
     group_id, conversation_id = change.key.partition, keys.in_head(change.key.sort)
     now, was = items.head(new), items.head(old) if old is not None else None
-    appended = Appended(
+    appended = NewEntries(
         group_id,
         conversation_id,
         was.last if was else now.floor,
@@ -150,7 +150,7 @@ def _of_head(change: Change, old: Item | None, new: Item, look: Look, content: C
 
 
 def _appended(
-    change: Change, appended: Appended, head: Head, *, is_first: bool, look: Look, content: Content
+    change: Change, appended: NewEntries, head: Head, *, is_first: bool, look: Look, content: Content
 ) -> Event:
     """Tell of an append with as many of its entries, and of their content, as an event holds."""
     what = (DetailType.ENTRIES_APPENDED, appended.conversation_id, appended.last)
@@ -195,7 +195,6 @@ def _add_content(told: Sequence[dict[str, Any]], entries: Sequence[Entry], *, ro
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    """Return what an event says of an entry, without its content."""
     fields: dict[str, Any] = {
         "entryId": entry.entry_id,
         "channel": entry.channel,

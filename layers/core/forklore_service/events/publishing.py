@@ -16,7 +16,7 @@ from forklore_service.events.around import Around, Incomplete
 from forklore_service.events.changes import Change, change_of
 from forklore_service.events.event import Content, Event
 from forklore_service.events.from_changes import events_of
-from forklore_service.storage.bus import Sent
+from forklore_service.storage.bus import Bus
 from forklore_service.storage.connection import Deadline
 from forklore_service.storage.table import Table
 
@@ -26,12 +26,6 @@ INCOMPLETE_SECONDS = 300
 """After this time a change is parked if the table does not show all of its write."""
 Record = Mapping[str, Any]
 """A record of the stream, as Lambda gets it: JSON, with binary values in base64."""
-
-
-class Bus(Protocol):
-    """Where events are sent."""
-
-    def put(self, events: Sequence[Event], until: Deadline) -> Sent: ...
 
 
 class Parking(Protocol):

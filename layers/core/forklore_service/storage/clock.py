@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
-from forklore_service.domain import clock
+from forklore_service.domain import clock_offset
 from forklore_service.errors import UnavailableError
 
 
@@ -22,7 +22,7 @@ class Clock:
 
     def __init__(self, own_ms: Callable[[], int] = system_ms) -> None:
         self.own_ms = own_ms
-        self._offset: clock.Offset | None = None
+        self._offset: clock_offset.Offset | None = None
         self._lock = threading.Lock()
         self.was_compared = False
 
@@ -45,7 +45,7 @@ class Clock:
         except ValueError:  # the call has succeeded all the same
             return
         with self._lock:
-            self._offset = clock.observe(
+            self._offset = clock_offset.observe(
                 self._offset, sent_ms=sent_ms, received_ms=self.own_ms(), date_s=date_s
             )
 
@@ -59,6 +59,6 @@ class Clock:
         Raises UnavailableError if the own clock is more than 10 minutes off: it may be set at any
         moment.
         """
-        if abs(self.offset_ms) > clock.OFFSET_MAX_MS:
+        if abs(self.offset_ms) > clock_offset.OFFSET_MAX_MS:
             raise UnavailableError("this server's clock is wrong")
         return self.corrected_ms()

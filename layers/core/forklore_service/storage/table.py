@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.clock import OFFSET_MAX_MS
+from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Conversation, Entry, Head, StoredEntry
@@ -123,6 +123,10 @@ class Table:
         if not self.connection.clock.was_compared:
             self.compare_clock()
         return self.connection.clock.minting_ms()
+
+    def now(self) -> str:
+        """Return the same time as text, as items hold it."""
+        return ids.timestamp(self.now_ms())
 
     def compare_clock(self) -> None:
         """Get the date from DynamoDB. Every answer has it, so the item need not exist."""

@@ -11,8 +11,7 @@ from forklore_service.storage import items
 from forklore_service.storage.clock import system_ms
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
-from forklore_service.usecases.background.worker import Outcome
-from forklore_service.usecases.deletion.cascade import RETRY_SECONDS
+from forklore_service.usecases.background.worker import RETRY_SECONDS, Outcome
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from tests.service.usecases.builders import ANN, FORK, ROOT, fork, say

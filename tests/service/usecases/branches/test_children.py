@@ -109,8 +109,8 @@ def kids(
             limit=limit,
             started_by=started_by,
         )
-        assert len(page.children) <= limit
-        found += [shown.conversation.conversation_id for shown in page.children]
+        assert len(page.rows) <= limit
+        found += [shown.conversation.conversation_id for shown in page.rows]
         place = page.resume
         if place is None:
             return found
@@ -341,7 +341,7 @@ def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
         parent, caller=ANN, conversation_id=ROOT, after=None, limit=200, started_by=started_by
     )
 
-    assert (page.children, page.resume) == ([], rows[children.ROWS_MAX - 1])
+    assert (page.rows, page.resume) == ([], rows[children.ROWS_MAX - 1])
     assert wire.operations.count("Query") <= (1 if started_by else children.ROWS_MAX // 25)
     assert kids(parent, started_by=started_by) == []
 
@@ -371,7 +371,7 @@ def test_children_started_and_deleted_between_pages_make_no_gap_and_no_duplicate
 
     def page(after: ListKey | None) -> tuple[list[str], ListKey | None]:
         found = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=after, limit=2)
-        return [shown.conversation.conversation_id for shown in found.children], found.resume
+        return [shown.conversation.conversation_id for shown in found.rows], found.resume
 
     first, place = page(None)
     store.remove_tree(made[1])
@@ -639,7 +639,7 @@ def test_a_page_of_children_is_cut_by_bytes_as_well_as_by_count(store: Store, pa
             after=at,
             limit=200,
         )
-        sizes.append(len(found.children))
+        sizes.append(len(found.rows))
         place = found.resume
 
     assert sum(sizes) == 30

@@ -23,7 +23,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.background import sweeper
 from forklore_service.usecases.branches import copying
 from forklore_service.usecases.branches.copying import COPIED_MAX, Copy, copy_conversation
-from forklore_service.usecases.deletion import cascade, tree_deletion
+from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.loading import ConversationDetails
@@ -64,7 +64,7 @@ from tests.service.usecases.members import (
     remove,
     share,
 )
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store, WrongClock
 from tools.harness.wire import Request, Wire
 
@@ -235,7 +235,7 @@ def test_a_copy_is_independent_of_its_source(store: Store, tree: Table) -> None:
     append(tree, COPY, "mine", by=EVE)
     say(tree, FORK, "theirs")
     delete(tree, ROOT)
-    cascade.run_deletion(store.process(), Mailbox().queue, ROOT, wait_s=0)
+    run_deletion(store.process(), Mailbox().queue, ROOT, wait_s=0)
 
     assert read(tree, COPY, by=EVE) == ["a", "b", "x", "y", "mine"]
     assert_settled(store)
@@ -349,7 +349,7 @@ def test_an_abandoned_copy_is_swept(store: Store, long_tree: Table) -> None:
     late, mailbox = store.process(clock=WrongClock(600_000)), Mailbox()
 
     sweeper.sweep(late, mailbox.queue)
-    cascade.run_deletion(late, mailbox.queue, COPY, wait_s=0)
+    run_deletion(late, mailbox.queue, COPY, wait_s=0)
 
     assert not [key for key in store.contents() if COPY in key.partition or COPY in key.sort]
     copy(store.process(), ROOT)
@@ -363,11 +363,11 @@ def test_clearing_an_abandoned_copy_spares_a_new_tree_of_its_id(store: Store, lo
     slow = store.process(clock=WrongClock(600_000))
 
     def another() -> None:
-        cascade.run_deletion(late, Mailbox().queue, COPY, wait_s=0)
+        run_deletion(late, Mailbox().queue, COPY, wait_s=0)
         say(store.process(), COPY, "mine")
 
     ran = meanwhile(slow, 3, another)
-    cascade.run_deletion(slow, Mailbox().queue, COPY, wait_s=0)
+    run_deletion(slow, Mailbox().queue, COPY, wait_s=0)
 
     assert ran
     assert read(long_tree, COPY) == ["mine"]

@@ -34,7 +34,7 @@ from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import fork_lists
 from forklore_service.usecases.shared.drafts import Draft
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     AFTER,
     ANN,
@@ -258,7 +258,7 @@ def test_a_fork_without_a_title_gets_its_sources_title_and_an_inherited_preview(
 
 def test_a_fork_of_an_untitled_source_gets_the_title_of_its_own_first_text(table: Table) -> None:
     create(table)
-    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"title": None}))
     say(table, ROOT, "the root's")
     fork(table)
     assert named(table, FORK) == (None, "the root's")
@@ -810,7 +810,7 @@ def test_a_fork_is_listed_after_its_source_also_with_a_slow_clock(store: Store, 
 def test_a_list_of_forks_shows_each_as_it_is_now(table: Table) -> None:
     (a,) = say(table, ROOT, "a")
     fork(table, anchor=a)
-    update_conversation(table, caller=ANN, conversation_id=FORK, change=Change({"title": "new"}))
+    update_conversation(table, caller=ANN, conversation_id=FORK, change=Patch({"title": "new"}))
 
     (_, one) = listed(table)
     assert (one.described.title, one.fork_point) == ("new", ForkPoint(ROOT, a, BEFORE))

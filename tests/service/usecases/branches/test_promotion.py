@@ -57,8 +57,8 @@ def current(table: Table, *, by: Caller = ANN) -> str:
     everything = conversation_lists.list_conversations(table, caller=by, request=ListRequest(mode=Mode.ALL))
     rows = fork_lists.list_forks(table, caller=by, conversation_id=ROOT, after=None, limit=20)
 
-    assert [one.conversation.conversation_id for one in page.conversations] == shown
-    assert [one.conversation.conversation_id for one in everything.conversations if one.is_current] == shown
+    assert [one.conversation.conversation_id for one in page.rows] == shown
+    assert [one.conversation.conversation_id for one in everything.rows if one.is_current] == shown
     assert [rows.current] == shown
     return shown[0]
 

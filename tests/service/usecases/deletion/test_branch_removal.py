@@ -482,7 +482,7 @@ def test_a_child_whose_root_was_removed_is_listed_by_its_current_branch(store: S
 
     listed = list_children(table, caller=ANN, conversation_id=ROOT, after=None, limit=20)
 
-    assert [one.conversation.conversation_id for one in listed.children] == [SIBLING]
+    assert [one.conversation.conversation_id for one in listed.rows] == [SIBLING]
 
 
 @pytest.mark.parametrize("promoted", [SIBLING, NEPHEW])
@@ -499,7 +499,7 @@ def test_a_list_of_children_goes_on_after_a_child_whose_root_was_removed(store: 
 
     for process in (table, store.process()):
         listed = list_children(process, caller=ANN, conversation_id=ROOT, after=SIBLING, limit=20)
-        assert [one.conversation.conversation_id for one in listed.children] == [LATER]
+        assert [one.conversation.conversation_id for one in listed.rows] == [LATER]
 
 
 def test_the_worker_closes_the_children_that_the_request_did_not_see(store: Store) -> None:

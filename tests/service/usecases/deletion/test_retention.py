@@ -17,7 +17,7 @@ from forklore_service.usecases.deletion.retention import Retained, delete_unused
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
-from forklore_service.usecases.writing.conversations import Change
+from forklore_service.usecases.writing.conversations import Patch
 from tests.service.usecases.builders import (
     ANN,
     BOB,
@@ -99,7 +99,7 @@ def test_every_use_of_any_conversation_keeps_the_tree(store: Store, use: str) ->
         case "removal":
             remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK)
         case "title":
-            change = Change({"title": "new"})
+            change = Patch({"title": "new"})
             conversations.update_conversation(table, caller=ANN, conversation_id=FORK, change=change)
 
     assert delete(store, DAYS + 9) == Retained(1, 0)
@@ -165,7 +165,7 @@ def test_a_use_just_before_the_tombstone_keeps_the_tree(store: Store, use: str) 
             case "fork":
                 fork(other, ROOT, FORK)
             case "title":
-                change = Change({"title": "just in time"})
+                change = Patch({"title": "just in time"})
                 conversations.update_conversation(other, caller=ANN, conversation_id=ROOT, change=change)
             case "child":
                 start(other)

@@ -18,8 +18,8 @@ from forklore_service.storage.clock import system_ms
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
+from forklore_service.usecases.background.worker import RETRY_SECONDS
 from forklore_service.usecases.deletion import cascade
-from forklore_service.usecases.deletion.cascade import run_deletion
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.shared.requests import Append
@@ -44,7 +44,7 @@ from tests.service.usecases.builders import (
     show,
     thought,
 )
-from tests.support.mailbox import Mailbox, Message
+from tests.support.mailbox import Mailbox, Message, run_deletion
 from tests.support.tables import DAY_S, Store, fresh_store
 from tools.harness.wire import Request, Wire
 
@@ -498,7 +498,7 @@ def test_a_worker_that_dynamodb_refuses_sends_a_delayed_message(world: World) ->
     end_time_after(Wire.of(table), 6)
 
     assert not run_deletion(table, mailbox.queue, ROOT, wait_s=0)
-    assert mailbox.messages == [Message(ROOT, cascade.RETRY_SECONDS)]
+    assert mailbox.messages == [Message(ROOT, RETRY_SECONDS)]
     drain(world.store, mailbox)
     assert keys.group(ROOT) not in world.store.contents()
 

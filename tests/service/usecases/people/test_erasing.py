@@ -25,13 +25,13 @@ from forklore_service.usecases.branches import copying
 from forklore_service.usecases.branches.copying import Copy
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
-from forklore_service.usecases.people import erasures
+from forklore_service.usecases.people import erasure_requests
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations, merging, names
 from forklore_service.usecases.writing.append import append_entries
-from forklore_service.usecases.writing.conversations import Change
+from forklore_service.usecases.writing.conversations import Patch
 from forklore_service.usecases.writing.merging import Merge
 from tests.service.usecases.builders import (
     ANN,
@@ -97,7 +97,7 @@ def shown_key(key: str, shown: Callable[[Any], Any]) -> IdempotencyKey:
 
 
 def erase(table: Table, mailbox: Mailbox, user_id: str = "bob") -> Erasure:
-    return erasures.erase_user(table, mailbox.queue, caller=ADMIN, user_id=user_id)
+    return erasure_requests.erase_user(table, mailbox.queue, caller=ADMIN, user_id=user_id)
 
 
 def drain(store: Store, mailbox: Mailbox) -> None:
@@ -120,7 +120,7 @@ def erased(store: Store, user_id: str = "bob") -> Erasure:
 
 
 def ended(store: Store, begun: Erasure) -> Erasure:
-    done = erasures.get_erasure(store.process(), erasure_id=begun.erasure_id)
+    done = erasure_requests.get_erasure(store.process(), erasure_id=begun.erasure_id)
     assert done.is_done
     assert keys.job(JobKind.ERASURE, begun.erasure_id) not in store.contents()
     return done
@@ -222,7 +222,7 @@ def test_conversations_lose_the_titles_and_previews_that_an_erased_entry_gave_th
     say(table, FORK, "an answer")
     fork(table, ROOT, TWIG)
     conversations.update_conversation(
-        table, caller=ANN, conversation_id=TWIG, change=Change({"title": "chosen by ann"})
+        table, caller=ANN, conversation_id=TWIG, change=Patch({"title": "chosen by ann"})
     )
     assert show(table, FORK).conversation.described.title == f"{WORDS}: first"[:40]
 
@@ -278,7 +278,7 @@ def test_a_title_that_is_chosen_beside_an_erasure_stays(store: Store) -> None:
     _take_author(store, keys.conversation(ROOT, ROOT), "titledBy")
     begun, worker = erase(table, mailbox), store.process()
     [message] = mailbox.take()
-    change = Change({"title": "chosen"})
+    change = Patch({"title": "chosen"})
 
     def choose(request: Request) -> None:
         if request.operation == "TransactWriteItems" and "attribute_not_exists(#titledBy)" in str(
@@ -492,7 +492,7 @@ def test_recorded_answers_about_a_tree_that_was_deleted_before_go(store: Store) 
 
 def test_a_recorded_answer_about_no_conversation_stays(store: Store) -> None:
     table, mailbox, key = store.process(), Mailbox(), shown_key("erased", answers.erasure)
-    erasures.erase_user(table, mailbox.queue, caller=ADMIN, user_id="carol", idempotency_key=key)
+    erasure_requests.erase_user(table, mailbox.queue, caller=ADMIN, user_id="carol", idempotency_key=key)
 
     erased(store)
 
@@ -504,12 +504,14 @@ def test_the_record_of_the_request_stays_for_the_first_pass_only(store: Store) -
     table, mailbox, key = store.process(), Mailbox(), shown_key("erased", answers.erasure)
 
     def ask() -> Erasure:
-        return erasures.erase_user(table, mailbox.queue, caller=ADMIN, user_id="bob", idempotency_key=key)
+        return erasure_requests.erase_user(
+            table, mailbox.queue, caller=ADMIN, user_id="bob", idempotency_key=key
+        )
 
     def work() -> Erasure:
         for message in mailbox.take():
             message.work(store.process(), mailbox.queue)
-        return erasures.get_erasure(table, erasure_id=begun.erasure_id)
+        return erasure_requests.get_erasure(table, erasure_id=begun.erasure_id)
 
     begun = ask()
     assert (work().passes, key.key in store.contents()) == (2, True)
@@ -548,7 +550,7 @@ def test_a_request_that_read_before_the_erasure_and_writes_after_it_leaves_nothi
         case "append":
             say(slow, ROOT, "three")
 
-    assert not erasures.get_erasure(table, erasure_id=begun.erasure_id).is_done
+    assert not erasure_requests.get_erasure(table, erasure_id=begun.erasure_id).is_done
     drain(store, mailbox)
     ended(store, begun)
     assert traces(store, "bob", WORDS) == []
@@ -585,7 +587,7 @@ def test_a_request_that_reads_partly_before_the_erasure_leaves_nothing(
     else:
         copying.copy_conversation(slow, caller=ANN, request=Copy(ROOT, COPY))
 
-    assert not erasures.get_erasure(table, erasure_id=begun.erasure_id).is_done
+    assert not erasure_requests.get_erasure(table, erasure_id=begun.erasure_id).is_done
     drain(store, mailbox)
     ended(store, begun)
     assert traces(store, "bob", WORDS) == []
@@ -637,7 +639,7 @@ def _with_another_request(store: Store, act: str, nth: int) -> list[int]:
             case "fork":
                 fork(other, FORK, TWIG)
             case "title":
-                change = Change({"title": "chosen"})
+                change = Patch({"title": "chosen"})
                 conversations.update_conversation(other, caller=ANN, conversation_id=FORK, change=change)
             case "remove":
                 remove_branch(other, mailbox.queue, caller=ANN, conversation_id=FORK, wait_s=0)
@@ -670,7 +672,7 @@ def test_each_pass_but_the_first_waits_for_the_requests_that_run(shared: Store) 
     assert again.delay_s == 36
     assert again.work(shared.process(), mailbox.queue, wait_s=35) is Outcome.LEFT
 
-    shown = erasures.get_erasure(table, erasure_id=begun.erasure_id)
+    shown = erasure_requests.get_erasure(table, erasure_id=begun.erasure_id)
     assert (shown.passes, shown.entries, shown.is_done) == (2, 7, False)
     assert mailbox.messages[-1].delay_s in (34, 35)
 
@@ -687,7 +689,7 @@ def test_a_worker_whose_time_is_up_goes_on_where_it_was(shared: Store) -> None:
             with contextlib.suppress(Killed):
                 message.work(process, mailbox.queue)
         sweep(shared.process(), mailbox.queue)
-        if erasures.get_erasure(shared.process(), erasure_id=begun.erasure_id).is_done:
+        if erasure_requests.get_erasure(shared.process(), erasure_id=begun.erasure_id).is_done:
             break
 
     assert ended(shared, begun).entries == 7
@@ -732,7 +734,7 @@ def test_an_agent_syncs_its_whole_context_again_after_a_part_of_it_was_erased(st
 def test_an_unknown_erasure_is_404(store: Store) -> None:
     for erasure_id in (ROOT, "no uuid"):
         with pytest.raises(NotFoundError):
-            erasures.get_erasure(store.process(), erasure_id=erasure_id)
+            erasure_requests.get_erasure(store.process(), erasure_id=erasure_id)
 
 
 def test_a_repeated_request_begins_one_erasure(store: Store) -> None:
@@ -740,7 +742,9 @@ def test_a_repeated_request_begins_one_erasure(store: Store) -> None:
 
     def ask() -> Erasure:
         key = idempotency_key(by=ADMIN)
-        return erasures.erase_user(table, mailbox.queue, caller=ADMIN, user_id="bob", idempotency_key=key)
+        return erasure_requests.erase_user(
+            table, mailbox.queue, caller=ADMIN, user_id="bob", idempotency_key=key
+        )
 
     first = ask()
     with pytest.raises(IdempotentReplay):

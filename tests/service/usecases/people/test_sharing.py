@@ -194,9 +194,7 @@ def test_the_answer_equals_the_row_of_the_list(table: Table) -> None:
     made = share(table, "bob", READER)
     changed = update(table, "bob", MANAGER)
 
-    [_, shown] = sharing.list_memberships(
-        table, caller=ANN, conversation_id=ROOT, after=None, limit=9
-    ).memberships
+    [_, shown] = sharing.list_memberships(table, caller=ANN, conversation_id=ROOT, after=None, limit=9).rows
     assert changed == shown == Membership(ROOT, Member("bob", MANAGER, made.member.created_at))
 
 
@@ -283,7 +281,7 @@ def test_members_who_come_and_go_between_pages_make_no_gap_and_no_duplicate(tabl
 
     def one_page(after: tuple[str, str] | None, limit: int = 2) -> tuple[list[str], tuple[str, str] | None]:
         found = sharing.list_memberships(table, caller=ANN, conversation_id=ROOT, after=after, limit=limit)
-        return [one.member.user_id for one in found.memberships], found.resume
+        return [one.member.user_id for one in found.rows], found.resume
 
     first, place = one_page(None)
     assert first == ["ann", "b"]

@@ -7,7 +7,7 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import Ancestry, Mode, Place
+from forklore_service.domain.listing import Ancestry, ListPlace, Mode
 from forklore_service.domain.model import Caller
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import conversation_lists
@@ -40,7 +40,7 @@ def walk(table: Table, request: ListRequest, *, by: Caller = AUDITOR) -> list[in
     found: list[int] = []
     while True:
         page = conversation_lists.list_conversations(table, caller=by, request=request)
-        found += named(page.conversations)
+        found += named(page.rows)
         if page.resume is None:
             return found
         request = request._replace(after=page.resume)
@@ -59,7 +59,7 @@ def test_roots_and_children_can_be_listed_separately(forest: Table) -> None:
 def test_an_administrator_is_shown_the_level_of_an_owner(forest: Table) -> None:
     page = conversation_lists.list_conversations(forest, caller=AUDITOR, request=ListRequest())
 
-    assert {(shown.level, shown.owner) for shown in page.conversations} == {
+    assert {(shown.level, shown.owner) for shown in page.rows} == {
         ("owner", "ann"),
         ("owner", "bob"),
     }
@@ -117,7 +117,7 @@ def test_a_tree_is_not_listed_for_a_removed_member(store: Store) -> None:
 
 def test_a_place_may_name_a_deleted_tree(forest: Table) -> None:
     every = walk(forest, ListRequest())
-    place = Place(ListKey("2026-01-01T04:30:00.000Z", conversation(1)))
+    place = ListPlace(ListKey("2026-01-01T04:30:00.000Z", conversation(1)))
 
     assert walk(forest, ListRequest(after=place)) == every[-3:]
 
@@ -143,6 +143,6 @@ def test_an_auditor_s_list_shows_what_the_auditor_sees_of_a_conversation(
     request = ListRequest(mode=mode, of_user=of_user)
     page = conversation_lists.list_conversations(table, caller=AUDITOR, request=request)
 
-    assert page.conversations
-    for shown in page.conversations:
+    assert page.rows
+    for shown in page.rows:
         assert shown == show(table, shown.conversation.conversation_id, by=AUDITOR)

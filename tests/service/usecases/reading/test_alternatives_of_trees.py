@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore_service.domain.alternatives import Line
+from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, in_head
 from forklore_service.domain.model import Channel, Conversation, ForkPosition, Head
@@ -72,7 +72,7 @@ def listed(
 ) -> dict[tuple[EntryId | None, EntryId | None], list[str]]:
     """Return the alternatives of the places of one page, as list_entries asks for them."""
     view, history = tree.view(of), history_of(tree)[of]
-    line = Line(view, root_id=ROOT)
+    line = ViewLine(view, root_id=ROOT)
     after = None if backward else next((e for e in history[::-1] if e < window.start), None)
     near = line.number_of(window.stop) if backward and window.stop != LAST else line.own
     reader = AlternativesReader(
@@ -152,7 +152,7 @@ def test_the_chain_of_a_view_is_read_in_the_round_of_its_entries() -> None:
     tree.append(fork)
     table = MemoryTable(tree, frozenset())
     reads: list[str] = []
-    line = Line(tree.view(fork), root_id=ROOT)
+    line = ViewLine(tree.view(fork), root_id=ROOT)
     reader = AlternativesReader(
         table,  # type: ignore[arg-type]
         ROOT,

@@ -9,7 +9,7 @@ import pytest
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import Ancestry, Archived, Filter, Mode, Place
+from forklore_service.domain.listing import Ancestry, Archived, Filter, ListPlace, Mode
 from forklore_service.domain.model import Caller, Conversation, Description, Head, StartedBy
 from forklore_service.domain.tree import Group, Member
 from forklore_service.limits import PAGE_BYTES_MAX
@@ -23,12 +23,12 @@ from forklore_service.usecases.reading.conversation_lists import (
     ROWS_MAX,
     TREES_AT_ONCE,
     TREES_MAX,
-    ConversationPage,
     ListRequest,
 )
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
+from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     ANN,
     BOB,
@@ -85,24 +85,24 @@ def plant_tree(
     return root_id
 
 
-def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> ConversationPage:
+def one_page(table: Table, *, by: Caller = ANN, **what: Any) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page. what: fields of the request, and those of its filter."""
     wanted = {name: what.pop(name) for name in list(what) if name in FILTERS}
     found = conversation_lists.list_conversations(
         table, caller=by, request=ListRequest(wanted=Filter(**wanted), **what)
     )
-    assert len(found.conversations) <= what.get("limit", 20)
+    assert len(found.rows) <= what.get("limit", 20)
     return found
 
 
 def walk(
-    table: Table, *, by: Caller = ANN, after: Place | None = None, **what: Any
+    table: Table, *, by: Caller = ANN, after: ListPlace | None = None, **what: Any
 ) -> list[ConversationDetails]:
     """Return the whole list, read page by page."""
     found: list[ConversationDetails] = []
     while True:
         page = one_page(table, by=by, after=after, **what)
-        found += page.conversations
+        found += page.rows
         after = page.resume
         if after is None:
             return found
@@ -115,7 +115,10 @@ def named(shown: Iterable[ConversationDetails]) -> list[int]:
 
 def touch(table: Table, number: int) -> None:
     update_conversation(
-        table, caller=ANN, conversation_id=conversation(number), change=Change({"tags": {"a": "b"}})
+        table,
+        caller=ANN,
+        conversation_id=conversation(number),
+        change=Patch({"tags": {"a": "b"}}),
     )
 
 
@@ -241,7 +244,7 @@ def test_a_list_that_ends_with_its_page_says_so(still_forest: Table) -> None:
 
 
 def test_a_new_user_has_an_empty_list(table: Table) -> None:
-    assert one_page(table, by=EVE) == ConversationPage([], None)
+    assert one_page(table, by=EVE) == PageOf([], None)
 
 
 def test_the_latest_fork_is_the_one_updated_last(store: Store, table: Table) -> None:
@@ -312,7 +315,7 @@ def test_a_transfer_while_a_list_is_read_shows_the_level_before_or_after_it(
             accept_transfer(forest, caller=BOB, transfer_id=offer.transfer_id)
 
     wire.before(accept)
-    shown = one_page(process, by=caller, mode=Mode.ROOTS).conversations[-1]
+    shown = one_page(process, by=caller, mode=Mode.ROOTS).rows[-1]
 
     assert named([shown]) == [1]
     assert (shown.level, shown.owner) in ((before, "ann"), (after, "bob"))
@@ -336,13 +339,13 @@ def test_a_member_who_is_removed_while_a_list_is_read_sees_nothing_of_later_tree
                 table,
                 caller=ANN,
                 conversation_id=conversation(5),
-                change=Change({"title": "Secret 005"}),
+                change=Patch({"title": "Secret 005"}),
             )
 
     removed: list[Request] = []
     wire.before(remove_then_say)
 
-    assert one_page(process, by=BOB, query="secret").conversations == []
+    assert one_page(process, by=BOB, query="secret").rows == []
     assert removed
 
 
@@ -395,10 +398,10 @@ def test_changes_between_pages_make_no_gap_and_no_duplicate(
 ) -> None:
     expected = LISTS[mode, Ancestry.ROOTS]
     found: list[int] = []
-    after: Place | None = None
+    after: ListPlace | None = None
     for step in itertools.count(50):
         page = one_page(forest, mode=mode, limit=limit, after=after)
-        found += named(page.conversations)
+        found += named(page.rows)
         after = page.resume
         if after is None:
             break
@@ -415,7 +418,7 @@ def test_changes_between_pages_make_no_gap_and_no_duplicate(
 
 def test_a_tree_that_is_deleted_between_pages_does_not_end_the_list(forest: Table, store: Store) -> None:
     first = one_page(forest, mode=Mode.ALL, limit=3)  # up to the first fork of tree 2
-    assert named(first.conversations) == [5, 3, 22]
+    assert named(first.rows) == [5, 3, 22]
     store.mark_deleted(conversation(2))
 
     assert named(walk(forest, mode=Mode.ALL, after=first.resume)) == [1]
@@ -447,7 +450,7 @@ def test_a_page_reads_no_more_trees_than_it_has_room_for(store: Store, table: Ta
         plant_tree(store, number)
     wire = Wire.of(table)
 
-    assert len(one_page(table, limit=5).conversations) == 5
+    assert len(one_page(table, limit=5).rows) == 5
 
     asked = [
         len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "RequestItems" in r.body
@@ -460,7 +463,7 @@ def test_children_that_are_not_listed_need_no_requests(store: Store, table: Tabl
         plant_tree(store, number, child=number > 10)
     wire = Wire.of(table)
 
-    assert named(one_page(table, limit=5).conversations) == [10, 9, 8, 7, 6]
+    assert named(one_page(table, limit=5).rows) == [10, 9, 8, 7, 6]
 
     asked = [
         len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if "RequestItems" in r.body
@@ -485,7 +488,7 @@ def test_a_tree_behind_2_000_newer_ones_of_the_other_kind_is_on_the_first_page(
 
     page = one_page(table, ancestry=wanted)
 
-    assert (named(page.conversations), page.resume) == ([1], None)
+    assert (named(page.rows), page.resume) == ([1], None)
     assert wire.operations == ["Query", "BatchGetItem"]
 
 
@@ -525,7 +528,7 @@ def test_archived_trees_are_left_out_and_no_page_ends_early_or_misses_one(
         *range(1, 31)
     } - left
     first = one_page(table, mode=mode, limit=limit)
-    assert len(first.conversations) == min(limit, 4)
+    assert len(first.rows) == min(limit, 4)
     assert (first.resume is None) == (limit == 200)
 
 
@@ -550,10 +553,10 @@ def test_a_page_looks_at_so_many_rows_and_then_has_a_cursor(store: Store, table:
     wire = Wire.of(table)
 
     first = one_page(table, limit=20)
-    assert (first.conversations, first.resume is None) == ([], False)
+    assert (first.rows, first.resume is None) == ([], False)
     assert wire.operations == ["Query"] * 6  # each of twice as many rows as the one before it
     second = one_page(table, limit=20, after=first.resume)
-    assert (named(second.conversations), second.resume) == ([1], None)
+    assert (named(second.rows), second.resume) == ([1], None)
 
 
 def test_a_full_page_before_many_archived_trees_goes_on_behind_them(store: Store, table: Table) -> None:
@@ -562,7 +565,7 @@ def test_a_full_page_before_many_archived_trees_goes_on_behind_them(store: Store
     plant_tree(store, ROWS_MAX + 2)
 
     first = one_page(table, limit=1)
-    assert named(first.conversations) == [ROWS_MAX + 2]
+    assert named(first.rows) == [ROWS_MAX + 2]
     assert named(walk(table, limit=1, after=first.resume)) == [1]
 
 
@@ -624,7 +627,7 @@ def test_a_tree_is_read_whole_with_one_query_if_it_is_small(
     store.put(*(items.key_of(keys.context(root, root, f"client {at}")) for at in range(others)))
     wire = Wire.of(table)
 
-    shown = [one.conversation.conversation_id for one in one_page(table, mode=mode, limit=40).conversations]
+    shown = [one.conversation.conversation_id for one in one_page(table, mode=mode, limit=40).rows]
 
     assert shown == ([*reversed(made), root] if mode is Mode.ALL else made[:1])
     assert wire.operations == operations
@@ -687,7 +690,7 @@ def test_the_reads_of_a_list_do_not_grow_with_the_tree(store: Store, by: Caller,
     def cost() -> tuple[int, int, int]:
         process = store.process()
         cost = Cost(process)
-        assert len(one_page(process, by=by, query=query).conversations) == 4
+        assert len(one_page(process, by=by, query=query).rows) == 4
         return cost.of_all
 
     for number in range(1, 5):
@@ -784,7 +787,7 @@ def test_a_branch_that_is_removed_meanwhile_does_not_hide_its_tree(
     wire = Wire.of(process)
     wire.before(lambda _: remove(store, removed, of=2, current=22) if len(wire.requests) == at else None)
 
-    assert named(one_page(process, mode=mode).conversations) in (before, then)
+    assert named(one_page(process, mode=mode).rows) in (before, then)
     assert len(wire.requests) < at or named(walk(forest, mode=mode)) == then
 
 
@@ -795,7 +798,7 @@ def test_a_list_of_current_branches_reads_nothing_else_of_a_tree(store: Store, t
         store.change(keys.group(conversation(number)), current=items.text(conversation((number << 16) + 9)))
     wire = Wire.of(table)
 
-    assert len(one_page(table, mode=Mode.CURRENT).conversations) == 4
+    assert len(one_page(table, mode=Mode.CURRENT).rows) == 4
 
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
     assert (wire.rounds, asked) == (3, [4 * 3, 4 * 2])
@@ -803,7 +806,7 @@ def test_a_list_of_current_branches_reads_nothing_else_of_a_tree(store: Store, t
 
 @pytest.mark.long
 def test_a_page_costs_the_same_for_a_user_of_10_000_trees(store: Store, table: Table) -> None:
-    def cost(place: Place | None) -> tuple[list[str], int]:
+    def cost(place: ListPlace | None) -> tuple[list[str], int]:
         """Return the requests for a page after a place, and how many keys or rows they ask for."""
         process = store.process()
         wire = Wire.of(process)
@@ -821,7 +824,7 @@ def test_a_page_costs_the_same_for_a_user_of_10_000_trees(store: Store, table: T
     store.put(*(row(number) for number in range(10_000) if number % 5_000 >= 30))
     for number in range(9_970, 10_000):
         plant_tree(store, number)
-    middle = Place(ListKey(ids.timestamp(START_MS + 5_030 * HOUR_MS), conversation(5_030)))
+    middle = ListPlace(ListKey(ids.timestamp(START_MS + 5_030 * HOUR_MS), conversation(5_030)))
 
     assert cost(None) == cost(middle) == few
 
@@ -846,7 +849,7 @@ def test_a_query_without_a_match_in_a_wide_tree_makes_a_bounded_number_of_reques
 
     page = one_page(table, mode=Mode.ALL, query="nowhere", limit=1)
 
-    assert (page.conversations, page.resume is None) == ([], False)
+    assert (page.rows, page.resume is None) == ([], False)
     assert len(wire.requests) <= 25
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
     assert sum(asked) <= CONVERSATIONS_MAX + 8  # It reads the titles, and no HEAD without a match.
@@ -866,7 +869,7 @@ def test_a_page_at_the_bound_of_trees_is_short_and_has_a_cursor(store: Store, ta
     plant_tree(store, 0)
 
     first = one_page(table)
-    assert (first.conversations, first.resume is None) == ([], False)
+    assert (first.rows, first.resume is None) == ([], False)
     assert named(walk(table)) == [0]
 
 
@@ -898,8 +901,8 @@ def test_a_page_is_cut_by_bytes_as_well_as_by_count(store: Store, table: Table) 
 
     first = one_page(table, limit=40)
 
-    assert 4 / 5 * PAGE_BYTES_MAX < len(first.conversations) * 50 * 256 * 12 <= PAGE_BYTES_MAX
-    assert named([*first.conversations, *walk(table, limit=40, after=first.resume)]) == list(range(40, 0, -1))
+    assert 4 / 5 * PAGE_BYTES_MAX < len(first.rows) * 50 * 256 * 12 <= PAGE_BYTES_MAX
+    assert named([*first.rows, *walk(table, limit=40, after=first.resume)]) == list(range(40, 0, -1))
 
 
 @pytest.mark.failure("torn-read")
@@ -916,7 +919,7 @@ def test_what_is_listed_belongs_to_its_updated_at(
     changes = itertools.count(1)
 
     def change(one: str) -> None:
-        asked = Change({"metadata": json.dumps({"n": next(changes)})})
+        asked = Patch({"metadata": json.dumps({"n": next(changes)})})
         update_conversation(store.process(), caller=ANN, conversation_id=one, change=asked)
 
     newest = conversation(49 + forks)  # has the greatest id, too: it is the latest fork in any case
@@ -928,7 +931,7 @@ def test_what_is_listed_belongs_to_its_updated_at(
             between=functools.partial(change, one),
             number=number,
         )
-        listed = one_page(late, mode=mode, query=query, limit=100).conversations
+        listed = one_page(late, mode=mode, query=query, limit=100).rows
         of_it = [shown for shown in listed if shown.conversation.conversation_id == one]
 
         assert all(shown in (before, show(table, one)) for shown in of_it)

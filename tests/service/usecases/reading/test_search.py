@@ -25,11 +25,10 @@ from forklore_service.usecases.reading.search import (
     READ_BYTES_MAX,
     UNIT_BYTES,
     Hit,
-    Place,
-    SearchPage,
+    SearchPlace,
     SearchRequest,
 )
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.builders import (
     ANN,
@@ -56,15 +55,15 @@ from tools.harness.wire import Wire
 AUDITOR = Caller("aude", bypasses_membership=True)
 
 
-def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> SearchPage:
+def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> PageOf[Hit, SearchPlace]:
     return search.search(
         table, caller=by, request=SearchRequest(matching.words_of(query), **{"limit": 200, **what})
     )
 
 
-def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[SearchPage]:
+def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[PageOf[Hit, SearchPlace]]:
     """Yield the pages of a whole search."""
-    after: Place | None = None
+    after: SearchPlace | None = None
     while True:
         page = one_page(table, query, by=by, after=after, **what)
         yield page
@@ -75,7 +74,7 @@ def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterato
 
 
 def walk(table: Table, query: str, **what: Any) -> list[Hit]:
-    return [hit for page in pages(table, query, **what) for hit in page.hits]
+    return [hit for page in pages(table, query, **what) for hit in page.rows]
 
 
 def found(hits: Iterable[Hit]) -> list[tuple[str, EntryId]]:
@@ -189,7 +188,7 @@ def test_nothing_of_a_tree_that_one_may_not_read_shows_not_even_a_position(
 
     for page in pages(table, "hello", by=BOB, limit=1):
         assert page.resume is None or page.resume.tree.conversation_id == OTHER
-        assert all(hit.conversation.conversation_id == OTHER for hit in page.hits)
+        assert all(hit.conversation.conversation_id == OTHER for hit in page.rows)
     assert len(walk(table, "hello", by=BOB, limit=1)) == 1
 
 
@@ -201,8 +200,8 @@ def test_the_last_page_is_refused_to_a_member_who_was_removed_between_two_pages(
     first = one_page(table, "hello", by=BOB, limit=1)
     store.remove_member(ROOT, "bob")
 
-    assert texts(first.hits) == ["hello 2"]
-    assert one_page(table, "hello", by=BOB, after=first.resume) == SearchPage([], None)
+    assert texts(first.rows) == ["hello 2"]
+    assert one_page(table, "hello", by=BOB, after=first.resume) == PageOf([], None)
 
 
 def test_nothing_is_found_in_a_tree_with_a_tombstone(store: Store, table: Table) -> None:
@@ -305,9 +304,9 @@ def test_a_page_ends_before_an_entry_that_would_take_more_reads(
     monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
     whole = list(pages(table, "hello"))
 
-    assert [hit.entry.entry_id for page in whole for hit in page.hits] == wanted[::-1]
+    assert [hit.entry.entry_id for page in whole for hit in page.rows] == wanted[::-1]
     assert 1 < len(whole) < len(wanted)
-    assert len(whole[0].hits) > 1
+    assert len(whole[0].rows) > 1
 
 
 def test_one_entry_that_takes_too_many_reads_is_found_and_ends_its_page(
@@ -317,7 +316,7 @@ def test_one_entry_that_takes_too_many_reads_is_found_and_ends_its_page(
     monkeypatch.setattr(search, "READ_BYTES_MAX", UNIT_BYTES)
     monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
 
-    assert [hit.entry.entry_id for page in pages(table, "hello") for hit in page.hits] == wanted[::-1]
+    assert [hit.entry.entry_id for page in pages(table, "hello") for hit in page.rows] == wanted[::-1]
 
 
 def test_what_is_below_a_removed_branch_counts_although_the_first_forks_of_it_end(
@@ -365,7 +364,7 @@ def test_a_page_with_its_limit_goes_on_behind_its_last_hit(table: Table) -> None
     say(table, ROOT, *[f"hello {number}" for number in range(7)])
 
     whole = list(pages(table, "hello", limit=3))
-    assert [texts(page.hits) for page in whole] == [
+    assert [texts(page.rows) for page in whole] == [
         ["hello 6", "hello 5", "hello 4"],
         ["hello 3", "hello 2", "hello 1"],
         ["hello 0"],
@@ -378,8 +377,8 @@ def test_an_entry_that_comes_between_two_pages_changes_none_of_the_rest(table: T
     say(table, ROOT, "hello 2")
     say(table, OTHER, "hello 3")
 
-    assert texts(first.hits) == ["hello 1"]
-    assert texts(one_page(table, "hello", after=first.resume).hits) == ["hello 0"]
+    assert texts(first.rows) == ["hello 1"]
+    assert texts(one_page(table, "hello", after=first.resume).rows) == ["hello 0"]
 
 
 def test_a_page_ends_before_its_answer_is_too_large(table: Table) -> None:
@@ -388,9 +387,9 @@ def test_a_page_ends_before_its_answer_is_too_large(table: Table) -> None:
         say(table, ROOT, said(f"{number} {noise} hello"))
 
     whole = list(pages(table, "hello"))
-    assert [len(page.hits) for page in whole] == [4, 1]
-    [page] = [page for page in pages(table, "hello", with_entries=False) if page.hits]
-    assert len(page.hits) == 5
+    assert [len(page.rows) for page in whole] == [4, 1]
+    [page] = [page for page in pages(table, "hello", with_entries=False) if page.rows]
+    assert len(page.rows) == 5
 
 
 def test_an_invalid_cursor_is_refused(table: Table) -> None:
@@ -413,7 +412,7 @@ def test_small_trees_take_as_many_requests_as_the_bound_says(
     for page in pages(table, "nowhere"):
         assert looked.bytes < READ_BYTES_MAX // 100 + UNIT_BYTES
         looked.clear()
-        assert page.hits == []
+        assert page.rows == []
         requests += 1
     assert requests == math.ceil(100 * UNIT_BYTES / (READ_BYTES_MAX // 100))
     assert len(walk(table, "in .0")) == 100
@@ -440,7 +439,7 @@ def test_large_trees_and_bodies_are_read_within_the_bound_and_to_the_end(store: 
         for page in pages(table, "lisbon", with_entries=False, limit=limit):
             assert looked.bytes < READ_BYTES_MAX + max(QUERY_BYTES_MAX, 8 * CHUNK_BYTES)
             looked.clear()
-            hits += page.hits
+            hits += page.rows
 
         assert sorted(hit.highlights[0].split()[-1] for hit in hits) == sorted(wanted)
         places = [(hit.conversation.created_at, hit.entry.entry_id) for hit in hits]
@@ -455,7 +454,7 @@ def test_a_request_unpacks_only_so_much(store: Store, monkeypatch: pytest.Monkey
     monkeypatch.setattr(search, "CONTENT_BYTES_MAX", 1_200_000)
 
     whole = list(pages(table, "lisbon", with_entries=False))
-    assert [len(page.hits) for page in whole] == [3, 3, 3, 1]
+    assert [len(page.rows) for page in whole] == [3, 3, 3, 1]
     assert looked.bytes < 10 * QUERY_BYTES_MAX
 
 
@@ -471,7 +470,7 @@ def test_a_request_that_is_late_looks_at_one_entry_and_goes_on_behind_it(
     while requests == 0 or after is not None:
         late = store.process().within(BUDGET_MAX_S)
         page = one_page(late, "hello", after=after)
-        hits, after, requests = [*hits, *page.hits], page.resume, requests + 1
+        hits, after, requests = [*hits, *page.rows], page.resume, requests + 1
 
     assert texts(hits) == ["hello 3", "hello 2", "hello 1"]
     assert requests == 4 + 1
@@ -521,7 +520,7 @@ def test_trees_are_read_side_by_side(store: Store) -> None:
     table = store.process()
     wire = Wire.of(table)
 
-    assert one_page(table, "nowhere").hits == []
+    assert one_page(table, "nowhere").rows == []
     assert wire.operations.count("Query") == 63 + 2
     assert wire.rounds <= 1 + 3 + math.ceil((63 - 7) / 7)
 

@@ -127,7 +127,7 @@ def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
     assert group is not None
     monkeypatch.setattr(table, "query", lambda *_, **__: map(_head, next(shown)))
 
-    seen = list(counted_items.all_head_ids(table, group))
+    seen = [one for one, _ in counted_items.all_head_owners(table, group)]
 
     assert seen == list(map(conversation, (1, 2, 3, 4)))
 
@@ -148,6 +148,6 @@ def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile
 
     monkeypatch.setattr(table, "query", look)
 
-    seen = list(counted_items.all_head_ids(table, group))
+    seen = [one for one, _ in counted_items.all_head_owners(table, group)]
 
     assert seen == list(map(conversation, (1, 2, 3, 4)))

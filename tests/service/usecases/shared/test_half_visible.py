@@ -18,7 +18,7 @@ from forklore_service.errors import ForbiddenError, NotFoundError, UnavailableEr
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import LOOKS_MAX, Table
-from forklore_service.usecases.deletion import branch_removal, cascade, pruning, tree_deletion
+from forklore_service.usecases.deletion import branch_removal, tree_deletion
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.branches.test_children import CHILD, start
@@ -48,7 +48,7 @@ from tests.service.usecases.members import (
     update,
 )
 from tests.service.usecases.writing.test_context import known, note, sync
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, run_deletion, run_prune
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire
 
@@ -199,7 +199,7 @@ def test_a_deleted_child_stops_counting_after_its_child_item_is_deleted(
         seen.append((child_key in store.contents(), parent is not None and items.group(parent).children == 1))
 
     Wire.of(worker).after(note)
-    assert cascade.run_deletion(worker, mailbox.queue, CHILD, wait_s=0)
+    assert run_deletion(worker, mailbox.queue, CHILD, wait_s=0)
 
     if is_there:
         assert list(dict.fromkeys(seen)) == [(True, True), (False, True), (False, False)]
@@ -224,7 +224,7 @@ def test_a_parent_can_be_deleted_while_a_child_is_at_the_end_of_its_deletion(
             dying = items.group(store.item(keys.group(ROOT))).state is State.DELETING
             with begins:  # the other threads wait: else one may give up before the child is gone
                 if dying and not ends:
-                    ends.append(cascade.run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
+                    ends.append(run_deletion(store.process(), mailbox.queue, CHILD, wait_s=0))
 
     store.process().delete([kid_of(store, CHILD)])
     wire = Wire.of(parent_deletion)
@@ -324,7 +324,7 @@ def test_a_member_of_any_name_is_listed_copied_and_deleted(store: Store, table: 
     mailbox = Mailbox()
     assert tree_deletion.delete_conversation(table, mailbox.queue, caller=ANN, conversation_id=ROOT)
     for tree in (ROOT, CHILD):
-        assert cascade.run_deletion(table, mailbox.queue, tree, wait_s=0)
+        assert run_deletion(table, mailbox.queue, tree, wait_s=0)
 
     left = {key: item for key, item in store.contents().items() if "retired" not in item}
     assert left == before
@@ -368,7 +368,7 @@ def test_a_branch_is_not_pruned_too_far_while_its_fork_is_being_removed(store: S
             answer["Items"].clear()
 
     Wire.of(worker).after(hide)
-    pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0)
+    run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0)
 
     assert not hidden
     assert read(store.process(), OTHER) == ["a", "f1", "f2", "g", "own"]
@@ -416,7 +416,7 @@ def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store
             table, Mailbox().queue, caller=ANN, conversation_id=removed, wait_s=0
         )
     record = store.item(keys.remnant(ROOT, TWIG))
-    assert pruning.run_prune(table, Mailbox().queue, ROOT, TWIG, wait_s=0)
+    assert run_prune(table, Mailbox().queue, ROOT, TWIG, wait_s=0)
 
     worker, late = store.process(), [record] * times
 
@@ -425,7 +425,7 @@ def test_a_branch_is_pruned_although_its_fork_is_shown_when_that_is_pruned(store
             answer["Items"][:] = [late.pop()]
 
     Wire.of(worker).after(show_late)
-    while not pruning.run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0):
+    while not run_prune(worker, Mailbox().queue, ROOT, FORK, wait_s=0):
         pass
 
     assert check(store.contents().values(), now_s=worker.now_s()) == []
@@ -443,7 +443,7 @@ def test_no_fork_is_made_of_a_branch_whose_head_is_still_shown(store: Store, dra
     process = store.process()
     late = store.contents()
     branch_removal.remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
-    assert pruning.run_prune(table, Mailbox().queue, ROOT, FORK, wait_s=0)
+    assert run_prune(table, Mailbox().queue, ROOT, FORK, wait_s=0)
     before = store.contents()
     wire, reads = Wire.of(process), 0
 

@@ -22,7 +22,7 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     ANN,
     BOB,
@@ -111,7 +111,7 @@ def test_a_replay_gets_the_same_answer_after_the_conversation_has_moved_on(share
     first = EFFECTS[name](shared.process())
     later = EFFECTS[name].id or _made(shared)
     say(shared.process(), later, "later", by=BOB)
-    change = Change({"title": "another", "tags": {"a": "b"}})
+    change = Patch({"title": "another", "tags": {"a": "b"}})
     update_conversation(shared.process(), caller=BOB, conversation_id=later, change=change)
 
     with shared.unchanged():

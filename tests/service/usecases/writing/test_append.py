@@ -29,7 +29,7 @@ from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.writing import conversations
-from forklore_service.usecases.writing.conversations import Change
+from forklore_service.usecases.writing.conversations import Patch
 from tests.service.usecases.branches.test_children import start
 from tests.service.usecases.builders import (
     ANN,
@@ -178,7 +178,7 @@ def test_a_title_that_was_cleared_stays_empty(store: Store, table: Table, knows:
 
 
 def clear(table: Table) -> None:
-    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"title": None}))
+    conversations.update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"title": None}))
 
 
 # Access

@@ -14,7 +14,7 @@ from forklore_service.storage.items import text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.optimistic import CHANGE
-from forklore_service.usecases.writing.conversations import Change, update_conversation
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import (
     ANN,
     EVE,
@@ -43,7 +43,7 @@ def change(
     **said: Any,
 ) -> ConversationDetails:
     """Change a conversation. said: what is replaced."""
-    return update_conversation(table, caller=by, conversation_id=conversation_id, change=Change(said))
+    return update_conversation(table, caller=by, conversation_id=conversation_id, change=Patch(said))
 
 
 # Create
@@ -130,7 +130,7 @@ def test_a_new_process_with_a_clock_far_off_creates_nothing(store: Store) -> Non
         create(table, None)
 
 
-# Change
+# Patch
 
 
 def test_only_the_named_fields_are_replaced(table: Table) -> None:
@@ -237,25 +237,31 @@ def test_a_change_that_names_the_present_updated_at_is_made(store: Store, table:
     at = create(table).head.updated_at
     for title in ("first", "second"):
         changed = update_conversation(
-            table, caller=ANN, conversation_id=ROOT, change=Change({"title": title}, if_match=at)
+            table, caller=ANN, conversation_id=ROOT, change=Patch({"title": title}, if_match=at)
         )
         assert show(store.process()) == changed
         at = changed.head.updated_at
     say(table, ROOT, "said")
     update_conversation(
-        table, caller=ANN, conversation_id=ROOT, change=Change({}, if_match=show(table).head.updated_at)
+        table,
+        caller=ANN,
+        conversation_id=ROOT,
+        change=Patch({}, if_match=show(table).head.updated_at),
     )
 
 
 def test_a_change_that_names_an_earlier_updated_at_is_409(store: Store, table: Table) -> None:
     earlier = create(table).head.updated_at
-    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Change({"tags": {"a": "b"}}))
+    update_conversation(table, caller=ANN, conversation_id=ROOT, change=Patch({"tags": {"a": "b"}}))
     now = show(table).head.updated_at
 
     for wrong in (earlier, "2000-01-01T00:00:00.000Z", ids.timestamp(ids.milliseconds(now) + 1)):
         with store.refuses(ConflictError) as raised:
             update_conversation(
-                store.process(), caller=ANN, conversation_id=ROOT, change=Change({"tags": {}}, if_match=wrong)
+                store.process(),
+                caller=ANN,
+                conversation_id=ROOT,
+                change=Patch({"tags": {}}, if_match=wrong),
             )
         assert {name: raised.value.details[name] for name in ("reason", "updatedAt")} == {
             "reason": "stale",
@@ -267,7 +273,7 @@ def test_a_stranger_s_change_with_a_wrong_updated_at_is_403(store: Store, table:
     create(table)
 
     with store.refuses(ForbiddenError):
-        change = Change({"tags": {}}, if_match="2000-01-01T00:00:00.000Z")
+        change = Patch({"tags": {}}, if_match="2000-01-01T00:00:00.000Z")
         update_conversation(table, caller=EVE, conversation_id=ROOT, change=change)
 
 

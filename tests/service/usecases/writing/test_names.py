@@ -92,8 +92,8 @@ def listed(table: Table, prefix: str = "", *, by: Caller = ANN, limit: int = 50)
         page = names.list_names(
             table, caller=by, owner=NameOwner.of(by), prefix=prefix, after=after, limit=limit
         )
-        assert len(page.names) == limit or page.resume is None
-        found += [shown.name.ref.name for shown in page.names]
+        assert len(page.rows) == limit or page.resume is None
+        found += [shown.name.ref.name for shown in page.rows]
         after = page.resume
         if after is None:
             return found
@@ -271,7 +271,7 @@ def test_a_name_whose_conversation_cannot_be_seen_stays_and_is_deleted(table: Ta
     assert look(table).is_deleted
     assert look(table, "shared").is_deleted
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True, True]
+    assert [shown.is_deleted for shown in page.rows] == [True, True]
     create(table, TWIG)
     assert not point(table, TWIG).is_deleted
 
@@ -302,7 +302,7 @@ def test_a_list_of_names_tells_that_another_process_removed_a_known_branch(store
     remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK)
 
     page = names.list_names(table, caller=ANN, owner=NameOwner.of(ANN), prefix="", after=None, limit=50)
-    assert [shown.is_deleted for shown in page.names] == [True]
+    assert [shown.is_deleted for shown in page.rows] == [True]
 
 
 def test_names_are_listed_in_the_order_of_their_bytes(table: Table) -> None:
@@ -350,7 +350,7 @@ def test_all_names_of_a_user_are_listed_client_by_client(table: Table) -> None:
     after: NameRef | None = None
     while True:
         page = names.list_names_of_user(table, caller=auditor, user_id="ann", after=after, limit=4)
-        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.names]
+        found += [(shown.name.ref.owner.client_id, shown.name.ref.name) for shown in page.rows]
         after = page.resume
         if after is None:
             break

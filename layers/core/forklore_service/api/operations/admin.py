@@ -23,7 +23,7 @@ def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage
     resource = json.dumps(["admin/conversations", query.user_id, *query.filters])
     page = conversations.page_of_list(request, resource, of_user=query.user_id)
     return {
-        "data": [answers.admin_conversation(details) for details in page.conversations],
+        "data": [answers.admin_conversation(details) for details in page.rows],
         "afterCursor": cursors.of_place(resource, page.resume),
     }
 

@@ -5,13 +5,15 @@ import json
 from forklore_service.api import answers, conversation_requests, cursors, requests
 from forklore_service.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.listing import Filter
+from forklore_service.domain.listing import Filter, ListPlace
 from forklore_service.domain.model import Description, ForkPosition
 from forklore_service.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
 from forklore_service.usecases.branches import children, forks, promotion
 from forklore_service.usecases.deletion import branch_removal, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
 from forklore_service.usecases.reading import conversation_lists, fork_lists
+from forklore_service.usecases.shared.cursors import PageOf
+from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing import conversations
 
@@ -66,7 +68,7 @@ def update_conversation(request: CheckedRequest) -> answers.Conversation:
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
-        change=conversations.Change(body.said, request.if_match),
+        change=conversations.Patch(body.said, request.if_match),
     )
     return answers.conversation(details)
 
@@ -80,9 +82,8 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
     cannot be used again for 30 days.
     """
     query: conversation_requests.DeleteConversation = request.query
-    delete = (
-        branch_removal.remove_branch if query.scope is Scope.BRANCH else tree_deletion.delete_conversation
-    )
+    is_branch = query.scope is Scope.BRANCH
+    delete = branch_removal.remove_branch if is_branch else tree_deletion.delete_conversation
     is_closed = delete(
         request.table,
         request.service.queue,
@@ -104,14 +105,14 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
     resource = json.dumps(["conversations", request.caller.user_id, *query.filters])
     page = page_of_list(request, resource)
     return {
-        "data": [answers.conversation(details) for details in page.conversations],
+        "data": [answers.conversation(details) for details in page.rows],
         "afterCursor": cursors.of_place(resource, page.resume),
     }
 
 
 def page_of_list(
     request: CheckedRequest, resource: str, *, of_user: str | None = None
-) -> conversation_lists.ConversationPage:
+) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page of the list that a query asks for. resource: what its cursors belong to."""
     query: conversation_requests.ListConversations = request.query
     return conversation_lists.list_conversations(
@@ -222,7 +223,7 @@ def list_children(request: CheckedRequest) -> answers.ConversationPage:
         started_by=query.started_by_entry_id,
     )
     return {
-        "data": [answers.conversation_for(request.caller, child) for child in page.children],
+        "data": [answers.conversation_for(request.caller, child) for child in page.rows],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 

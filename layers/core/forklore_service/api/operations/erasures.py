@@ -3,7 +3,7 @@
 from forklore_service.api import admin_requests, answers
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain.users import ADMIN
-from forklore_service.usecases.people import erasures
+from forklore_service.usecases.people import erasure_requests
 
 
 def erase_user(request: CheckedRequest) -> answers.Erasure:
@@ -15,7 +15,7 @@ def erase_user(request: CheckedRequest) -> answers.Erasure:
     delays the end.
     """
     body: admin_requests.EraseUser = request.body
-    erasure = erasures.erase_user(
+    erasure = erasure_requests.erase_user(
         request.table,
         request.service.queue,
         caller=request.caller,
@@ -27,7 +27,7 @@ def erase_user(request: CheckedRequest) -> answers.Erasure:
 
 def get_erasure(request: CheckedRequest) -> answers.Erasure:
     """Show how far an erasure has come. It does not name the user."""
-    return answers.erasure(erasures.get_erasure(request.table, erasure_id=request.path["erasureId"]))
+    return answers.erasure(erasure_requests.get_erasure(request.table, erasure_id=request.path["erasureId"]))
 
 
 _ERASURES = "/v1/admin/erasures"

@@ -65,7 +65,7 @@ def list_names(request: CheckedRequest) -> answers.NamePage:
         limit=query.limit,
     )
     return {
-        "data": [answers.name(shown) for shown in page.names],
+        "data": [answers.name(shown) for shown in page.rows],
         "afterCursor": cursors.of_name(resource, page.resume),
     }
 
@@ -82,7 +82,7 @@ def list_all_names(request: CheckedRequest) -> answers.AdminNamePage:
         limit=query.limit,
     )
     return {
-        "data": [answers.admin_name(shown) for shown in page.names],
+        "data": [answers.admin_name(shown) for shown in page.rows],
         "afterCursor": cursors.of_name(resource, page.resume),
     }
 

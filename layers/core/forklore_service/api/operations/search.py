@@ -54,7 +54,7 @@ def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> a
         ),
     )
     return {
-        "data": [answers.hit(hit, with_entry=with_entries) for hit in page.hits],
+        "data": [answers.hit(hit, with_entry=with_entries) for hit in page.rows],
         "afterCursor": cursors.of_search(resource, page.resume),
     }
 

@@ -40,7 +40,7 @@ def list_memberships(request: CheckedRequest) -> answers.MembershipPage:
         limit=query.limit,
     )
     return {
-        "data": [answers.membership(membership) for membership in page.memberships],
+        "data": [answers.membership(membership) for membership in page.rows],
         "afterCursor": cursors.of_member(resource, page.resume),
     }
 
@@ -143,7 +143,7 @@ def list_transfers(request: CheckedRequest) -> answers.TransferPage:
         limit=query.limit,
     )
     return {
-        "data": [answers.transfer(transfer) for transfer in page.transfers],
+        "data": [answers.transfer(transfer) for transfer in page.rows],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }
 

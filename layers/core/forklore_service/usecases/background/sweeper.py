@@ -12,7 +12,6 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.closing_trees import time_now
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
@@ -47,7 +46,7 @@ def sweep(
     for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.ERASURE):
         jobs = _jobs(table, kind, alone)
         free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
-        queue.announce(free, kind=None if kind is JobKind.DELETION else kind, within_s=ANNOUNCE_ALL_SECONDS)
+        queue.announce(free, kind=kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
     prunes = _jobs(table, JobKind.PRUNE, alone)
     free_branches = [job.branch for job in prunes if job.branch and job.leased_until_ms <= table.now_ms()]
@@ -101,7 +100,6 @@ class _Job(NamedTuple):
 
 
 def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
-    """Return the jobs of a kind."""
     found: list[_Job] = []
     for job in table.read.jobs(kind, limit=SWEPT_MAX):
         alone.unreadable += 1
@@ -134,7 +132,7 @@ def _give_up_creation(table: Table, group_id: str) -> bool:
         return False
     if table.now_ms() - ids.milliseconds(group.created_at) <= CREATION_SECONDS_MAX * 1000:
         return False
-    at = time_now(table)
+    at = table.now()
     return (
         table.try_commit(
             [

@@ -20,17 +20,19 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.cascade import RETRY_SECONDS, run_deletion
-from forklore_service.usecases.deletion.pruning import run_prune
-from forklore_service.usecases.people.erasing import run_erasure
-from forklore_service.usecases.people.spreading import run_spreading
-from forklore_service.usecases.people.transfers import run_rewriting
+from forklore_service.usecases.deletion.cascade import advance_deletion
+from forklore_service.usecases.deletion.pruning import advance_prune
+from forklore_service.usecases.people.erasing import advance_erasure
+from forklore_service.usecases.people.spreading import finish_spreading
+from forklore_service.usecases.people.transfers import finish_rewriting
 
 KINDS = (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.PRUNE, JobKind.ERASURE)
 """The kinds of work that a message may ask for."""
+RETRY_SECONDS = 5
+"""How long a message waits that continues what the store refused."""
 
 
-class Message(NamedTuple):
+class JobMessage(NamedTuple):
     """A tree and the work to do on it. For an erasure, `group_id` is its id.
 
     lease: the lease of the worker that sent the message; None if no worker sent it.
@@ -43,7 +45,7 @@ class Message(NamedTuple):
     conversation_id: str | None = None
 
 
-def read_message(body: str) -> Message:
+def read_message(body: str) -> JobMessage:
     """Return a message: `{"groupId": "<uuid>"}` with an optional `kind` and `lease`.
 
     A message of the kind `prune` also has the `conversationId` of the removed branch.
@@ -60,7 +62,7 @@ def read_message(body: str) -> Message:
     branch = given.get("conversationId")
     if (kind == JobKind.PRUNE) != (isinstance(branch, str) and ids.is_uuid(branch)):
         raise ValueError("only a branch is pruned, and a message names it")
-    return Message(group_id, JobKind(kind), lease, branch)
+    return JobMessage(group_id, JobKind(kind), lease, branch)
 
 
 class Outcome(StrEnum):
@@ -76,36 +78,64 @@ class _Held(Exception):
 
 
 def work(
-    table: Table, queue: Queue, message: Message, *, lease_s: int, wait_s: int = WAIT_SECONDS
+    table: Table, queue: Queue, message: JobMessage, *, lease_s: int, wait_s: int = WAIT_SECONDS
 ) -> Outcome:
-    """Do what a message asks for until it is done or time is up. If time is up, announce it again.
+    """Take the lease of a message's job, and do what the message asks for, as `go_on` does.
 
     lease_s: for how many seconds this worker can run.
-    wait_s: for how many seconds after a tombstone or a removal no item is removed.
     """
-    group_id, kind = message.group_id, message.kind
     try:
         lease = _take_lease(table, message, lease_s)
     except _Held:
         return Outcome.DROPPED
     except UnavailableError:
-        delay_s = RETRY_SECONDS if table.has_time() else 0
-        _announce_again(queue, message, delay_s)
+        _announce_again(queue, message, delay_s=_retry_s(table))
         return Outcome.LEFT
-    if message.conversation_id is not None:
-        is_done = run_prune(table, queue, group_id, message.conversation_id, wait_s=wait_s, lease=lease)
-    elif kind is JobKind.ERASURE:
-        is_done = run_erasure(table, queue, group_id, wait_s=wait_s, lease=lease)
-    elif kind is JobKind.TRANSFER:
-        is_done = run_rewriting(table, queue, group_id, lease=lease)
-    elif kind is JobKind.MEMBERS:
-        is_done = run_spreading(table, queue, group_id, lease=lease)
-    else:
-        is_done = run_deletion(table, queue, group_id, wait_s=wait_s, lease=lease)
+    is_done = go_on(table, queue, message._replace(lease=lease), wait_s=wait_s)
     return Outcome.DONE if is_done else Outcome.LEFT
 
 
-def _announce_again(queue: Queue, message: Message, delay_s: int) -> None:
+def go_on(table: Table, queue: Queue, message: JobMessage, *, wait_s: int = WAIT_SECONDS) -> bool:
+    """Do what a message asks for until it is done or time is up. Return whether nothing is left.
+
+    Otherwise the message is sent again, so that the next worker takes the lease in it over.
+    wait_s: for how many seconds after a tombstone or a removal no item is removed.
+    """
+    try:
+        left_s = _advance(table, queue, message, wait_s)
+    except UnavailableError:
+        left_s = _retry_s(table)
+    if left_s is None:
+        return True
+    _announce_again(queue, message, delay_s=left_s)
+    return False
+
+
+def _advance(table: Table, queue: Queue, message: JobMessage, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
+    tree, branch = message.group_id, message.conversation_id
+    match message.kind:
+        case JobKind.PRUNE:
+            assert branch is not None, "a message names the branch to prune"
+            return advance_prune(table, queue, tree, branch, wait_s)
+        case JobKind.ERASURE:
+            return advance_erasure(table, queue, tree, wait_s)
+        case JobKind.TRANSFER:
+            finish_rewriting(table, tree)
+            return None
+        case JobKind.MEMBERS:
+            finish_spreading(table, tree, changed_max=None)
+            return None
+        case _:
+            return advance_deletion(table, queue, tree, wait_s)
+
+
+def _retry_s(table: Table) -> int:
+    """Return the seconds to wait after the store refused; 0 if only this worker's time is up."""
+    return RETRY_SECONDS if table.has_time() else 0
+
+
+def _announce_again(queue: Queue, message: JobMessage, *, delay_s: int) -> None:
     if message.conversation_id is None:
         queue.announce([message.group_id], kind=message.kind, lease=message.lease, delay_s=delay_s)
     else:
@@ -113,7 +143,7 @@ def _announce_again(queue: Queue, message: Message, delay_s: int) -> None:
         queue.announce_prunes([branch], lease=message.lease, delay_s=delay_s)
 
 
-def _take_lease(table: Table, message: Message, lease_s: int) -> str | None:
+def _take_lease(table: Table, message: JobMessage, lease_s: int) -> str | None:
     """Take the lease of the message's job and return it; None if there is no job to lease.
 
     Raises _Held if another worker has the lease.

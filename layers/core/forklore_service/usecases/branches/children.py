@@ -30,9 +30,9 @@ from forklore_service.usecases.branches.staging import (
 )
 from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.appended import Appended, record_appended
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
-from forklore_service.usecases.shared.idempotency import keys_of, raise_if_answered
+from forklore_service.usecases.shared.idempotency import Once
 from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -63,7 +63,7 @@ def start_child(table: Table, *, caller: Caller, request: Append, start: Started
     """
     creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, start, nonce))
+        creation.write(_prepare(table, caller, request, start, creation.once, nonce))
     return creation.answer
 
 
@@ -76,9 +76,9 @@ class _Parent(NamedTuple):
 
 
 def _prepare(
-    table: Table, caller: Caller, request: Append, start: StartedBy, nonce: str
+    table: Table, caller: Caller, request: Append, start: StartedBy, once: Once, nonce: str
 ) -> PreparedCreation[Appended] | Obstacle:
-    parent = _read_parent(table, caller, request, start)
+    parent = _read_parent(table, caller, request, start, once)
     if isinstance(parent, Obstacle):
         return parent
     decision = decide_on_nothing(request.context) if request.context else None
@@ -98,9 +98,7 @@ def _prepare(
     place = ListKey(root.conversation.created_at, child_id)
     child_key = keys.child(group.group_id, start.conversation_id, place)
     appended = Appended.of(root.batch, decision)
-    record = record_appended(
-        table, request.idempotency_key, appended, group_id=child_id, conversation_id=child_id
-    )
+    record = record_appended(once, appended, group_id=child_id, conversation_id=child_id)
     is_owner = caller.user_id == group.owner
     member = [] if is_owner else [actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)]
     around = [
@@ -129,7 +127,9 @@ def _prepare(
     return PreparedCreation(last, appended, child_id, root.cached)
 
 
-def _read_parent(table: Table, caller: Caller, request: Append, start: StartedBy) -> _Parent | Obstacle:
+def _read_parent(
+    table: Table, caller: Caller, request: Append, start: StartedBy, once: Once
+) -> _Parent | Obstacle:
     """Return the parent and what there is of the child."""
     child_id, entry_id = request.conversation_id, start.entry_id
     is_id = entry_id is not None and ids.is_entry_id(entry_id)
@@ -137,10 +137,10 @@ def _read_parent(table: Table, caller: Caller, request: Append, start: StartedBy
         table,
         start.conversation_id,
         caller=caller,
-        extra_keys=[*keys_of_begun(child_id), *keys_of(request.idempotency_key)],
+        extra_keys=[*keys_of_begun(child_id), *once.keys],
         extras=TreeExtras(entries=(entry_id,) if entry_id and is_id else ()),
     )
-    raise_if_answered(table, request.idempotency_key, looked_up.found, caller=caller)
+    once.raise_if_answered(looked_up.found)
     begun = find_begun(looked_up.found, child_id, is_child=True, now_s=table.now_s())
     if isinstance(begun, Obstacle):
         return begun
@@ -196,13 +196,6 @@ def _changes_of_members(
         yield list(chain.from_iterable(changes[at : at + MEMBERS_AT_ONCE]))
 
 
-class ChildPage(NamedTuple):
-    """Children, oldest first. resume: the place to continue after; None at the end."""
-
-    children: list[ConversationDetails]
-    resume: ListKey | None
-
-
 def list_children(
     table: Table,
     *,
@@ -211,7 +204,7 @@ def list_children(
     after: ListKey | str | InvalidCursor | None,
     limit: int,
     started_by: str | None = None,
-) -> ChildPage:
+) -> PageOf[ConversationDetails, ListKey]:
     """Return a page of the conversation's direct children that the caller may see, oldest first.
 
     after: the `resume` of the page before, or the id of such a child.
@@ -242,11 +235,11 @@ def list_children(
                 continue
             size = child.details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
-                return ChildPage(page, last)
+                return PageOf(page, last)
             page.append(child.details)
             page_bytes += size
             last = place
-    return ChildPage(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+    return PageOf(page, looked[-1].place if len(looked) == ROWS_MAX else None)
 
 
 def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:

@@ -33,12 +33,7 @@ from forklore_service.usecases.shared.drafts import (
     batch_actions,
     mint_batch,
 )
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -79,7 +74,7 @@ def copy_conversation(
     COPIED_MAX entries or COPIED_BYTES_MAX, IdempotentReplay for a replay.
     """
     creation = Creation[ConversationDetails](table, caller, idempotency_key)
-    copying = _Copying(table, caller, request, idempotency_key)
+    copying = _Copying(table, caller, request, creation.once)
     for nonce in creation.attempts():
         creation.write(copying.prepare(nonce))
     if creation.answer is None:
@@ -90,13 +85,11 @@ def copy_conversation(
 class _Copying:
     """One copy, whose actions are decided anew for each attempt."""
 
-    def __init__(
-        self, table: Table, caller: Caller, request: Copy, idempotency_key: IdempotencyKey | None
-    ) -> None:
+    def __init__(self, table: Table, caller: Caller, request: Copy, once: Once) -> None:
         self._table = table
         self._caller = caller
         self._request = request
-        self._key = idempotency_key
+        self._once = once
         self._copy_id = request.copy_id
 
     def prepare(self, nonce: str) -> PreparedCreation[ConversationDetails] | Obstacle:
@@ -127,10 +120,9 @@ class _Copying:
                 *actions.member.copy(root, owner),
             ]
         details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
-        where = {"group_id": root.group_id, "conversation_id": root.conversation_id}
         source_group = source.group.group_id
         writes = [
-            *record_answer(table, self._key, answer=details, **where),
+            *self._once.record(root.group_id, root.conversation_id, details),
             *made,  # before the checks: a request that is sent twice recognises its own tree
             actions.conversation.check_exists(source_group, request.source_id),
             actions.member.check(source_group, self._caller.user_id, AccessLevel.READER),
@@ -145,10 +137,10 @@ class _Copying:
             self._table,
             request.source_id,
             caller=self._caller,
-            extra_keys=[*begun, *keys_of(self._key)],
+            extra_keys=[*begun, *self._once.keys],
             extras=TreeExtras(entries=entry_ids(request.up_to)),
         )
-        raise_if_answered(self._table, self._key, looked_up.found, caller=self._caller)
+        self._once.raise_if_answered(looked_up.found)
         return looked_up
 
     def _begun(self, looked_up: LookUp) -> Group | Obstacle | None:
@@ -157,7 +149,6 @@ class _Copying:
         return find_begun(looked_up.found, self._copy_id, is_child=False, now_s=self._table.now_s())
 
     def _wanted(self, source: LoadedConversation, looked_up: LookUp) -> Originals:
-        """Return which entries to copy. Raises ValidationError."""
         up_to, view, group_id = self._request.up_to, source.view, source.group.group_id
         whole = Originals.of(view, source.head)
         if up_to is None:
@@ -181,7 +172,7 @@ class _Copying:
         return Conversation(
             conversation_id=copy_id,
             group_id=copy_id,
-            created_at=begun.created_at if begun else ids.timestamp(self._table.now_ms()),
+            created_at=begun.created_at if begun else self._table.now(),
             described=Description(title=self._request.title),
             agent_id=source.agent_id,
             client_id=self._caller.client_id,

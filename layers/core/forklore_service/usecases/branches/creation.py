@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import Generic, NamedTuple, TypeVar
 
-from forklore_service.domain import ids
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove
 from forklore_service.domain.tree import Pointer
@@ -13,12 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.optimistic import CREATION, RetryPolicy, attempts
 
 T = TypeVar("T")
@@ -62,8 +56,8 @@ class Creation(Generic[T]):
         for nonce in creation.attempts():
             creation.write(prepare(nonce))
 
-    name: the name that the creation moves. answer: of the conversation that was created; None when
-    its id is not free.
+    name: the name that the creation moves. once: its Idempotency-Key. answer: of the conversation
+    that was created; None when its id is not free.
     """
 
     def __init__(
@@ -76,8 +70,7 @@ class Creation(Generic[T]):
         policy: RetryPolicy = CREATION,
     ) -> None:
         self._table = table
-        self._caller = caller
-        self._idempotency_key = idempotency_key
+        self.once = Once(table, caller, idempotency_key)
         self._name = name
         self._policy = policy
         self._nonce = table.nonce()
@@ -109,8 +102,7 @@ class Creation(Generic[T]):
         self._is_over, self._obstacle = True, obstacle
         if obstacle is not None:
             # This very request, sent before, may have taken the id after its record was looked for.
-            found = self._table.get(keys_of(self._idempotency_key))
-            raise_if_answered(self._table, self._idempotency_key, found, caller=self._caller)
+            self.once.raise_if_answered(self._table.get(self.once.keys))
 
     def id_conflict(self, conversation_id: str | None) -> ConflictError:
         """Return the error for an id that is not free, which is why there is no answer."""
@@ -140,7 +132,7 @@ class Creation(Generic[T]):
         for kind in refused.kinds:
             match kind:
                 case ActionKind.IDEMPOTENCY:
-                    raise_if_recorded(self._table, self._idempotency_key, refused, caller=self._caller)
+                    self.once.raise_if_recorded(refused)
                 case ActionKind.POINTER:
                     if refused.has_nonce(kind, self._nonce):
                         return None
@@ -190,7 +182,7 @@ def name_actions(
     if move is None:
         return []
     was = was or move.left
-    now = ids.timestamp(table.now_ms())
+    now = table.now()
     revision = table.first_revision()
     name = move.decide(was, conversation_id=conversation_id, now=now, nonce=nonce, first_revision=revision)
     return [actions.name.move(name, was=was, data=move.data)]

@@ -48,12 +48,7 @@ from forklore_service.usecases.shared.drafts import (
     require_match,
     require_own_context,
 )
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     ConversationDetails,
     LoadedConversation,
@@ -150,7 +145,7 @@ def _fork(
     policy = CREATION_BEHIND if request.holds_source else CREATION
     creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare(table, caller, request, creation.once, nonce))
     return creation
 
 
@@ -191,9 +186,9 @@ class _Own(NamedTuple):
 
 
 def _prepare(
-    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None, nonce: str
+    table: Table, caller: Caller, request: ForkRequest, once: Once, nonce: str
 ) -> PreparedCreation[_Forked] | Obstacle:
-    source = _read_source(table, caller, request, idempotency_key)
+    source = _read_source(table, caller, request, once)
     if isinstance(source, Obstacle):
         return source
     loaded, group_id = source.loaded, source.loaded.group.group_id
@@ -208,7 +203,9 @@ def _prepare(
     drafts, path, lasts = own.drafts, inherited.path, inherited.lasts
     floor = ancestry.floor_of(path)
     preview = _preview(table, source, request, inherited)
-    created_at = _not_before(loaded.conversation.created_at, ids.timestamp(table.now_ms()))
+    # A fork is later than its source, whatever the clocks say.
+    earliest = ids.timestamp(ids.milliseconds(loaded.conversation.created_at) + 1)
+    created_at = max(table.now(), earliest)
     head = Head(
         owner=loaded.group.owner,
         changed_at=created_at,
@@ -235,9 +232,9 @@ def _prepare(
     details = loaded.details._replace(head=head, is_current=request.promotes)
     made = [details._replace(conversation=one) for one in forks]
     record = (
-        record_appended(table, idempotency_key, appended, group_id=group_id, conversation_id=fork_id)
+        record_appended(once, appended, group_id=group_id, conversation_id=fork_id)
         if drafts
-        else record_answer(table, idempotency_key, group_id=group_id, conversation_id=fork_id, answer=made)
+        else once.record(group_id, fork_id, made)
     )
     is_owner = caller.user_id == head.owner
     member = [] if is_owner else [actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)]
@@ -264,9 +261,7 @@ def _prepare(
     return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
 
 
-def _read_source(
-    table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
-) -> _Source | Obstacle:
+def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once) -> _Source | Obstacle:
     """Return the source and the anchor; an Obstacle if the conversation to append to exists."""
     anchor = request.fork.entry_id
     is_id = anchor is not None and ids.is_entry_id(anchor)
@@ -279,12 +274,12 @@ def _read_source(
         extra_keys=[
             *([fork] if fork else []),
             *([keys.name(request.name.ref)] if request.name else []),
-            *keys_of(idempotency_key),
+            *once.keys,
         ],
         extras=TreeExtras(entries=(anchor,) if anchor and is_id else (), entry_key=request.fork.key),
     )
     history_before = before.result().entries if before else ()
-    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    once.raise_if_answered(looked_up.found)
     fork_id = request.fork_id
     pointer = looked_up.found.pointer(fork_id, now_s=table.now_s()) if fork_id is not None else None
     taken = Obstacle.of(pointer) if pointer is not None else None
@@ -435,8 +430,3 @@ def _preview(table: Table, source: _Source, request: ForkRequest, inherited: _In
     view = ancestry.inherited(inherited.path)
     text = view_pages.last_text(table, group_id, view, nearest=known[0] if known else None)
     return text.beginning(content.PREVIEW_CHARACTERS) if text else None
-
-
-def _not_before(source_created_at: str, now: str) -> str:
-    """Return the fork's `createdAt`. It is later than the source's, whatever the clocks say."""
-    return max(now, ids.timestamp(ids.milliseconds(source_created_at) + 1))

@@ -1,18 +1,11 @@
 """Make a conversation the current branch of its fork tree."""
 
-from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -24,16 +17,16 @@ def promote_conversation(
 
     Raises NotFoundError, ForbiddenError below writer, IdempotentReplay for a replay.
     """
+    once = Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
-        looked_up = look_up(table, conversation_id, caller=caller, extra_keys=keys_of(idempotency_key))
-        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        looked_up = look_up(table, conversation_id, caller=caller, extra_keys=once.keys)
+        once.raise_if_answered(looked_up.found)
         group = looked_up.require(conversation_id, AccessLevel.WRITER).group
-        where = {"group_id": group.group_id, "conversation_id": conversation_id}
-        at = ids.timestamp(table.now_ms())
+        at = table.now()
         is_owner = caller.user_id == group.owner
         member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [
-            *record_answer(table, idempotency_key, answer=None, **where),
+            *once.record(group.group_id, conversation_id, None),
             actions.group.promote(
                 group.group_id, conversation_id, owner=caller.user_id if is_owner else None, at=at
             ),
@@ -43,5 +36,5 @@ def promote_conversation(
         refused = table.try_commit(writes)
         if refused is None:
             return
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError("the conversation is busy; try again")

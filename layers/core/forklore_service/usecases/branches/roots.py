@@ -31,12 +31,13 @@ from forklore_service.usecases.shared.drafts import (
     mint_batch,
     require_match,
 )
+from forklore_service.usecases.shared.idempotency import Once
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.shared.syncing import decide_on_nothing
 
 
-class Root(NamedTuple):
+class PlannedRoot(NamedTuple):
     """The first conversation of a tree, and the entries it begins with.
 
     actions: those that write the entries. cached: what is known of it once it is made.
@@ -61,7 +62,7 @@ def plan_root(
     started_by: StartedBy | None = None,
     created_at: str | None = None,
     if_match: EntryId | None = None,
-) -> Root:
+) -> PlannedRoot:
     """Return a conversation without ancestry that begins with the drafts.
 
     owner None: the caller. created_at None: when its first entry is.
@@ -91,7 +92,7 @@ def plan_root(
     ]
     head = head_over(head, batch)
     cached = cache_entry_of_root(caller, root, head, batch.epoch)
-    return Root(root, head, batch, entry_actions, cached)
+    return PlannedRoot(root, head, batch, entry_actions, cached)
 
 
 def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | None:
@@ -101,11 +102,13 @@ def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | 
     """
     creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, nonce))
+        creation.write(_prepare(table, caller, request, creation.once, nonce))
     return creation.answer
 
 
-def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> PreparedCreation[Appended]:
+def _prepare(
+    table: Table, caller: Caller, request: Append, once: Once, nonce: str
+) -> PreparedCreation[Appended]:
     decision = decide_on_nothing(request.context) if request.context else None
     drafts = [*request.drafts, *(decision.drafts if decision else ())]
     root_id = request.conversation_id
@@ -119,9 +122,7 @@ def _prepare(table: Table, caller: Caller, request: Append, nonce: str) -> Prepa
         if_match=request.if_match,
     )
     appended = Appended.of(root.batch, decision)
-    record = record_appended(
-        table, request.idempotency_key, appended, group_id=root_id, conversation_id=root_id
-    )
+    record = record_appended(once, appended, group_id=root_id, conversation_id=root_id)
     tree = actions.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())
     name = name_actions(table, request.name, conversation_id=root_id, nonce=nonce)
     return PreparedCreation([*record, *tree, *name, *root.actions], appended, root_id, root.cached)

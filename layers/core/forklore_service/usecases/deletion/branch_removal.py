@@ -17,7 +17,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.closing_trees import close_children, time_now, tombstone
+from forklore_service.usecases.deletion.closing_trees import close_children, tombstone
 from forklore_service.usecases.deletion.counted_items import all_child_keys
 from forklore_service.usecases.deletion.tree_deletion import deleting_group, finish_deletion
 from forklore_service.usecases.shared.loading import LoadedConversation, look_up
@@ -59,7 +59,7 @@ def remove_branch(
                 continue  # the read was torn: GROUP does not count this conversation any more
             access.require(loaded.level, AccessLevel.OWNER)
             owner = None if caller.bypasses_membership else caller.user_id
-            at = time_now(table)
+            at = table.now()
             if table.try_commit(tombstone(group_id, at=at, owner=owner, last_of=group)) is None:
                 return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
             continue
@@ -76,7 +76,7 @@ def remove_branch(
 def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Action]:
     """Return the actions that remove a branch from a tree that has others."""
     group, conversation = loaded.group, loaded.conversation
-    at = time_now(table)
+    at = table.now()
     remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce)
     is_manager = caller.user_id != group.owner and not caller.bypasses_membership
     if is_manager and _has_children(table, group, conversation.conversation_id):

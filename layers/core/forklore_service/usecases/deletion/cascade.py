@@ -5,50 +5,31 @@ once, only repeat work.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import TREE_JOBS, JobKind
-from forklore_service.domain.tree import WAIT_SECONDS, Group, State
-from forklore_service.errors import UnavailableError
+from forklore_service.domain.tree import Group, State
 from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
 
-RETRY_SECONDS = 5
 ERASED_AT_ONCE = 500
 GUARDED_AT_ONCE = 50
 
 
-def run_deletion(
-    table: Table, queue: Queue, group_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
-) -> bool:
-    """Continue a tree's deletion until it is done or time is up.
+def advance_deletion(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left.
 
-    Return True if nothing is left to do: the tree is deleted, or has no tombstone. Otherwise
-    announce the tree again and return False.
-    wait_s: for how many seconds after the tombstone no item is removed.
-    lease: the lease that the next worker takes over.
+    Nothing is left if the tree is deleted, or has no tombstone. wait_s: for how many seconds after
+    the tombstone no item is removed. Raises UnavailableError.
     """
-    try:
-        left_s = _advance(table, queue, group_id, wait_s)
-    except UnavailableError:
-        left_s = RETRY_SECONDS if table.has_time() else 0
-    except ConditionFailed:  # a tree that was never live is gone; its id may be in use again
-        left_s = None
-    if left_s is None:
-        return True
-    queue.announce([group_id], lease=lease, delay_s=left_s)
-    return False
-
-
-def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
-    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
     job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
     found = table.get([keys.group(group_id), job, pointer])
     group = found.group(group_id)
@@ -66,13 +47,14 @@ def _advance(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | No
     left_s = seconds_left(group.deleted_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
-    if group.never_live:
-        _free_ids(table, group)
-    erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
-    _erase_members(table, group)
-    _erase_transfer(table, group)
-    _erase_others(table, group)
-    _end(table, group)
+    with suppress(ConditionFailed):  # a tree that was never live is gone; its id may be in use again
+        if group.never_live:
+            _free_ids(table, group)
+        erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
+        _erase_members(table, group)
+        _erase_transfer(table, group)
+        _erase_others(table, group)
+        _end(table, group)
     return None
 
 
@@ -92,18 +74,13 @@ def erase_entries(
     of: the deleted tree that they go with; None: the tree is live.
     """
     for some in in_batches(entries, ERASED_AT_ONCE):
+        blobs = [keys.blob(group_id, entry_id, at) for entry_id, chunks in some for at in range(chunks)]
         own = [keys.entry(group_id, entry_id) for entry_id, _ in some]
-        for unwanted in (list(_blobs(group_id, some)), own):
+        for unwanted in (blobs, own):
             if of is None:
                 table.delete(unwanted)
             else:
                 _erase(table, of, unwanted)
-
-
-def _blobs(group_id: str, entries: Iterable[tuple[EntryId, int]]) -> Iterator[Key]:
-    for entry_id, chunks in entries:
-        for at in range(chunks):
-            yield keys.blob(group_id, entry_id, at)
 
 
 def _free_ids(table: Table, group: Group) -> None:

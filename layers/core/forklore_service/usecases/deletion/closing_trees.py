@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from forklore_service.domain import ids, keys
+from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.tree import Group
@@ -16,7 +16,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import READS_AT_ONCE, Table
-from forklore_service.usecases.deletion.counted_items import all_child_keys, all_head_ids, child_keys_now
+from forklore_service.usecases.deletion.counted_items import all_child_keys, all_head_owners
 
 CLOSED_AT_ONCE = 20
 """Conversations closed in one transaction. Each takes two writes; DynamoDB allows 100."""
@@ -46,7 +46,7 @@ def close_tree(
     """
     looking = table.head_ids_of([group_id])
     group = _groups(table, [group_id]).get(group_id) if is_new else None
-    child_keys = all_child_keys(table, group) if group else child_keys_now(table, group_id)
+    child_keys = all_child_keys(table, group) if group else list(table.read.all_child_keys(group_id))
     open_heads = _heads(table, looking, {group_id: group} if group else {})
     root = _Head(group_id, group_id)
     if has_pointer and root not in open_heads:
@@ -90,11 +90,6 @@ def tombstone(
     ]
 
 
-def time_now(table: Table) -> str:
-    """Return the time as text, as tombstones and jobs hold it."""
-    return ids.timestamp(table.now_ms())
-
-
 def in_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield lists of `size` values. The last list may be shorter."""
     left = iter(values)
@@ -103,7 +98,6 @@ def in_batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _child_of(child_key: Key) -> str:
-    """Return the started tree that a CHILD item names."""
     return keys.list_key(child_key.sort).conversation_id
 
 
@@ -116,7 +110,7 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     children = [_child_of(child_key) for child_key in child_keys]
 
     def mark(child: str) -> bool:
-        return table.try_commit(tombstone(child, at=time_now(table), cascaded=True)) is None
+        return table.try_commit(tombstone(child, at=table.now(), cascaded=True)) is None
 
     marked = table.side_by_side(mark, children)
     return dict(zip(children, marked, strict=True))
@@ -130,7 +124,6 @@ class _Head(NamedTuple):
 
 
 def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
-    """Return the trees that exist, by id."""
     wanted = list(group_ids)
     found = table.get(map(keys.group, wanted))
     groups = ((group_id, found.group(group_id)) for group_id in wanted)
@@ -148,7 +141,7 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[
     for group_id, conversation_ids in looking:
         group = new.get(group_id)
         is_short = group is not None and len(conversation_ids) < group.conversations
-        found = all_head_ids(table, group) if group and is_short else conversation_ids
+        found = [one for one, _ in all_head_owners(table, group)] if group and is_short else conversation_ids
         heads += [_Head(group_id, conversation_id) for conversation_id in found]
     return heads
 

@@ -43,11 +43,6 @@ def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 
 
-def all_head_ids(table: Table, group: Group) -> Iterator[str]:
-    """Yield each conversation of a tree once, as `all_head_owners` does."""
-    return (conversation_id for conversation_id, _ in all_head_owners(table, group))
-
-
 def all_child_keys(table: Table, group: Group) -> list[Key]:
     """Return the CHILD of each child of a tree.
 
@@ -67,15 +62,10 @@ def all_child_keys(table: Table, group: Group) -> list[Key]:
             group = now
         if group.children == 0:
             return []
-        child_keys = child_keys_now(table, group.group_id)
+        child_keys = list(table.read.all_child_keys(group.group_id))
         after = table.get([own]).group(group.group_id) if group.is_live else group
         if after is None:
             return []
         if len(child_keys) >= max(group.children, after.children):
             return child_keys
     raise UnavailableError("a child that was started cannot be read yet; try again")
-
-
-def child_keys_now(table: Table, group_id: str) -> list[Key]:
-    """Return the keys of the CHILD items that can be read now."""
-    return list(table.read.all_child_keys(group_id))

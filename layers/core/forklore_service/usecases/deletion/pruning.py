@@ -6,58 +6,29 @@ are: a new fork shows what a live branch shows, and is refused if a branch was r
 the tree. So the part of the branch that others show only shrinks.
 """
 
-from collections.abc import Iterator
-
 from forklore_service.domain import keys
 from forklore_service.domain.ids import FIRST
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.remnants import Remnant, end_of_shown, next_to_prune
-from forklore_service.domain.tree import WAIT_SECONDS, ForkRecord, Job
+from forklore_service.domain.tree import ForkRecord, Job
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
-from forklore_service.storage.actions import Action, ActionKind
+from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.cascade import (
-    ERASED_AT_ONCE,
-    RETRY_SECONDS,
-    erase_entries,
-    seconds_left,
-)
-from forklore_service.usecases.deletion.closing_trees import close_children, in_batches, time_now
+from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
+from forklore_service.usecases.deletion.closing_trees import close_children, in_batches
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 LOOKS_APART_SECONDS = 2.0
 """How far apart the two looks for what others show are; a transaction shows in milliseconds."""
 
 
-def run_prune(
-    table: Table,
-    queue: Queue,
-    group_id: str,
-    conversation_id: str,
-    *,
-    wait_s: int = WAIT_SECONDS,
-    lease: str | None = None,
-) -> bool:
-    """Continue the pruning of a removed branch until it is done or time is up.
+def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left.
 
-    Return True if nothing is left to do. Otherwise announce the branch again and return False.
-    wait_s: for how many seconds after the removal no item is removed. lease: the lease that the
-    next worker takes over.
+    wait_s: for how many seconds after the removal no item is removed. Raises UnavailableError.
     """
-    try:
-        left_s = _advance(table, queue, group_id, conversation_id, wait_s)
-    except UnavailableError:
-        left_s = RETRY_SECONDS if table.has_time() else 0
-    if left_s is None:
-        return True
-    queue.announce_prunes([(group_id, conversation_id)], lease=lease, delay_s=left_s)
-    return False
-
-
-def _advance(table: Table, queue: Queue, group_id: str, conversation_id: str, wait_s: int) -> int | None:
-    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
     job_key = keys.job(JobKind.PRUNE, group_id, conversation_id)
     found = table.get([job_key, keys.group(group_id), keys.remnant(group_id, conversation_id)])
     job, group = found.job(job_key), found.group(group_id)
@@ -100,7 +71,7 @@ def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: fl
 
 
 def _pause(table: Table, group_id: str, job: Job, last: ForkRecord) -> int | None:
-    """Delete the job of a branch of which others still show a part, as `_advance` returns.
+    """Delete the job of a branch of which others still show a part, as `advance_prune` returns.
 
     If such a fork was pruned meanwhile, the job was put again, and stays. The job also stays if the
     last fork was pruned before, and the Query in the middle of that still saw its record.
@@ -114,7 +85,8 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     """Remove the rest of a branch of which nobody shows anything, and its job at last.
 
     Others may show less now of the conversation that it left. If that one is a remnant, too, the
-    same transaction puts its job.
+    same transaction puts its job. The branch's id rests for 30 days from now on; the id of a root,
+    which is that of its tree, as long as the tree exists.
     """
     group_id, conversation_id = remnant.group_id, remnant.conversation_id
     for some in in_batches(table.read.context_keys(group_id, conversation_id), ERASED_AT_ONCE):
@@ -124,28 +96,17 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     for _ in attempts(table, CHANGE):
         found = table.get([keys.remnant(group_id, owner)] if owner else [])
         is_next = owner is not None and found.remnant(group_id, owner) is not None
+        rest = actions.conversation.retire_id(conversation_id, now_s=table.now_s())
         writes = [
             actions.remnant.delete(remnant),
             actions.job.delete(JobKind.PRUNE, group_id, conversation_id),
-            *_resting(table, remnant),
+            *([] if remnant.is_root else [rest]),
             *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
-            *([_job_of(table, group_id, owner)] if owner and is_next else []),
         ]
+        if owner and is_next:
+            writes.append(actions.job.put_prune(group_id, owner, at=table.now(), nonce=table.nonce()))
         if table.try_commit(writes) is None:
             if owner and is_next:
                 queue.announce_prunes([(group_id, owner)])
             return
     raise UnavailableError("the tree keeps changing; try again")
-
-
-def _resting(table: Table, remnant: Remnant) -> Iterator[Action]:
-    """Yield the action that lets the branch's id rest for 30 days from now on.
-
-    The id of a root is also that of its tree. It rests as long as the tree exists.
-    """
-    if not remnant.is_root:
-        yield actions.conversation.retire_id(remnant.conversation_id, now_s=table.now_s())
-
-
-def _job_of(table: Table, group_id: str, conversation_id: str) -> Action:
-    return actions.job.put_prune(group_id, conversation_id, at=time_now(table), nonce=table.nonce())

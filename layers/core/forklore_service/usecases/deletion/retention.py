@@ -14,7 +14,6 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.storage.unused import find_unused
-from forklore_service.usecases.deletion.closing_trees import time_now
 
 LOOKED_MAX = 2_000
 """The most trees that one sweep looks at."""
@@ -80,7 +79,7 @@ def _delete(table: Table, queue: Queue, tree: UnusedTree) -> bool:
 
     Return whether it was set.
     """
-    group, at = tree.group, time_now(table)
+    group, at = tree.group, table.now()
     last = sorted(tree.heads.items(), key=lambda one: one[1].updated_at, reverse=True)[:CHECKED_MAX]
     refused = table.try_commit(
         [

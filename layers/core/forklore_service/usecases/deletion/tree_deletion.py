@@ -11,7 +11,7 @@ from forklore_service.domain.tree import WAIT_SECONDS, State
 from forklore_service.errors import NotFoundError, UnavailableError, brief
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.closing_trees import close_tree, time_now, tombstone
+from forklore_service.usecases.deletion.closing_trees import close_tree, tombstone
 from forklore_service.usecases.shared.loading import LookUp, look_up
 from forklore_service.usecases.shared.optimistic import TOMBSTONE, attempts
 
@@ -59,7 +59,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
             return deleting_group(table, found, caller, conversation_id), False
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.bypasses_membership else caller.user_id
-        at = time_now(table)
+        at = table.now()
         if table.try_commit(tombstone(group_id, at=at, owner=owner)) is None:
             return group_id, True
         # Refused: the tree now has another owner or a tombstone. Decide again.

@@ -14,66 +14,56 @@ contexts of all changed trees lose their digests once more.
 Every step can be repeated. So a killed worker, or two workers at once, only repeat work.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
-from forklore_service.domain import erasures, ids, keys
-from forklore_service.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention
+from forklore_service.domain import content, erasures, ids, keys
+from forklore_service.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention, erased
+from forklore_service.domain.jsontext import read_value
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import JobKind
-from forklore_service.domain.tree import WAIT_SECONDS, MemberChange
+from forklore_service.domain.model import Channel
+from forklore_service.domain.tree import MemberChange
 from forklore_service.errors import UnavailableError
-from forklore_service.storage import actions
-from forklore_service.storage.actions import ActionKind, ConditionFailed
+from forklore_service.limits import packs
+from forklore_service.storage import actions, bodies
+from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.storage.user_scan import find_mentions
-from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, RETRY_SECONDS, seconds_left
-from forklore_service.usecases.deletion.closing_trees import in_batches, time_now, tombstone
-from forklore_service.usecases.people.erased_entries import erase_in_tree, forget_digests
+from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, seconds_left
+from forklore_service.usecases.deletion.closing_trees import in_batches, tombstone
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
+from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 from forklore_service.usecases.shared.idempotency import NO_GROUP
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 FORGOTTEN_AT_ONCE = 50
 """Items deleted in one transaction. DynamoDB allows 100 actions."""
+WRITES_MAX = 80
+"""Entries, chunks and keys that one transaction erases. DynamoDB allows 100 actions."""
 
 
-def run_erasure(
-    table: Table, queue: Queue, erasure_id: str, *, wait_s: int = WAIT_SECONDS, lease: str | None = None
-) -> bool:
-    """Continue an erasure until it is done or time is up.
+def advance_erasure(table: Table, queue: Queue, erasure_id: str, wait_s: int) -> int | None:
+    """Do what can be done now. Return the seconds to wait before more; None if nothing is left.
 
-    Return True if nothing is left to do. Otherwise announce the erasure again and return False.
-    wait_s: for how many seconds a request that has begun may still run. lease: the lease that the
-    next worker takes over.
+    wait_s: for how many seconds a request that has begun may still run. Raises UnavailableError.
     """
     try:
-        left_s = _advance(table, queue, erasure_id, wait_s)
-    except UnavailableError:
-        left_s = RETRY_SECONDS if table.has_time() else 0
+        while True:
+            erasure = table.get([keys.erasure(erasure_id)]).erasure(erasure_id)
+            if erasure is None or erasure.user_id is None:
+                return None
+            left_s = seconds_left(erasure.not_before, table.now_ms(), 0)
+            if left_s > 0:
+                return left_s
+            erasure = _read_on(table, queue, erasure, erasure.user_id)
+            if all(place == END for place in erasure.places):
+                return None if _end_pass(table, erasure, wait_s) else wait_s + 1
     except ConditionFailed as refused:
         if not refused.has(ActionKind.ERASURE):
             raise
-        left_s = RETRY_SECONDS  # another worker has gone on, or has ended it
-    if left_s is None:
-        return True
-    queue.announce([erasure_id], kind=JobKind.ERASURE, lease=lease, delay_s=left_s)
-    return False
-
-
-def _advance(table: Table, queue: Queue, erasure_id: str, wait_s: int) -> int | None:
-    """Do what can be done now. Return the seconds to wait before more; None if nothing is left."""
-    while True:
-        erasure = table.get([keys.erasure(erasure_id)]).erasure(erasure_id)
-        if erasure is None or erasure.user_id is None:
-            return None
-        left_s = seconds_left(erasure.not_before, table.now_ms(), 0)
-        if left_s > 0:
-            return left_s
-        erasure = _read_on(table, queue, erasure, erasure.user_id)
-        if all(place == END for place in erasure.places):
-            return None if _end_pass(table, erasure, wait_s) else wait_s + 1
+        raise UnavailableError("another worker has gone on, or has ended it") from refused
 
 
 def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Erasure:
@@ -158,7 +148,7 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             continue
         if group.owner == user_id:
             counted = actions.erasure.count(erasure, trees=1)
-            writes = [counted, *tombstone(group_id, at=time_now(table), owner=user_id)]
+            writes = [counted, *tombstone(group_id, at=table.now(), owner=user_id)]
         elif member is not None:
             offered = found.transfer_of_group(group_id)
             writes = [
@@ -180,7 +170,8 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             if group.owner == user_id:
                 queue.announce([group_id])
             return
-        _raise_if_over(refused)
+        if refused.has(ActionKind.ERASURE):
+            raise refused  # another worker has ended the erasure
     raise UnavailableError("the members keep changing; try again")
 
 
@@ -246,7 +237,76 @@ def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:
         table.commit([actions.erasure.count(erasure), *actions.erasure.forget(some)])
 
 
-def _raise_if_over(refused: ConditionFailed) -> None:
-    """Raise the refusal if another worker has ended the erasure."""
-    if refused.has(ActionKind.ERASURE):
-        raise refused
+# Of one tree: entries, and titles and previews that were made of them. An erased entry keeps its
+# place, so that no fork, cursor or epoch changes (`domain/erasures.py`).
+
+
+def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Sequence[Mention]) -> bool:
+    """Erase entries of a live tree, and remove titles and previews that are the user's words.
+
+    Before that, contexts lose their digests, and conversations what older versions made of texts.
+    Return whether all is done: nothing is if the tree is not live, and what has changed since it
+    was read stays for the next pass.
+    """
+    group = table.get([keys.group(group_id)]).group(group_id)
+    if group is None or not group.is_live:
+        return False
+    if any(one.entry and one.entry.entry.channel is Channel.CONTEXT for one in mentions):
+        forget_digests(table, group_id)
+    if any(one.entry for one in mentions):
+        _forget_unsigned(table, group_id, mentions)
+    left, most, is_done = list(mentions), (WRITES_MAX, TRANSACTION_BYTES_MAX), True
+    while left:
+        portion = next(packs(left, most, _size))
+        writes = {one.key: _erasing(erasure, one) for one in portion}
+        refused = table.try_commit(
+            [
+                actions.erasure.count(erasure, entries=sum(one.entry is not None for one in portion)),
+                actions.erasure.note_tree(erasure, group_id),
+                *chain.from_iterable(writes.values()),
+            ]
+        )
+        if refused is None:
+            left = left[len(portion) :]
+            continue
+        if refused.has(ActionKind.ERASURE):
+            raise refused
+        is_done = False
+        left = [one for one in left if not any(refused.has(*action.id) for action in writes.get(one.key, ()))]
+    return is_done
+
+
+def forget_digests(table: Table, group_id: str) -> None:
+    """Remove the digests of a tree's contexts, but for those that change meanwhile."""
+    for digest in table.read.known_contexts(group_id):
+        table.try_commit([actions.context.forget_digest(digest)])
+
+
+def _forget_unsigned(table: Table, group_id: str, mentions: Sequence[Mention]) -> None:
+    """Remove the tree's previews that have no author, and such titles that an entry would give.
+
+    Data of older versions has no authors.
+    """
+    unsigned = list(table.read.unsigned_words(group_id))
+    titles: set[str] = set()
+    if any(not keys.is_head(key.sort) for key, _ in unsigned):
+        said = [one.entry for one in mentions if one.entry and one.entry.entry.channel is Channel.HISTORY]
+        texts = (content.history_text(read_value(table.content_of(group_id, one) or "[]")) for one in said)
+        titles = {text[: content.TITLE_CHARACTERS] for text in texts if text}
+    for key, words in unsigned:
+        if keys.is_head(key.sort) or words in titles:
+            table.try_commit([actions.conversation.forget_unsigned(key, words)])
+
+
+def _size(mention: Mention) -> tuple[int, int]:
+    """Return about how many actions and bytes erase what names the user."""
+    stored = mention.entry
+    return (2 + stored.chunks, bodies.stored_bytes(stored)) if stored else (1, 0)
+
+
+def _erasing(erasure: Erasure, mention: Mention) -> list[Action]:
+    if mention.entry is None:
+        return [actions.conversation.forget_words(mention.key, erasure.user_id or "")]
+    rest = erased(mention.entry.entry, pseudonym=erasure.pseudonym)
+    group_id = mention.key.partition
+    return actions.entry.erase(group_id, mention.entry, rest, escaped_bytes=answer_bytes(rest))

@@ -27,14 +27,8 @@ from forklore_service.usecases.people.spreading import (
 )
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     LoadedConversation,
     TreeExtras,
@@ -53,16 +47,6 @@ class Membership(NamedTuple):
     member: Member
 
 
-class MembershipPage(NamedTuple):
-    """Memberships, oldest first.
-
-    resume: the place to continue after, (createdAt, user id); None at the end.
-    """
-
-    memberships: list[Membership]
-    resume: tuple[str, str] | None
-
-
 def list_memberships(
     table: Table,
     *,
@@ -70,10 +54,10 @@ def list_memberships(
     conversation_id: str,
     after: tuple[str, str] | InvalidCursor | None,
     limit: int,
-) -> MembershipPage:
-    """Return a page of the members.
+) -> PageOf[Membership, tuple[str, str]]:
+    """Return a page of the members, oldest first.
 
-    after: the `resume` of the page before.
+    after: the `resume` of the page before: (createdAt, user id).
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
     for an invalid `after`.
     """
@@ -84,7 +68,7 @@ def list_memberships(
     )
     left = [(at, member) for at, member in members if place is None or at > place]
     page = [Membership(conversation_id, member) for _, member in left[:limit]]
-    return MembershipPage(page, left[limit - 1][0] if len(left) > limit else None)
+    return PageOf(page, left[limit - 1][0] if len(left) > limit else None)
 
 
 def share_conversation(
@@ -104,8 +88,8 @@ def share_conversation(
     Return how far it has spread, too. Raises NotFoundError, ForbiddenError unless the caller may
     give that level, ConflictError for a member, MemberLimitError, IdempotentReplay for a replay.
     """
-    nonce = table.nonce()
-    for tree in _attempts(table, caller, conversation_id, user_id, level, idempotency_key):
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
+    for tree in _attempts(once, conversation_id, user_id, level):
         group = tree.loaded.group
         access.require_grant(tree.level, level)
         is_member = tree.target is not None and tree.target.level is level and includes_children
@@ -117,12 +101,9 @@ def share_conversation(
         was, by = level if tree.target else None, caller.user_id if includes_children else None
         change = MemberChange(user_id, was, level, nonce, by)
         made = Membership(conversation_id, member)
-        record = record_answer(
-            table, idempotency_key, group_id=group.group_id, conversation_id=conversation_id, answer=made
-        )
         refused = table.try_commit(
             [
-                *record,
+                *once.record(group.group_id, conversation_id, made),
                 *_allowed(tree, caller, change, spreads=includes_children),
                 *(change_in_tree(group, member, None, level) if tree.target else []),
                 *([] if tree.target else actions.member.add(group, member, nonce=nonce)),
@@ -132,7 +113,7 @@ def share_conversation(
         if refused is None or refused.has_nonce(ActionKind.CHANGED_MEMBER, nonce):
             spreads = includes_children and group.children
             return made, spread(table, group.group_id) if spreads else Spread()
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError(_BUSY)
 
 
@@ -151,7 +132,7 @@ def update_membership(
     ForbiddenError unless the caller may take the old level and give the new one, ValidationError
     for the owner's own membership.
     """
-    for tree in _attempts(table, caller, conversation_id, user_id, level):
+    for tree in _attempts(Once(table, caller, None), conversation_id, user_id, level):
         access.require(tree.level, AccessLevel.MANAGER)
         member = tree.require_target()
         access.require_grant(tree.level, member.level, level)
@@ -177,7 +158,7 @@ def remove_membership(
     member's level, ValidationError for the owner's own membership.
     """
     is_own = caller.user_id == user_id
-    for tree in _attempts(table, caller, conversation_id, user_id, None):
+    for tree in _attempts(Once(table, caller, None), conversation_id, user_id, None):
         if not is_own:
             access.require(tree.level, AccessLevel.MANAGER)
         if tree.target is None and tree.earlier is not None:
@@ -243,21 +224,14 @@ class _Tree(NamedTuple):
         return self.target
 
 
-def _attempts(
-    table: Table,
-    caller: Caller,
-    conversation_id: str,
-    user_id: str,
-    level: AccessLevel | None,
-    idempotency_key: IdempotencyKey | None = None,
-) -> Iterator[_Tree]:
+def _attempts(once: Once, conversation_id: str, user_id: str, level: AccessLevel | None) -> Iterator[_Tree]:
     """Yield what a change of the member to that level is decided on, read anew for each attempt.
 
     level: None for a removal.
     """
-    earlier: Spread | None = None
+    table, earlier = once.table, None
     for _ in attempts(table, CHANGE):
-        tree = _read_tree(table, caller, conversation_id, user_id, idempotency_key)
+        tree = _read_tree(once, conversation_id, user_id)
         group = tree.loaded.group
         if group.rewriting == user_id:
             # The user was the previous owner, and some HEADs still name that user, who may append
@@ -274,17 +248,10 @@ def _attempts(
         yield tree._replace(earlier=earlier)
 
 
-def _read_tree(
-    table: Table, caller: Caller, conversation_id: str, user_id: str, idempotency_key: IdempotencyKey | None
-) -> _Tree:
-    looked_up = look_up(
-        table,
-        conversation_id,
-        caller=caller,
-        extra_keys=keys_of(idempotency_key),
-        extras=TreeExtras(member=user_id, transfer=True),
-    )
-    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+def _read_tree(once: Once, conversation_id: str, user_id: str) -> _Tree:
+    extras = TreeExtras(member=user_id, transfer=True)
+    looked_up = look_up(once.table, conversation_id, caller=once.caller, extra_keys=once.keys, extras=extras)
+    once.raise_if_answered(looked_up.found)
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     assert loaded.level is not None, "a member"
     group_id = loaded.group.group_id

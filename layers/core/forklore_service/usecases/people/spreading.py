@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from forklore_service.domain import access, ids, keys
+from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import list_key
 from forklore_service.domain.model import JobKind, Transfer
@@ -31,8 +31,6 @@ from forklore_service.usecases.deletion.closing_trees import in_batches
 from forklore_service.usecases.deletion.counted_items import all_child_keys
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
-RETRY_SECONDS = 5
-"""How long the worker waits before it continues what the store refused."""
 CHANGED_MAX = 200
 """About so many children are changed by a request. The worker goes on."""
 CHANGED_AT_ONCE = 12
@@ -68,7 +66,7 @@ def note_spreading(table: Table, tree: Group) -> list[Action]:
     """Return the action that puts the JOB of a change that spreads, if the tree has children."""
     if not tree.children:
         return []
-    return [actions.job.put(JobKind.MEMBERS, tree.group_id, at=ids.timestamp(table.now_ms()))]
+    return [actions.job.put(JobKind.MEMBERS, tree.group_id, at=table.now())]
 
 
 def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> Spread:
@@ -104,30 +102,16 @@ def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX
     return Spread(changed, (group_id,))
 
 
-def finish_spreading(table: Table, group_id: str) -> Spread:
+def finish_spreading(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> None:
     """Let a change reach all children of the tree, so that its members may change again.
 
-    Raises UnavailableError if there are too many for one request.
+    Raises UnavailableError if some are left, as `spread` does.
     """
-    done = spread(table, group_id)
-    if done.left:
+    if spread(table, group_id, changed_max=changed_max).left:
         raise UnavailableError("an earlier change of the members has not reached all children; try again")
-    return done
-
-
-def run_spreading(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
-    """Continue until no child lacks the change, or announce what is left.
-
-    lease: that the next worker continues with. True: there is nothing left to do.
-    """
-    done = spread(table, group_id, changed_max=None)
-    delay_s = RETRY_SECONDS if table.has_time() else 0
-    queue.announce(done.left, kind=JobKind.MEMBERS, lease=lease, delay_s=delay_s)
-    return not done.left
 
 
 def announce_spreading(queue: Queue, group_ids: Sequence[str]) -> None:
-    """Ask the worker to go on in these trees."""
     queue.announce(group_ids, kind=JobKind.MEMBERS)
 
 

@@ -9,7 +9,6 @@ level away rewrites the HEADs first.
 import contextlib
 from enum import StrEnum
 from itertools import islice
-from typing import NamedTuple
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
@@ -31,18 +30,11 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_head_owners
 from forklore_service.usecases.people.spreading import finish_spreading
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.cursors import PageOf
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import TreeExtras, load_conversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
-RETRY_SECONDS = 5
-"""How long the worker waits before it continues a rewriting that the store refused."""
 ROWS_MAX = 1_000
 """Transfers read for one page. At the bound the page is short, and has a cursor."""
 HEADS_AT_ONCE = 25
@@ -61,13 +53,6 @@ class Role(StrEnum):
         return self is Role.ALL or parties[self] == user_id
 
 
-class TransferPage(NamedTuple):
-    """Pending transfers, oldest first. resume: the place to continue after; None at the end."""
-
-    transfers: list[Transfer]
-    resume: ListKey | None
-
-
 def request_transfer(
     table: Table,
     *,
@@ -81,16 +66,16 @@ def request_transfer(
     Raises NotFoundError, ForbiddenError unless the caller is the owner, BadRequestError to oneself
     or to a non-member, TransferPendingError, IdempotentReplay for a replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
-            extra_keys=keys_of(idempotency_key),
+            extra_keys=once.keys,
             extras=TreeExtras(member=new_owner, transfer=True),
         )
-        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        once.raise_if_answered(looked_up.found)
         group_id = looked_up.require(conversation_id, AccessLevel.OWNER).group.group_id
         if new_owner == caller.user_id:
             raise BadRequestError("you are the owner", field="newOwnerUserId")
@@ -100,16 +85,15 @@ def request_transfer(
             raise BadRequestError("the new owner must be a member", field="newOwnerUserId")
         pending = looked_up.found.transfer_of_group(group_id)
         if pending is not None:
-            raise _pending(pending)
+            raise TransferPendingError(
+                "a transfer is pending already", existingTransferId=pending.transfer_id
+            )
         transfer_id = EntryId(table.mint_conversation())
         transfer = Transfer(
             transfer_id, group_id, conversation_id, caller.user_id, new_owner, ids.created_at(transfer_id)
         )
-        record = record_answer(
-            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=transfer
-        )
         writes = [
-            *record,
+            *once.record(group_id, conversation_id, transfer),
             *actions.transfer.put(transfer, nonce=nonce),
             actions.group.check_owner(group_id, caller.user_id),
             actions.member.check(group_id, new_owner, AccessLevel.READER),
@@ -120,18 +104,14 @@ def request_transfer(
         mine = refused.transfer()
         if mine is not None and refused.has_nonce(ActionKind.TRANSFER, nonce):
             return mine
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError("the conversation is busy; try again")
-
-
-def _pending(transfer: Transfer) -> TransferPendingError:
-    return TransferPendingError("a transfer is pending already", existingTransferId=transfer.transfer_id)
 
 
 def list_transfers(
     table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
-) -> TransferPage:
-    """Return a page of the transfers that wait for the caller or that the caller waits for."""
+) -> PageOf[Transfer, ListKey]:
+    """Return a page of the pending transfers to the caller and from the caller, oldest first."""
     page: list[Transfer] = []
     looked = 0
     rows = table.read.transfers(caller.user_id, after=after, page=limit + 1)
@@ -143,12 +123,12 @@ def list_transfers(
             if group is None or not group.is_live:
                 continue
             if len(page) == limit:
-                return TransferPage(page, _place(page[-1]))
+                return PageOf(page, _place(page[-1]))
             page.append(transfer)
         looked += len(transfers)
         if looked >= ROWS_MAX:
-            return TransferPage(page, _place(transfers[-1]))
-    return TransferPage(page, None)
+            return PageOf(page, _place(transfers[-1]))
+    return PageOf(page, None)
 
 
 def _place(transfer: Transfer) -> ListKey:
@@ -205,14 +185,14 @@ def accept_transfer(
     Raises NotFoundError, ForbiddenError unless the caller is the recipient, IdempotentReplay for a
     replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         try:
             transfer, group = _open(table, transfer_id)
         except NotFoundError:
             # The acceptance and its record are one transaction. An earlier attempt of this request
             # may have written it.
-            raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
+            once.raise_if_answered(table.get(once.keys))
             raise
         if caller.user_id != transfer.to_user_id:
             raise ForbiddenError("only the recipient may accept a transfer")
@@ -222,30 +202,20 @@ def accept_transfer(
         if group.spreading is not None:
             finish_spreading(table, group.group_id)
             continue
-        record = record_answer(
-            table,
-            idempotency_key,
-            group_id=transfer.group_id,
-            conversation_id=transfer.conversation_id,
-            answer=transfer,
-        )
+        record = once.record(transfer.group_id, transfer.conversation_id, transfer)
         at = ids.timestamp(table.now_s() * 1000)
         refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
-        if refused is not None and not _is_own_acceptance(table, transfer, nonce):
-            raise_if_recorded(table, idempotency_key, refused, caller=caller)
-            continue
+        if refused is not None:
+            now = _group(table, transfer.group_id)
+            if now is None or now.nonce != nonce:  # no earlier attempt of this request has accepted it
+                once.raise_if_recorded(refused)
+                continue
         try:
             finish_rewriting(table, transfer.group_id)
         except UnavailableError:
             return transfer.group_id
         return None
     raise UnavailableError("the conversation is busy; try again")
-
-
-def _is_own_acceptance(table: Table, transfer: Transfer, nonce: str) -> bool:
-    """Tell whether an earlier attempt of this request has made the recipient the owner."""
-    group = _group(table, transfer.group_id)
-    return group is not None and group.nonce == nonce
 
 
 def finish_rewriting(table: Table, group_id: str) -> None:
@@ -267,23 +237,8 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         table.commit(actions.transfer.end_rewriting(group))
 
 
-def run_rewriting(table: Table, queue: Queue, group_id: str, *, lease: str | None = None) -> bool:
-    """Continue a tree's rewriting until it is done, or announce the tree again.
-
-    lease: that the next worker continues with. True: there is nothing left to do.
-    """
-    try:
-        finish_rewriting(table, group_id)
-    except UnavailableError:
-        delay_s = RETRY_SECONDS if table.has_time() else 0
-        announce_rewriting(queue, group_id, lease=lease, delay_s=delay_s)
-        return False
-    return True
-
-
-def announce_rewriting(queue: Queue, group_id: str, *, lease: str | None = None, delay_s: int = 0) -> None:
-    """Ask the worker to continue a tree's rewriting."""
-    queue.announce([group_id], kind=JobKind.TRANSFER, lease=lease, delay_s=delay_s)
+def announce_rewriting(queue: Queue, group_id: str) -> None:
+    queue.announce([group_id], kind=JobKind.TRANSFER)
 
 
 def _rewrite(table: Table, group: Group, conversation_ids: list[str]) -> None:

@@ -4,7 +4,7 @@ The records of forks are read in the same round as the entries of their owner. W
 the owner, the same round reads how the owner goes on.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import NamedTuple
@@ -15,9 +15,9 @@ from forklore_service.domain.alternatives import (
     RECORDS_MAX,
     Candidate,
     Gap,
-    Known,
-    Line,
+    KnownRecords,
     Place,
+    ViewLine,
 )
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.model import Channel, StoredEntry
@@ -36,7 +36,7 @@ STAND_INS_READ_MAX = 100
 class _Started(NamedTuple):
     """The reads about one conversation. further: where the view leaves it, how it goes on."""
 
-    records: Future[Known]
+    records: Future[KnownRecords]
     further: Future[StoredEntry | None] | None
 
 
@@ -48,7 +48,7 @@ class AlternativesReader:
     """
 
     def __init__(
-        self, table: Table, group_id: str, line: Line, *, backward: bool, after: EntryId | None, near: int
+        self, table: Table, group_id: str, line: ViewLine, *, backward: bool, after: EntryId | None, near: int
     ) -> None:
         self._table, self._group_id, self._line = table, group_id, line
         self._backward, self._after, self._near = backward, after, near
@@ -135,7 +135,7 @@ class AlternativesReader:
         *,
         limit: int = RECORDS_MAX,
         backward: bool = False,
-    ) -> Known:
+    ) -> KnownRecords:
         found = self._table.read.fork_records(
             self._group_id, owner, first=first, last=last, newest_first=backward, limit=limit
         )
@@ -150,7 +150,7 @@ class AlternativesReader:
         filled = self._table.side_by_side(lambda pair: self._filled(*pair), begun)
         return {gap: records for of_one in filled for gap, records in of_one.items()}
 
-    def _filled(self, gaps: Sequence[Gap], known: Known) -> dict[Gap, list[ForkRecord]]:
+    def _filled(self, gaps: Sequence[Gap], known: KnownRecords) -> dict[Gap, list[ForkRecord]]:
         """Return the records of an owner's gaps, which are in order. known: from the first read."""
         filled = {}
         for gap in gaps:
@@ -174,7 +174,8 @@ class AlternativesReader:
             now, reads_left = todo[:reads_left], reads_left - len(todo)
             reads = [partial(self._read, owner, first) for _, owner, first in now]
             todo = []
-            for (at, _, _), found in zip(now, self._table.side_by_side(_call, reads), strict=True):
+            answers = self._table.side_by_side(lambda read: read(), reads)
+            for (at, _, _), found in zip(now, answers, strict=True):
                 best[at] = min(
                     [one for one in (best[at], *found.records) if one and not one.is_removed],
                     key=_age,
@@ -182,10 +183,6 @@ class AlternativesReader:
                 )
                 todo += [(at, one.conversation_id, FIRST) for one in found.records if one.is_removed]
         return best
-
-
-def _call(read: Callable[[], Known]) -> Known:
-    return read()
 
 
 def _age(record: ForkRecord) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from forklore_service.usecases.shared.loading import OtherConversation, TreeExtr
 from forklore_service.usecases.shared.view_pages import Shown, SidePage
 
 
-class Branch(NamedTuple):
+class Side(NamedTuple):
     """What a conversation shows of the history after the base, oldest first.
 
     after: the position to go on from; None where the view ends.
@@ -30,7 +30,7 @@ class Comparison(NamedTuple):
     """base: the last history entry that both show; None: they show none in common."""
 
     base: EntryId | None
-    branches: list[Branch]
+    branches: list[Side]
 
 
 def compare(table: Table, *, caller: Caller, conversation_id: str, other_id: str, limit: int) -> Comparison:
@@ -57,7 +57,7 @@ def compare(table: Table, *, caller: Caller, conversation_id: str, other_id: str
     return Comparison(
         _base(both, pages),
         [
-            Branch(of, [next(entries) for _ in page.entries], page.resume)
+            Side(of, [next(entries) for _ in page.entries], page.resume)
             for of, page in zip((conversation_id, other_id), pages, strict=True)
         ],
     )
@@ -70,7 +70,7 @@ def _after(one: OtherConversation, start: EntryId) -> SidePage:
     return SidePage(one.view, window, own_entries=head.history, last=[head.last_history])
 
 
-def _base(both: list[OtherConversation], pages: list[view_pages.Page]) -> EntryId | None:
+def _base(both: list[OtherConversation], pages: list[view_pages.ViewPage]) -> EntryId | None:
     """Return the last history entry that both show.
 
     The first entry after the place where the views part names the one before it. A conversation

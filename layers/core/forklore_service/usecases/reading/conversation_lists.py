@@ -12,7 +12,7 @@ from typing import NamedTuple
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import EVERYTHING, Ancestry, Archived, Filter, Mode, Place
+from forklore_service.domain.listing import EVERYTHING, Ancestry, Archived, Filter, ListPlace, Mode
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import Group, TreeRow
 from forklore_service.errors import InvalidCursorError
@@ -20,9 +20,9 @@ from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
-from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, Listing, Tree
+from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
 from forklore_service.usecases.shared import cursors, tree_rows
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
 
 TREES_AT_ONCE = 25
@@ -49,19 +49,14 @@ class ListRequest(NamedTuple):
     ancestry: Ancestry = Ancestry.ROOTS
     archived: Archived = Archived.EXCLUDE
     wanted: Filter = EVERYTHING
-    after: Place | str | InvalidCursor | None = None
+    after: ListPlace | str | InvalidCursor | None = None
     limit: int = 20
     of_user: str | None = None
 
 
-class ConversationPage(NamedTuple):
-    """Conversations in the list's order. resume: the place to continue after. None: at the end."""
-
-    conversations: list[ConversationDetails]
-    resume: Place | None
-
-
-def list_conversations(table: Table, *, caller: Caller, request: ListRequest) -> ConversationPage:
+def list_conversations(
+    table: Table, *, caller: Caller, request: ListRequest
+) -> PageOf[ConversationDetails, ListPlace]:
     """Return a page of the conversations in the trees of which the caller is a member.
 
     A caller who bypasses membership gets the trees of `of_user`, or all trees.
@@ -72,7 +67,7 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
     after = cursors.valid(request.after)
     if isinstance(after, str):
         after = _place_of(table, caller, request.mode, after)
-    page: list[tuple[Place, ConversationDetails]] = []
+    page: list[tuple[ListPlace, ConversationDetails]] = []
     page_bytes = looked = conversations = 0
     seen: list[TreeRow] = []
     rows = _wanted(_rows(table, caller, request, after), request, seen)
@@ -104,24 +99,24 @@ def list_conversations(table: Table, *, caller: Caller, request: ListRequest) ->
                 return _page(page, listing.stopped)
             conversations += listing.looked
             if conversations >= CONVERSATIONS_MAX:
-                return _page(page, Place(tree.place))
+                return _page(page, ListPlace(tree.place))
         looked += len(some)
         if looked >= TREES_MAX:
-            return _page(page, Place(some[-1].place))
+            return _page(page, ListPlace(some[-1].place))
     is_full = len(page) == request.limit
     goes_on = (is_full and next(rows, None) is not None) or len(seen) == ROWS_MAX
-    return _page(page, (page[-1][0] if is_full else Place(seen[-1].place)) if goes_on else None)
+    return _page(page, (page[-1][0] if is_full else ListPlace(seen[-1].place)) if goes_on else None)
 
 
 def _listings(
-    table: Table, caller: Caller, trees: Sequence[Tree], request: ListRequest, after: Place | None
-) -> Iterator[tuple[Tree, Listing]]:
+    table: Table, caller: Caller, trees: Sequence[ListedTree], request: ListRequest, after: ListPlace | None
+) -> Iterator[tuple[ListedTree, Listing]]:
     """Yield each tree with its listing. About as many trees as a page needs are read at once."""
     read = _all if request.mode is Mode.ALL else _one_of_each
     room = request.limit if request.mode is Mode.ALL and request.wanted.is_open else CONVERSATIONS_MAX
     left = list(trees)
     while left:
-        some: list[Tree] = []
+        some: list[ListedTree] = []
         cost = 0
         while left and cost <= room:
             some.append(left.pop(0))
@@ -130,9 +125,9 @@ def _listings(
 
 
 def _all(
-    table: Table, _caller: Caller, trees: Sequence[Tree], request: ListRequest, after: Place | None
+    table: Table, _caller: Caller, trees: Sequence[ListedTree], request: ListRequest, after: ListPlace | None
 ) -> Iterator[Listing]:
-    def listing(tree: Tree) -> Listing:
+    def listing(tree: ListedTree) -> Listing:
         before = after.conversation if after is not None and after.tree == tree.place else None
         return list_modes.all_of(table, tree, wanted=request.wanted, before=before, limit=request.limit)
 
@@ -140,9 +135,9 @@ def _all(
 
 
 def _one_of_each(
-    table: Table, caller: Caller, trees: Sequence[Tree], request: ListRequest, _after: Place | None
+    table: Table, caller: Caller, trees: Sequence[ListedTree], request: ListRequest, _after: ListPlace | None
 ) -> Iterator[Listing]:
-    def again(rows: list[TreeRow]) -> list[Tree]:
+    def again(rows: list[TreeRow]) -> list[ListedTree]:
         return _open_trees(table, caller, request, [row._replace(level=None) for row in rows])
 
     shown = list_modes.one_of_each(table, trees, request.mode, read_again=again)
@@ -151,11 +146,11 @@ def _one_of_each(
         is_listed = one is not None and request.wanted.passes(
             one.conversation, root=root.conversation if root is not None else None
         )
-        listed = [(Place(tree.place), one)] if one is not None and is_listed else []
+        listed = [(ListPlace(tree.place), one)] if one is not None and is_listed else []
         yield Listing(listed, list_modes.looked_at(tree.group, request.mode))
 
 
-def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> Place:
+def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> ListPlace:
     """Return the place of a conversation that the caller sees. Raises InvalidCursorError."""
     loaded = look_up(table, conversation_id, caller=caller).loaded
     if loaded is None or loaded.level is None:
@@ -163,15 +158,17 @@ def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) ->
     tree = ListKey(loaded.group.created_at, loaded.group.group_id)
     # A root is the last conversation of its tree.
     if mode is not Mode.ALL or conversation_id == tree.conversation_id:
-        return Place(tree)
-    return Place(tree, ListKey(loaded.conversation.created_at, conversation_id))
+        return ListPlace(tree)
+    return ListPlace(tree, ListKey(loaded.conversation.created_at, conversation_id))
 
 
-def _page(page: list[tuple[Place, ConversationDetails]], resume: Place | None) -> ConversationPage:
-    return ConversationPage([shown for _, shown in page], resume)
+def _page(
+    page: list[tuple[ListPlace, ConversationDetails]], resume: ListPlace | None
+) -> PageOf[ConversationDetails, ListPlace]:
+    return PageOf([shown for _, shown in page], resume)
 
 
-def _rows(table: Table, caller: Caller, request: ListRequest, after: Place | None) -> Iterator[TreeRow]:
+def _rows(table: Table, caller: Caller, request: ListRequest, after: ListPlace | None) -> Iterator[TreeRow]:
     """Yield the rows of the trees to read, newest first."""
     before = after.tree if after is not None and after.conversation is None else None
     through = after.tree if after is not None and after.conversation is not None else None
@@ -196,7 +193,9 @@ def _wanted(rows: Iterator[TreeRow], request: ListRequest, seen: list[TreeRow]) 
             yield row
 
 
-def _open_trees(table: Table, caller: Caller, request: ListRequest, rows: Sequence[TreeRow]) -> list[Tree]:
+def _open_trees(
+    table: Table, caller: Caller, request: ListRequest, rows: Sequence[TreeRow]
+) -> list[ListedTree]:
     """Return the trees that are live, belong in the list and are the user's, with their roots."""
     wanted = [key for row in rows for key in keys_of_root(row.place.conversation_id)]
     if not caller.bypasses_membership:
@@ -204,7 +203,7 @@ def _open_trees(table: Table, caller: Caller, request: ListRequest, rows: Sequen
         wanted += [keys.member(tree, caller.user_id) for tree in untold]
     found = table.get(wanted)
     return [
-        Tree(row, group, level, found)
+        ListedTree(row, group, level, found)
         for row, group, level in _levels(table, caller, rows, found)
         if group.is_live and request.ancestry.includes(group.is_child)
     ]

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from forklore_service.domain import access, ancestry, ids
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.alternatives import Line
+from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ancestry import View
 from forklore_service.domain.ids import LAST, EntryId
 from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
@@ -119,7 +119,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     if request.own:
         window = window.clipped(loaded.head.floor, LAST)
         view = View(tuple(s for s in view.segments if s.conversation_id == request.conversation_id))
-    line = Line(loaded.view, root_id=group_id)
+    line = ViewLine(loaded.view, root_id=group_id)
     reader = None
     if request.alternatives and Channel.HISTORY in show.channels:
         reader = _alternatives_beside(table, request, group_id, place, line)
@@ -180,7 +180,7 @@ def _placed(found: Found, loaded: LoadedConversation, request: ListEntriesReques
 
 
 def _alternatives_beside(
-    table: Table, request: ListEntriesRequest, group_id: str, place: _Place, line: Line
+    table: Table, request: ListEntriesRequest, group_id: str, place: _Place, line: ViewLine
 ) -> AlternativesReader:
     """Return what reads alternatives beside the page. It begins near where the page does."""
     start = request.start
@@ -196,7 +196,7 @@ def _alternatives_beside(
 
 
 def _with_alternatives(
-    page: EntryPage, reader: AlternativesReader, line: Line, *, end: LastEntries | None
+    page: EntryPage, reader: AlternativesReader, line: ViewLine, *, end: LastEntries | None
 ) -> EntryPage:
     """Return the page with the alternatives of its history entries.
 
@@ -307,7 +307,7 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: view_pages.Page, start: PageStart) -> EntryPage:
+def _in_order(table: Table, group_id: str, page: view_pages.ViewPage, start: PageStart) -> EntryPage:
     """Return the page oldest first, with the position on either side of it.
 
     Raises UnavailableError if it is cut off before its first entry, so that no cursor could

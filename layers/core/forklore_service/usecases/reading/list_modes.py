@@ -11,7 +11,7 @@ from typing import NamedTuple
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
-from forklore_service.domain.listing import Filter, Mode, Place
+from forklore_service.domain.listing import Filter, ListPlace, Mode
 from forklore_service.domain.tree import Group, TreeRow
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import LOOKS_MAX, Table
@@ -36,7 +36,7 @@ CONVERSATIONS_MAX = 500
 """A page ends when it has read so many conversations. It is then short and has a cursor."""
 
 
-class Tree(NamedTuple):
+class ListedTree(NamedTuple):
     """A live tree that the caller may see.
 
     row: of the tree in the list. found: the tree's root, if that is live.
@@ -62,7 +62,7 @@ class Tree(NamedTuple):
         )
 
 
-def _settled(table: Table, tree: Tree, found: Found) -> Tree:
+def _settled(table: Table, tree: ListedTree, found: Found) -> ListedTree:
     """Return the tree, with GROUP read again if that may lack a promotion that a HEAD tells of."""
     if not found.may_be_ahead_of(tree.group):
         return tree
@@ -82,7 +82,7 @@ def looked_at(group: Group, mode: Mode) -> int:
 class _Choice(NamedTuple):
     """The conversation that stands for a tree. found: what of the tree was read to choose it."""
 
-    tree: Tree
+    tree: ListedTree
     conversation_id: str
     found: Found
 
@@ -100,10 +100,10 @@ class _Choice(NamedTuple):
 
 def one_of_each(
     table: Table,
-    trees: Sequence[Tree],
+    trees: Sequence[ListedTree],
     mode: Mode,
     *,
-    read_again: Callable[[list[TreeRow]], list[Tree]],
+    read_again: Callable[[list[TreeRow]], list[ListedTree]],
 ) -> list[ConversationDetails | None]:
     """Return for each tree the conversation that the mode chooses. None: the tree is gone.
 
@@ -125,7 +125,7 @@ def one_of_each(
     return list(shown.values())
 
 
-def _choose(table: Table, tree: Tree, mode: Mode) -> _Choice:
+def _choose(table: Table, tree: ListedTree, mode: Mode) -> _Choice:
     group_id, current = tree.group.group_id, tree.group.current
     if mode is Mode.CURRENT:
         return _Choice(tree, current, tree.found)
@@ -135,7 +135,7 @@ def _choose(table: Table, tree: Tree, mode: Mode) -> _Choice:
     return _Choice(tree, shown, tree.found)
 
 
-def _latest(table: Table, tree: Tree) -> _Choice:
+def _latest(table: Table, tree: ListedTree) -> _Choice:
     """Choose the conversation with the newest `updatedAt` among those that are compared."""
     found = _heads_to_compare(table, tree)
     heads = found.heads(tree.group.group_id)
@@ -143,7 +143,7 @@ def _latest(table: Table, tree: Tree) -> _Choice:
     return _Choice(tree, latest, found)
 
 
-def _heads_to_compare(table: Table, tree: Tree) -> Found:
+def _heads_to_compare(table: Table, tree: ListedTree) -> Found:
     """Return what was found with the HEADs that are compared, and each CONV of a small tree."""
     group_id = tree.group.group_id
     if tree.group.conversations <= NEWEST:
@@ -167,12 +167,12 @@ class Listing(NamedTuple):
     stopped: the place to continue after, if the tree was not read to its end.
     """
 
-    listed: list[tuple[Place, ConversationDetails]]
+    listed: list[tuple[ListPlace, ConversationDetails]]
     looked: int
-    stopped: Place | None = None
+    stopped: ListPlace | None = None
 
 
-def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, limit: int) -> Listing:
+def all_of(table: Table, tree: ListedTree, *, wanted: Filter, before: ListKey | None, limit: int) -> Listing:
     """Return the tree's conversations that pass the filter, newest first.
 
     before: only those before this place of the tree. limit: how many the page has room for.
@@ -187,7 +187,7 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
     at_once = limit + 1 if wanted.is_open else CONVERSATIONS_AT_ONCE
     group_id = tree.group.group_id
     rows = table.read.conversations(group_id, before=before, newest_first=True, page=at_once)
-    listed: list[tuple[Place, ConversationDetails]] = []
+    listed: list[tuple[ListPlace, ConversationDetails]] = []
     looked = 0
     while places := list(islice(rows, at_once)):
         found = _read(table, tree, [place.conversation_id for place in places], wanted)
@@ -196,7 +196,7 @@ def all_of(table: Table, tree: Tree, *, wanted: Filter, before: ListKey | None, 
         if len(listed) > limit:
             break
         if looked >= CONVERSATIONS_MAX:
-            return Listing(listed, looked, Place(tree.place, places[-1]))
+            return Listing(listed, looked, ListPlace(tree.place, places[-1]))
     return Listing(listed, looked)
 
 
@@ -208,17 +208,17 @@ def small_tree(table: Table, tree: Group) -> Found | None:
 
 
 def _passing(
-    table: Table, tree: Tree, found: Found, places: Iterable[ListKey], wanted: Filter
-) -> Iterator[tuple[Place, ConversationDetails]]:
+    table: Table, tree: ListedTree, found: Found, places: Iterable[ListKey], wanted: Filter
+) -> Iterator[tuple[ListPlace, ConversationDetails]]:
     """Yield the conversations in these places that were found whole and pass the filter."""
     tree = _settled(table, tree, found)
     for place in places:
         shown = tree.details(found, place.conversation_id)
         if shown is not None and wanted.passes(shown.conversation):
-            yield Place(tree.place, place), shown
+            yield ListPlace(tree.place, place), shown
 
 
-def _read(table: Table, tree: Tree, conversation_ids: Sequence[str], wanted: Filter) -> Found:
+def _read(table: Table, tree: ListedTree, conversation_ids: Sequence[str], wanted: Filter) -> Found:
     """Return the CONVs and HEADs. With a filter: only the HEADs of those that pass it.
 
     The root's may be in `tree.found`, and then are not read again.

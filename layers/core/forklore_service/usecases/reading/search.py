@@ -20,7 +20,7 @@ from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
 from forklore_service.usecases.shared import cursors, tree_rows
-from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
@@ -40,7 +40,7 @@ ROW_BYTES = 7_000
 """At most so many bytes of an answer hold a hit's ids and title."""
 
 
-class Place(NamedTuple):
+class SearchPlace(NamedTuple):
     """What was looked through: all trees before `tree`, and of it all down to `entry_id`.
 
     entry_id: None for the whole tree.
@@ -59,7 +59,7 @@ class SearchRequest(NamedTuple):
 
     words: tuple[str, ...]
     limit: int = 20
-    after: Place | InvalidCursor | None = None
+    after: SearchPlace | InvalidCursor | None = None
     with_entries: bool = True
     of_user: str | None = None
 
@@ -76,14 +76,7 @@ class Hit(NamedTuple):
     highlights: list[str]
 
 
-class SearchPage(NamedTuple):
-    """Hits in the order of the search. resume: the place to continue after. None: at the end."""
-
-    hits: list[Hit]
-    resume: Place | None
-
-
-def search(table: Table, *, caller: Caller, request: SearchRequest) -> SearchPage:
+def search(table: Table, *, caller: Caller, request: SearchRequest) -> PageOf[Hit, SearchPlace]:
     """Return the next entries that have all words, in the trees of which the caller is a member.
 
     A caller who bypasses membership searches the trees of `of_user`, or all trees.
@@ -102,17 +95,17 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> SearchPag
             ahead.extend(looking.read([_start(tree, after) for tree in trees]))
             at_once *= 2
         if not ahead:
-            return SearchPage(looking.hits, None)
+            return PageOf(looking.hits, None)
         part = ahead.popleft()
         looking.look_through(part)
-        if part.reached is not None and looking.place == Place(part.tree, part.reached):
+        if part.reached is not None and looking.place == SearchPlace(part.tree, part.reached):
             at_once = 1  # trees like this one would be read in vain
             if not looking.is_over:
                 ahead.extendleft(looking.read([(part.tree, part.reached)]))
-    return SearchPage(looking.hits, looking.place)
+    return PageOf(looking.hits, looking.place)
 
 
-def _rows(table: Table, user_id: str | None, after: Place | None) -> Iterator[ListKey]:
+def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Iterator[ListKey]:
     """Yield the places of the trees to look through, newest first. user_id: None for all trees."""
     before = after.tree if after is not None and after.entry_id is None else None
     through = after.tree if after is not None and after.entry_id is not None else None
@@ -123,7 +116,7 @@ def _rows(table: Table, user_id: str | None, after: Place | None) -> Iterator[Li
     return (row.place for row in rows)
 
 
-def _start(tree: ListKey, after: Place | None) -> tuple[ListKey, EntryId]:
+def _start(tree: ListKey, after: SearchPlace | None) -> tuple[ListKey, EntryId]:
     """Return the tree with the position before which it is to be read."""
     is_begun = after is not None and after.tree == tree and after.entry_id is not None
     return tree, after.entry_id if is_begun and after and after.entry_id else LAST
@@ -147,7 +140,7 @@ class _Match(NamedTuple):
     entry: Entry
     highlights: list[str]
     answer_bytes: int
-    before: Place | None
+    before: SearchPlace | None
 
 
 class _Finding(NamedTuple):
@@ -157,7 +150,7 @@ class _Finding(NamedTuple):
     """
 
     matches: list[_Match]
-    place: Place | None
+    place: SearchPlace | None
     is_cut: bool = False
 
 
@@ -172,8 +165,8 @@ class _Looking:
     table: Table
     user_id: str | None
     request: SearchRequest
-    start: Place | None
-    place: Place | None
+    start: SearchPlace | None
+    place: SearchPlace | None
     hits: list[Hit] = field(default_factory=list)
     read_bytes: int = 0
     content_bytes: int = 0
@@ -209,7 +202,7 @@ class _Looking:
         if finding.matches or (place is not None and place.entry_id is not None):
             found = self._read_tree(group_id, finding.matches)
             if not self._may_read(found, group_id):
-                place, is_cut = Place(part.tree), False
+                place, is_cut = SearchPlace(part.tree), False
             elif (left := self._take(group_id, finding.matches, found)) is not None:
                 place, is_cut = left.before, True
         self.place = place
@@ -229,12 +222,12 @@ class _Looking:
                     if answer_bytes > PAGE_BYTES_MAX and (self.hits or matches):
                         return _Finding(matches, place, is_cut=True)
                     matches.append(match)
-            place = Place(part.tree, stored.entry_id)
+            place = SearchPlace(part.tree, stored.entry_id)
             if len(self.hits) + len(matches) == self.request.limit:
                 return _Finding(matches, place, is_cut=True)
-        return _Finding(matches, Place(part.tree, part.reached))
+        return _Finding(matches, SearchPlace(part.tree, part.reached))
 
-    def _may_look_at(self, stored: StoredEntry, place: Place | None) -> bool:
+    def _may_look_at(self, stored: StoredEntry, place: SearchPlace | None) -> bool:
         """Return whether the request may still read and unpack the entry's body.
 
         place: what was looked through before it.
@@ -242,11 +235,11 @@ class _Looking:
         may_read = not stored.chunks or self.read_bytes < READ_BYTES_MAX
         return may_read and self.content_bytes < CONTENT_BYTES_MAX and self._has_time(place)
 
-    def _has_time(self, place: Place | None) -> bool:
+    def _has_time(self, place: SearchPlace | None) -> bool:
         """Return whether there is time for more. Each request gets on, however late it is."""
         return place == self.start or self.table.has_time(SPARE_SECONDS)
 
-    def _match(self, group_id: str, stored: StoredEntry, before: Place | None) -> _Match | None:
+    def _match(self, group_id: str, stored: StoredEntry, before: SearchPlace | None) -> _Match | None:
         """Return the entry if it has all words. One whose body cannot be read yet has none.
 
         before: what was looked through before it.

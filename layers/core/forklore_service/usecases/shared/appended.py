@@ -8,7 +8,7 @@ from forklore_service.domain.tree import IdempotencyRecord
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Batch
-from forklore_service.usecases.shared.idempotency import IdempotencyKey, put_records
+from forklore_service.usecases.shared.idempotency import Once
 from forklore_service.usecases.shared.syncing import Decision, Synced
 
 
@@ -27,27 +27,17 @@ class Appended(NamedTuple):
         return cls(batch.entries[:own], decision.outcome(batch))
 
 
-def record_appended(
-    table: Table,
-    idempotency_key: IdempotencyKey | None,
-    appended: Appended,
-    *,
-    group_id: str,
-    conversation_id: str,
-) -> list[Action]:
-    """Return the actions that record what was appended. Without a key: no action.
+def record_appended(once: Once, appended: Appended, *, group_id: str, conversation_id: str) -> list[Action]:
+    """Return the actions that record what was appended.
 
     Entries never change, so the record holds only their ids, and what a present context did.
     """
-    if idempotency_key is None:
-        return []
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:
         entries = [*entries, *([synced.entry] if synced.entry else [])]
         note = json.dumps([synced.epoch, synced.epoch_incremented, synced.last])
     entry_ids = tuple(entry.entry_id for entry in entries)
-    record = IdempotencyRecord(idempotency_key.request_hash, group_id, conversation_id, entry_ids, note)
-    return put_records(table, idempotency_key, record)
+    return once.record_entries(group_id, conversation_id, entry_ids, note)
 
 
 def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appended:

@@ -1,9 +1,10 @@
 """The record of an Idempotency-Key. It is written in the same transaction as the effect."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import IdempotencyRecord
@@ -51,68 +52,62 @@ class IdempotentReplay(Exception):
         self.record = record
 
 
-def keys_of(idempotency_key: IdempotencyKey | None) -> list[Key]:
-    """Return the keys of the request's records, to read with the other items.
+class Once(NamedTuple):
+    """One request, whose effect and answer come once if it carries an Idempotency-Key.
 
-    So a replay is found early.
+    Without a key nothing is recorded, and nothing is found.
     """
-    if idempotency_key is None:
-        return []
-    return [idempotency_key.key, *([idempotency_key.also] if idempotency_key.also else [])]
 
+    table: Table
+    caller: Caller
+    key: IdempotencyKey | None
 
-def record_answer(
-    table: Table, idempotency_key: IdempotencyKey | None, *, group_id: str, conversation_id: str, answer: Any
-) -> list[Action]:
-    """Return the actions that record the answer. Without a key: no action."""
-    if idempotency_key is None:
-        return []
-    record = IdempotencyRecord(
-        idempotency_key.request_hash, group_id, conversation_id, (), idempotency_key.render(answer)
-    )
-    return put_records(table, idempotency_key, record)
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of the request's records, to read with the other items: so a replay is early."""
+        if self.key is None:
+            return []
+        return [self.key.key, *([self.key.also] if self.key.also else [])]
 
+    def record(self, group_id: str, conversation_id: str, answer: Any) -> list[Action]:
+        """Return the actions that record the answer."""
+        text = self.key.render(answer) if self.key else ""
+        return self.record_entries(group_id, conversation_id, (), text)
 
-def put_records(table: Table, idempotency_key: IdempotencyKey, record: IdempotencyRecord) -> list[Action]:
-    """Return the actions that write the record under each key of the request."""
-    return [actions.idempotency.put(key, record, now_s=table.now_s()) for key in keys_of(idempotency_key)]
+    def record_entries(
+        self, group_id: str, conversation_id: str, entry_ids: tuple[EntryId, ...], body: str
+    ) -> list[Action]:
+        """Return the actions that record an answer of which these entries are a part."""
+        if self.key is None:
+            return []
+        record = IdempotencyRecord(self.key.request_hash, group_id, conversation_id, entry_ids, body)
+        return self.put(record)
 
+    def put(self, record: IdempotencyRecord) -> list[Action]:
+        """Return the actions that write a record under each key of the request."""
+        return [actions.idempotency.put(key, record, now_s=self.table.now_s()) for key in self.keys]
 
-def raise_if_answered(
-    table: Table, idempotency_key: IdempotencyKey | None, found: Found, *, caller: Caller
-) -> None:
-    """Raise IdempotentReplay if `found` holds a record of this request.
+    def raise_if_answered(self, found: Found) -> None:
+        """Raise IdempotentReplay if `found` holds a record of this request.
 
-    If the record cannot be shown, raise another error instead: IdempotencyMismatchError if the
-    record is of another request, NotFoundError if the conversation is deleted, ForbiddenError if
-    the caller is no longer a member.
-    """
-    if idempotency_key is None:
-        return
-    for key in keys_of(idempotency_key):
-        record = found.idempotency_record(key, now_s=table.now_s())
-        if record is not None:
-            _answer_again(table, idempotency_key, record, caller=caller)
+        If the record cannot be shown, raise another error instead: IdempotencyMismatchError if the
+        record is of another request, NotFoundError if the conversation is deleted, ForbiddenError
+        if the caller is no longer a member.
+        """
+        for key in self.keys:
+            self._raise_for(found.idempotency_record(key, now_s=self.table.now_s()))
 
+    def raise_if_recorded(self, refused: ConditionFailed) -> None:
+        """Raise as `raise_if_answered` does, if a record of this request caused the refusal."""
+        self._raise_for(refused.idempotency_record(now_s=self.table.now_s()))
 
-def _answer_again(
-    table: Table, idempotency_key: IdempotencyKey, record: IdempotencyRecord, *, caller: Caller
-) -> NoReturn:
-    """Raise what `raise_if_answered` raises for this request's record."""
-    conversation_id = record.conversation_id
-    existed = record.group_id != NO_GROUP
-    shown = look_up(table, conversation_id, caller=caller, existed=existed)
-    if existed or shown.exists:
-        shown.require(conversation_id, AccessLevel.READER)
-    if record.request_hash != idempotency_key.request_hash:
-        raise IdempotencyMismatchError("this Idempotency-Key was used with another request")
-    raise IdempotentReplay(record)
-
-
-def raise_if_recorded(
-    table: Table, idempotency_key: IdempotencyKey | None, refused: ConditionFailed, *, caller: Caller
-) -> None:
-    """Raise as `raise_if_answered` does, if a record of this request caused the refusal."""
-    record = refused.idempotency_record(now_s=table.now_s())
-    if idempotency_key is not None and record is not None:
-        _answer_again(table, idempotency_key, record, caller=caller)
+    def _raise_for(self, record: IdempotencyRecord | None) -> None:
+        if self.key is None or record is None:
+            return
+        existed = record.group_id != NO_GROUP
+        shown = look_up(self.table, record.conversation_id, caller=self.caller, existed=existed)
+        if existed or shown.exists:
+            shown.require(record.conversation_id, AccessLevel.READER)
+        if record.request_hash != self.key.request_hash:
+            raise IdempotencyMismatchError("this Idempotency-Key was used with another request")
+        raise IdempotentReplay(record)

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from forklore_service.domain import ancestry, content, jsontext, keys, paging
 from forklore_service.domain.ancestry import NOTHING_SHOWN, Segment, View
-from forklore_service.domain.chain import Chain
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.model import Channel, Entry, StoredEntry, Words
-from forklore_service.domain.paging import RangeAnswer, RangeRead, Span, Window
+from forklore_service.domain.paging import Chain, RangeAnswer, RangeRead, Span, Window
 from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import UnavailableError
 from forklore_service.limits import PAGE_BYTES_MAX, PAGE_ENTRIES_MAX
@@ -47,7 +46,7 @@ class Shown(NamedTuple):
         )
 
 
-class Page(NamedTuple):
+class ViewPage(NamedTuple):
     """Entries in the order of reading. resume: the position to continue from; None at the end.
 
     is_cut: whether the page ends before an entry that exists but cannot be read yet. Then `resume`
@@ -72,7 +71,7 @@ def read_view(
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
     beside: Callable[[Sequence[RangeRead]], None] | None = None,
-) -> Page:
+) -> ViewPage:
     """Return a page of what `view` shows in `window`, near end first.
 
     own_entries: how many entries of the channels in `show` the view's own conversation has, where
@@ -99,7 +98,7 @@ class SidePage(NamedTuple):
 
 def read_side_by_side(
     table: Table, group_id: str, pages: Sequence[SidePage], *, show: Shown, limit: int
-) -> list[Page]:
+) -> list[ViewPage]:
     """Return several pages, oldest entry first, which are read in the same rounds.
 
     They share the bytes of one answer. Each may end before an entry that cannot be read yet.
@@ -124,13 +123,13 @@ def read_tree(
     backward: bool,
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
-) -> Page:
+) -> ViewPage:
     """Return a page of all that live conversations of the tree show in `window`, near end first.
 
     last, may_be_cut: as for `read_view`.
     """
     if window.is_empty:
-        return Page([], None)
+        return ViewPage([], None)
     spans = [Span(None, window)]
     reachable = Reachable(table, group_id)
     read = _Reading(reachable.shows, show, limit, window, backward, last)
@@ -145,7 +144,7 @@ def _whole(
     readings: Sequence[tuple["_Reading", list[Span]]],
     may_be_cut: bool,
     beside: Callable[[Sequence[RangeRead]], None] | None = None,
-) -> list[Page]:
+) -> list[ViewPage]:
     """Return the pages. They are read once more if one misses an entry that exists."""
     pages = _read(table, group_id, readings, beside)
     if any(page.is_cut for page in pages):
@@ -161,10 +160,10 @@ def _read(
     group_id: str,
     readings: Sequence[tuple["_Reading", list[Span]]],
     beside: Callable[[Sequence[RangeRead]], None] | None,
-) -> list[Page]:
+) -> list[ViewPage]:
     """Return the pages, which are read in the same rounds, and all in the same direction."""
     backward = readings[0][0].backward
-    pages: dict[int, Page] = {}
+    pages: dict[int, ViewPage] = {}
     going = {at: reading.rounds(spans) for at, (reading, spans) in enumerate(readings)}
     answers: dict[int, list[RangeAnswer] | None] = dict.fromkeys(going)
     while going:
@@ -196,7 +195,7 @@ class _Reading(NamedTuple):
     last: Sequence[EntryId | None]
     bytes_max: int = PAGE_BYTES_MAX
 
-    def rounds(self, spans: list[Span]) -> Generator[list[RangeRead], list[RangeAnswer] | None, Page]:
+    def rounds(self, spans: list[Span]) -> Generator[list[RangeRead], list[RangeAnswer] | None, ViewPage]:
         """Yield the reads of each round, take their answers, and return the page."""
         page: list[StoredEntry] = []
         order: list[EntryId] = []
@@ -225,26 +224,24 @@ class _Reading(NamedTuple):
                 if not self.show.admits(stored.entry):
                     skipped += 1
                 elif len(page) == self.limit or (page and page_bytes + stored.escaped_bytes > self.bytes_max):
-                    return Page(page, page[-1].entry_id)
+                    return ViewPage(page, page[-1].entry_id)
                 else:
                     page.append(stored)
                     page_bytes += stored.escaped_bytes
                 order.append(stored.entry_id)
             if missing is not None:
-                return Page(page, order[-1] if order else None, is_cut=True)
+                return ViewPage(page, order[-1] if order else None, is_cut=True)
             if crowded_rounds or len(in_view) * paging.DENSITY_MIN < len(near):
                 crowded_rounds += 1
             if len(order) >= READ_MAX and spans:
-                return Page(page, order[-1])
-        return Page(page, None)
+                return ViewPage(page, order[-1])
+        return ViewPage(page, None)
 
     def _comes_before(self, one: EntryId, other: EntryId) -> bool:
-        """Tell whether an entry is read before another."""
         return one > other if self.backward else one < other
 
 
 def _within(view: View) -> Callable[[Entry], bool]:
-    """Return the test whether a view shows an entry."""
     bounds = ancestry.bounds_of(view)
     return lambda entry: entry.entry_id < bounds.get(entry.conversation_id, FIRST)
 
@@ -308,7 +305,6 @@ def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry |
 
 
 def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
-    """Return the first text of the entries."""
     for one in stored:
         [entry] = table.with_bodies(group_id, [one])
         text = content.history_text(jsontext.read_value(entry.content))

@@ -15,7 +15,7 @@ RECORDS_AT_ONCE = 10
 """So few that DynamoDB counts a read of them as one unit. Mostly the first one decides."""
 
 
-class Shown(NamedTuple):
+class ShownBy(NamedTuple):
     """A live conversation that shows the entries of a removed one before `stop`."""
 
     conversation: Conversation
@@ -42,7 +42,7 @@ class Showing:
     table: Table
     group_id: str
     reads: int = 0
-    _of_removed: dict[str, Shown | None] = field(default_factory=dict)
+    _of_removed: dict[str, ShownBy | None] = field(default_factory=dict)
 
     def conversation_of(self, entry: Entry, found: Found) -> Conversation | None:
         """Return the entry's owner; if that was removed, another that shows the entry, or None.
@@ -59,7 +59,7 @@ class Showing:
         """Return whether `most_of` needs no read."""
         return removed in self._of_removed
 
-    def most_of(self, removed: str) -> Shown | None:
+    def most_of(self, removed: str) -> ShownBy | None:
         """Return the live conversation that shows the most of a removed one; None if none does.
 
         A fork of a fork shows no more of an owner than that fork. So the record with the largest
@@ -75,7 +75,7 @@ class Showing:
             way[-1].stop, fork_id = record.stop, record.conversation_id
             live = self._live(record)
             if live is not None:
-                self._of_removed |= {step.owner: Shown(live, step.stop) for step in way}
+                self._of_removed |= {step.owner: ShownBy(live, step.stop) for step in way}
                 break
             if not self.knows(fork_id):
                 way.append(self._step(fork_id))

@@ -3,7 +3,7 @@
 A conversation that does not exist is created by that.
 """
 
-from forklore_service.domain import access, ids, keys
+from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
 from forklore_service.domain.model import Caller, Conversation, Entry
@@ -31,13 +31,7 @@ from forklore_service.usecases.shared.drafts import (
     require_match,
     require_room,
 )
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    IdempotentReplay,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay, Once
 from forklore_service.usecases.shared.loading import LoadedConversation, LookUp, TreeExtras, look_up
 from forklore_service.usecases.shared.optimistic import APPEND, attempts
 from forklore_service.usecases.shared.references import check_named
@@ -104,6 +98,7 @@ class _Appending:
         self._table = table
         self._caller = caller
         self._request = request
+        self._once = Once(table, caller, request.idempotency_key)
         self._id = request.conversation_id
         self._nonce = table.nonce()
         self._has_lineage = not request.names_origin
@@ -262,12 +257,15 @@ class _Appending:
 
     def _look_up(self, extras: TreeExtras) -> LookUp:
         """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
-        table, caller, key = self._table, self._caller, self._request.idempotency_key
-        is_named = self._request.held is not None
         looked_up = look_up(
-            table, self._id, caller=caller, extra_keys=keys_of(key), extras=extras, existed=is_named
+            self._table,
+            self._id,
+            caller=self._caller,
+            extra_keys=self._once.keys,
+            extras=extras,
+            existed=self._request.held is not None,
         )
-        raise_if_answered(table, key, looked_up.found, caller=caller)
+        self._once.raise_if_answered(looked_up.found)
         return looked_up
 
     def _append(self, cached: CachedConversation) -> Appended | ConditionFailed:
@@ -284,8 +282,8 @@ class _Appending:
             table, drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
         )
         appended = Appended.of(batch, decision)
-        record = record_appended(table, request.idempotency_key, appended, **where)
-        held, at = request.held, ids.timestamp(table.now_ms())
+        record = record_appended(self._once, appended, **where)
+        held, at = request.held, table.now()
         around = [*record, *([actions.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
@@ -365,11 +363,10 @@ class _Appending:
 
         Raises the error of the request where the refusal is final.
         """
-        table, request = self._table, self._request
         for kind in refused.kinds:
             match kind:
                 case ActionKind.IDEMPOTENCY:
-                    raise_if_recorded(table, request.idempotency_key, refused, caller=self._caller)
+                    self._once.raise_if_recorded(refused)
                 case ActionKind.NAME:
                     raise name_moved(refused.name()) from refused
                 case ActionKind.ENTRY:
@@ -384,7 +381,7 @@ class _Appending:
                 case ActionKind.HEAD:
                     head = refused.head()
                     if head is None:
-                        table.cache.forget(self._id)
+                        self._table.cache.forget(self._id)
                         return None
                     cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case ActionKind.MEMBER:

@@ -6,12 +6,7 @@ from forklore_service.domain.names import Name, NameMove
 from forklore_service.errors import ForkloreError, NameMovedError, UnavailableError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.appended import Appended, appended_again
-from forklore_service.usecases.shared.idempotency import (
-    IdempotentReplay,
-    keys_of,
-    put_records,
-    raise_if_answered,
-)
+from forklore_service.usecases.shared.idempotency import IdempotentReplay, Once
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing.append import append_unless_done
@@ -54,9 +49,9 @@ def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Ap
                 known = points_to
                 continue
             if name is None or not is_hidden(table, caller, name):
-                if isinstance(error, IdempotentReplay) and request.idempotency_key is not None:
+                if isinstance(error, IdempotentReplay):
                     # It was sent by the conversation's id. Now it was sent by the name, too.
-                    table.try_commit(put_records(table, request.idempotency_key, error.record))
+                    table.try_commit(Once(table, caller, request.idempotency_key).put(error.record))
                 raise
             try:
                 anew = move._replace(expect_revision=name.revision, left=name)
@@ -75,9 +70,9 @@ def _look_up(table: Table, caller: Caller, move: NameMove, request: Append) -> N
 
     Raises IdempotentReplay for a replay.
     """
-    key = request.idempotency_key
-    found = table.get([keys.name(move.ref), *keys_of(key)])
-    raise_if_answered(table, key, found, caller=caller)
+    once = Once(table, caller, request.idempotency_key)
+    found = table.get([keys.name(move.ref), *once.keys])
+    once.raise_if_answered(found)
     name = found.name(move.ref)
     if name is None:
         table.cache.forget_name(move.ref)

@@ -12,12 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import ConversationDetails, load_conversation
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -39,18 +34,18 @@ def create_conversation(
     """
     creation = Creation[ConversationDetails](table, caller, idempotency_key)
     for nonce in creation.attempts():
-        creation.write(_prepare_root(table, caller, request, idempotency_key, nonce))
+        creation.write(_prepare_root(table, caller, request, creation.once, nonce))
     if creation.answer is None:
         raise creation.id_conflict(request.conversation_id)
     return creation.answer
 
 
 def _prepare_root(
-    table: Table, caller: Caller, request: NewConversation, idempotency_key: IdempotencyKey | None, nonce: str
+    table: Table, caller: Caller, request: NewConversation, once: Once, nonce: str
 ) -> PreparedCreation[ConversationDetails] | Obstacle:
     pointer = [keys.pointer(request.conversation_id)] if request.conversation_id else []
-    found = table.get([*pointer, *keys_of(idempotency_key)])
-    raise_if_answered(table, idempotency_key, found, caller=caller)
+    found = table.get([*pointer, *once.keys])
+    once.raise_if_answered(found)
     taken = found.pointer(request.conversation_id, now_s=table.now_s()) if request.conversation_id else None
     if taken is not None:
         return Obstacle.of(taken)
@@ -58,16 +53,14 @@ def _prepare_root(
     root = Conversation(
         conversation_id=conversation_id,
         group_id=conversation_id,
-        created_at=ids.timestamp(table.now_ms()),
+        created_at=table.now(),
         described=request.described,
         agent_id=request.agent_id,
         client_id=caller.client_id,
     )
     head = Head(owner=caller.user_id, changed_at=root.created_at, untitled=root.described.title is None)
     details = ConversationDetails(root, head, AccessLevel.OWNER, head.owner, is_current=True)
-    record = record_answer(
-        table, idempotency_key, group_id=conversation_id, conversation_id=conversation_id, answer=details
-    )
+    record = once.record(conversation_id, conversation_id, details)
     tree = actions.group.put_root(root, head, nonce=nonce, now_s=table.now_s())
     cached = cache_entry_of_root(caller, root, head, NO_EPOCH)
     return PreparedCreation([*record, *tree], details, conversation_id, cached)
@@ -81,7 +74,7 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
     return load_conversation(table, conversation_id, caller=caller).details
 
 
-class Change(NamedTuple):
+class Patch(NamedTuple):
     """What to replace: fields of the description, each with its new value.
 
     if_match: the `updatedAt` that the caller knows of.
@@ -92,7 +85,7 @@ class Change(NamedTuple):
 
 
 def update_conversation(
-    table: Table, *, caller: Caller, conversation_id: str, change: Change
+    table: Table, *, caller: Caller, conversation_id: str, change: Patch
 ) -> ConversationDetails:
     """Replace some of the description, and move `updatedAt`.
 
@@ -107,7 +100,7 @@ def update_conversation(
                 "the conversation was changed since then", reason="stale", updatedAt=head.updated_at
             )
         later = ids.timestamp(ids.milliseconds(head.updated_at) + 1)
-        changed_at = max(ids.timestamp(table.now_ms()), later)
+        changed_at = max(table.now(), later)
         is_owner = caller.user_id == head.owner
         member = actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)
         changed, said = _changed(loaded.details, change, changed_at), change.described
@@ -132,7 +125,7 @@ def update_conversation(
     raise UnavailableError("the conversation is busy; try again")
 
 
-def _changed(details: ConversationDetails, change: Change, changed_at: str) -> ConversationDetails:
+def _changed(details: ConversationDetails, change: Patch, changed_at: str) -> ConversationDetails:
     conversation, head = details.conversation, details.head._replace(changed_at=changed_at)
     conversation = conversation._replace(described=conversation.described._replace(**change.described))
     if "title" in change.described:

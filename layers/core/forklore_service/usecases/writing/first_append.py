@@ -9,7 +9,7 @@ from forklore_service.usecases.branches.forks import fork_with_entries
 from forklore_service.usecases.branches.roots import create_root
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.drafts import require_own_context
-from forklore_service.usecases.shared.idempotency import NO_GROUP, raise_if_recorded
+from forklore_service.usecases.shared.idempotency import NO_GROUP, Once
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.shared.syncing import Synced
 
@@ -46,9 +46,9 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
 def _create_nothing(table: Table, caller: Caller, request: Append) -> Appended:
     """Return the answer to an empty context for a conversation that does not exist."""
     nothing = Synced(None, None, epoch_incremented=False, last=None)
-    answer, key = Appended([], nothing), request.idempotency_key
-    record = record_appended(table, key, answer, group_id=NO_GROUP, conversation_id=request.conversation_id)
+    answer, once = Appended([], nothing), Once(table, caller, request.idempotency_key)
+    record = record_appended(once, answer, group_id=NO_GROUP, conversation_id=request.conversation_id)
     refused = table.try_commit(record) if record else None
     if refused is not None:
-        raise_if_recorded(table, key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     return answer

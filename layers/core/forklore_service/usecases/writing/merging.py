@@ -15,13 +15,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore_service.usecases.shared.drafts import Draft, require_match
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    IdempotentReplay,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-)
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay, Once
 from forklore_service.usecases.shared.loading import (
     LoadedConversation,
     LookUp,
@@ -60,10 +54,11 @@ def merge_branch(
     a last entry, PayloadTooLargeError for more than APPEND_ENTRIES_MAX entries or more than a
     transaction holds.
     """
+    once = Once(table, caller, idempotency_key)
     try:
         for _ in attempts(table, CHANGE):
             with contextlib.suppress(OriginalMoved):
-                return _merge(table, caller, request, idempotency_key)
+                return _merge(table, caller, request, once)
     except IdempotentReplay as before:
         return table.entries(before.record.group_id, before.record.entry_ids)
     except PayloadTooLargeError as error:
@@ -74,17 +69,15 @@ def merge_branch(
     raise UnavailableError("the other branch is busy; try again, or name upToEntryId")
 
 
-def _merge(
-    table: Table, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None
-) -> list[Entry]:
+def _merge(table: Table, caller: Caller, request: Merge, once: Once) -> list[Entry]:
     """Read and append the copies. Raises OriginalMoved if the other branch has changed meanwhile.
 
     Without `up_to`, its last entry must be the one that was read. Otherwise two branches that are
     merged into one another at the same time would each miss what the other one gets.
     """
-    into, copies, last = _read(table, caller, request, idempotency_key)
+    into, copies, last = _read(table, caller, request, once)
     if not copies:
-        _record_nothing(table, caller, into, idempotency_key)
+        _record_nothing(table, into, once)
         return []
     return append_entries(
         table,
@@ -94,13 +87,13 @@ def _merge(
             copies,
             copied_out_of=Original(request.from_id, None if request.up_to else last),
             if_match=request.if_match,
-            idempotency_key=idempotency_key,
+            idempotency_key=once.key,
         ),
     )
 
 
 def _read(
-    table: Table, caller: Caller, request: Merge, idempotency_key: IdempotencyKey | None
+    table: Table, caller: Caller, request: Merge, once: Once
 ) -> tuple[LoadedConversation, Sequence[Draft], EntryId]:
     """Return the conversation, the copies that it gets, and the last entry of the other branch."""
     other_id = request.from_id if ids.is_uuid(request.from_id) else None
@@ -108,10 +101,10 @@ def _read(
         table,
         request.conversation_id,
         caller=caller,
-        extra_keys=keys_of(idempotency_key),
+        extra_keys=once.keys,
         extras=TreeExtras(entries=entry_ids(request.after, request.up_to), other=other_id),
     )
-    raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+    once.raise_if_answered(looked_up.found)
     into = looked_up.require(request.conversation_id, AccessLevel.WRITER)
     other = looked_up.other(request.from_id)
     if other is None:
@@ -133,7 +126,6 @@ def _read(
 def _originals(
     caller: Caller, request: Merge, looked_up: LookUp, into: LoadedConversation, other: OtherConversation
 ) -> Originals:
-    """Return which entries to copy. Raises ValidationError."""
     found, group_id = looked_up.found, into.group.group_id
     originals = Originals.of(other.view, other.head)
     if request.after is None:
@@ -147,13 +139,11 @@ def _originals(
     return originals
 
 
-def _record_nothing(
-    table: Table, caller: Caller, into: LoadedConversation, idempotency_key: IdempotencyKey | None
-) -> None:
+def _record_nothing(table: Table, into: LoadedConversation, once: Once) -> None:
     """Record under the key that there was nothing to copy, so that it is answered again."""
     where = {"group_id": into.group.group_id, "conversation_id": into.conversation.conversation_id}
-    record = record_appended(table, idempotency_key, Appended([]), **where)
+    record = record_appended(once, Appended([]), **where)
     refused = table.try_commit(record) if record else None
     if refused is not None:
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
         raise UnavailableError("the same key is in use right now; try again")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forklore_service.domain import ids, keys
+from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove, NameOwner, NameRef, require_revision
@@ -12,14 +12,8 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import cursors
-from forklore_service.usecases.shared.cursors import InvalidCursor
-from forklore_service.usecases.shared.idempotency import (
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import level_of, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -45,30 +39,27 @@ def set_name(
     NameMovedError if the name is not at the revision that the caller expects, IdempotentReplay for
     a replay.
     """
-    nonce = table.nonce()
+    nonce, once = table.nonce(), Once(table, caller, idempotency_key)
     for _ in attempts(table, CHANGE):
         looked_up = look_up(
             table,
             conversation_id,
             caller=caller,
-            extra_keys=[keys.name(move.ref), *keys_of(idempotency_key)],
+            extra_keys=[keys.name(move.ref), *once.keys],
         )
-        raise_if_answered(table, idempotency_key, looked_up.found, caller=caller)
+        once.raise_if_answered(looked_up.found)
         group_id = looked_up.require(conversation_id, AccessLevel.READER).group.group_id
         was = looked_up.found.name(move.ref)
         name = move.decide(
             was,
             conversation_id=conversation_id,
-            now=ids.timestamp(table.now_ms()),
+            now=table.now(),
             nonce=nonce,
             first_revision=table.first_revision(),
         )
         shown = ShownName(name, is_deleted=False)
-        record = record_answer(
-            table, idempotency_key, group_id=group_id, conversation_id=conversation_id, answer=shown
-        )
         writes = [
-            *record,
+            *once.record(group_id, conversation_id, shown),
             actions.name.move(name, was=was, data=move.data, holds_data=True),
             actions.conversation.check_head(group_id, conversation_id),
             actions.member.check(group_id, caller.user_id, AccessLevel.READER),
@@ -77,7 +68,7 @@ def set_name(
         if refused is None or refused.has_nonce(ActionKind.NAME, nonce):
             table.cache.put_name(move.ref, conversation_id)
             return shown
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
     raise UnavailableError("the name is busy; try again")
 
 
@@ -125,13 +116,6 @@ def _required(table: Table, ref: NameRef) -> Name:
     return name
 
 
-class NamePage(NamedTuple):
-    """Names in their order. resume: the name to continue after; None at the end."""
-
-    names: list[ShownName]
-    resume: NameRef | None
-
-
 def list_names(
     table: Table,
     *,
@@ -140,7 +124,7 @@ def list_names(
     prefix: str,
     after: NameRef | InvalidCursor | None,
     limit: int,
-) -> NamePage:
+) -> PageOf[ShownName, NameRef]:
     """Return a page of an owner's names that begin with `prefix`, in the order of their bytes.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -154,7 +138,7 @@ def list_names(
 
 def list_names_of_user(
     table: Table, *, caller: Caller, user_id: str, after: NameRef | InvalidCursor | None, limit: int
-) -> NamePage:
+) -> PageOf[ShownName, NameRef]:
     """Return a page of all names of a user: those without a client, then client by client.
 
     Raises InvalidCursorError for an invalid `after`.
@@ -163,10 +147,10 @@ def list_names_of_user(
     return _page(table, caller, list(names), limit)
 
 
-def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> NamePage:
+def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> PageOf[ShownName, NameRef]:
     """Return the first `limit` names as a page. names: one more, if there is one."""
     page = names[:limit]
-    return NamePage(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
+    return PageOf(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
 
 
 def _shown(table: Table, caller: Caller, names: Sequence[Name]) -> list[ShownName]:

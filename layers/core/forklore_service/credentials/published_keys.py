@@ -1,13 +1,17 @@
-"""The issuer's keys in this process: fetched seldom, and usable for a while without the issuer."""
+"""The keys that an issuer publishes: fetched seldom, and usable for a while without the issuer."""
 
+import json
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from forklore_service.credentials.issuer_keys import Key, KeySet
+from forklore_service.credentials.fetching import is_https_url
+from forklore_service.credentials.issuer_keys import Key, KeySet, read_key_set
 from forklore_service.errors import UnavailableError
 
+DOCUMENT = "/.well-known/openid-configuration"
+"""Source: OpenID Connect Discovery 1.0, section 4."""
 FRESH_SECONDS = 600
 KEPT_SECONDS = 3600
 """How long the keys are used after a fetch, if no newer ones are available."""
@@ -18,6 +22,24 @@ RETRY_SECONDS = 5
 STEP_BACK_SECONDS = 30
 """How far the clock may be set back before the keys count as old."""
 _log = logging.getLogger("forklore")
+
+
+def published_keys(issuer: str, algorithms: Collection[str], fetch: Callable[[str], bytes]) -> KeySet:
+    """Fetch and return the issuer's usable keys.
+
+    fetch: returns the body at an https URL.
+    Raises the exceptions of `fetch`, and ValueError for a document of another issuer or no key set.
+    """
+    try:
+        document = json.loads(fetch(issuer.rstrip("/") + DOCUMENT))
+    except RecursionError:
+        raise ValueError("the issuer's document nests too deep") from None
+    if not isinstance(document, dict) or document.get("issuer") != issuer:
+        raise ValueError("the issuer's document is another issuer's")
+    keys_url = document.get("jwks_uri")
+    if not isinstance(keys_url, str) or not is_https_url(keys_url):
+        raise ValueError("the issuer's document names no https address of keys")
+    return read_key_set(fetch(keys_url), algorithms)
 
 
 class _Kept(NamedTuple):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore_service.domain import clock
-from forklore_service.domain.clock import Offset
+from forklore_service.domain import clock_offset
+from forklore_service.domain.clock_offset import Offset
 from tests.service.domain.builders import examples
 
 DAY_MS = 86_400_000
@@ -22,7 +22,7 @@ def watch(answers: list[tuple[int, int, int]], *, ahead_ms: int, start_ms: int =
         sent = now + pause
         now = sent + there + back
         date_s = (sent + there + ahead_ms) // 1000
-        known = clock.observe(known, sent_ms=sent, received_ms=now, date_s=date_s)
+        known = clock_offset.observe(known, sent_ms=sent, received_ms=now, date_s=date_s)
         seen.append(known)
     return seen
 
@@ -56,19 +56,21 @@ def test_the_true_offset_is_always_within_the_bounds_and_they_only_narrow(
 def test_one_answer_bounds_the_offset_to_a_second_and_the_time_it_took(
     sent_ms: int, received_ms: int, date_s: int, bounds: Offset
 ) -> None:
-    assert clock.observe(None, sent_ms=sent_ms, received_ms=received_ms, date_s=date_s) == bounds
+    assert clock_offset.observe(None, sent_ms=sent_ms, received_ms=received_ms, date_s=date_s) == bounds
 
 
 def test_each_further_answer_keeps_what_both_allow() -> None:
     known = Offset(-400, 300)
 
-    assert clock.observe(known, sent_ms=5_900, received_ms=5_900, date_s=6) == Offset(100, 300)
-    assert clock.observe(known, sent_ms=6_900, received_ms=6_900, date_s=6) == Offset(-400, 99)
-    assert clock.observe(known, sent_ms=5_000, received_ms=9_000, date_s=6) == known
+    assert clock_offset.observe(known, sent_ms=5_900, received_ms=5_900, date_s=6) == Offset(100, 300)
+    assert clock_offset.observe(known, sent_ms=6_900, received_ms=6_900, date_s=6) == Offset(-400, 99)
+    assert clock_offset.observe(known, sent_ms=5_000, received_ms=9_000, date_s=6) == known
 
 
 def test_bounds_may_meet_in_one_point() -> None:
-    assert clock.observe(Offset(-400, 100), sent_ms=5_900, received_ms=5_900, date_s=6) == Offset(100, 100)
+    assert clock_offset.observe(Offset(-400, 100), sent_ms=5_900, received_ms=5_900, date_s=6) == Offset(
+        100, 100
+    )
 
 
 @pytest.mark.parametrize("step_ms", [DAY_MS, -DAY_MS, 2_000, -2_000])
@@ -76,7 +78,7 @@ def test_after_the_machine_clock_was_set_only_the_newest_answer_counts(step_ms: 
     known = Offset(-10, 10)
     now_ms = 50_000 + step_ms
 
-    seen = clock.observe(known, sent_ms=now_ms, received_ms=now_ms + 20, date_s=50)
+    seen = clock_offset.observe(known, sent_ms=now_ms, received_ms=now_ms + 20, date_s=50)
 
     assert seen == Offset(-step_ms - 20, -step_ms + 999)
 
@@ -92,4 +94,4 @@ def test_a_clock_gets_the_smallest_correction_that_the_bounds_allow(
 
 
 def test_a_clock_may_be_ten_minutes_off() -> None:
-    assert clock.OFFSET_MAX_MS == 600_000
+    assert clock_offset.OFFSET_MAX_MS == 600_000

@@ -7,14 +7,7 @@ from forklore_service.errors import NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.idempotency import (
-    NO_GROUP,
-    IdempotencyKey,
-    keys_of,
-    raise_if_answered,
-    raise_if_recorded,
-    record_answer,
-)
+from forklore_service.usecases.shared.idempotency import NO_GROUP, IdempotencyKey, Once
 
 
 def erase_user(
@@ -29,17 +22,16 @@ def erase_user(
 
     Raises IdempotentReplay for a replay.
     """
-    raise_if_answered(table, idempotency_key, table.get(keys_of(idempotency_key)), caller=caller)
+    once = Once(table, caller, idempotency_key)
+    once.raise_if_answered(table.get(once.keys))
     erasure_id = table.mint_conversation()
-    at = ids.timestamp(table.now_ms())
+    at = table.now()
     pseudonym = f"{PSEUDONYM_PREFIX}{table.nonce()}{table.nonce()}"
     erasure = Erasure(erasure_id, pseudonym, created_at=at, user_id=user_id)
-    record = record_answer(
-        table, idempotency_key, group_id=NO_GROUP, conversation_id=erasure_id, answer=erasure
-    )
+    record = once.record(NO_GROUP, erasure_id, erasure)
     refused = table.try_commit([*record, *actions.erasure.begin(erasure)])
     if refused is not None:
-        raise_if_recorded(table, idempotency_key, refused, caller=caller)
+        once.raise_if_recorded(refused)
         raise UnavailableError("the same key is in use right now; try again")
     queue.announce([erasure_id], kind=JobKind.ERASURE)
     return erasure
