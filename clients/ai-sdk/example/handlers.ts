@@ -1,6 +1,7 @@
 // The route handlers, as any server has them that takes a Request and returns a Response.
 
 import {
+	consumeStream,
 	convertToModelMessages,
 	createUIMessageStreamResponse,
 	streamText,
@@ -33,7 +34,8 @@ export async function POST(fl: Forklore, request: Request): Promise<Response> {
 		stream: result.stream,
 		originalMessages: messages,
 		generateMessageId: () => crypto.randomUUID(),
-		onEnd: ({ messages: whole }) => saveTurn(chat, whole).catch(tell),
+		onEnd: ({ messages: whole }) => saveTurn(chat, whole, { usage: result.usage }).catch(tell),
 	});
-	return createUIMessageStreamResponse({ stream });
+	// the answer comes to its end, and is stored, also if its reader has gone
+	return createUIMessageStreamResponse({ stream, consumeSseStream: consumeStream });
 }

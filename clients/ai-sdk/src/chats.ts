@@ -1,6 +1,6 @@
 // Chats of the AI SDK: the messages of its user interfaces, as they are, with all branches.
 
-import type { UIMessage } from "ai";
+import type { LanguageModelUsage, UIMessage } from "ai";
 
 import { InputError, type Forklore } from "@forklore/client";
 import { ChatStore, isSame } from "@forklore/client/chat";
@@ -23,8 +23,12 @@ export interface Unsaved {
 	readonly error: unknown;
 }
 
-/** How a turn is saved. onUnsaved: is told what could not be stored, before `saveTurn` throws. */
+/**
+ * How a turn is saved. usage: what the answer has cost, as `usage` of `streamText` tells it; what never comes of
+ * it is left out. onUnsaved: is told what could not be stored, before `saveTurn` throws.
+ */
 export interface SaveOptions {
+	usage?: LanguageModelUsage | PromiseLike<LanguageModelUsage> | undefined;
 	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
 }
 
@@ -86,13 +90,14 @@ export async function loadChat<M extends UIMessage = UIMessage>(
 export async function saveTurn(
 	chat: Chat,
 	messages: readonly UIMessage[],
-	{ onUnsaved }: SaveOptions = {},
+	{ usage, onUnsaved }: SaveOptions = {},
 ): Promise<void> {
 	const known = knownOf.get(chat);
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	if (!messages.every(({ id }) => id)) throw new InputError("each message has an id", "messages");
 
 	const said = messages.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
+	const cost = said.at(-1)?.role === "assistant" ? await usageFrom(usage) : undefined;
 	const unsaved: Unsaved[] = [];
 	let parentId: string | null = null;
 	for (let at = 0; at < said.length; at++) {
@@ -105,7 +110,8 @@ export async function saveTurn(
 			if (isLast && !isSameAs(found, message)) {
 				const newer = { ...message, id: found.id };
 				try {
-					await known.store.update(parentId, chatMessageOf(newer, found.given));
+					const spent = rest.length === 1 ? cost : undefined;
+					await known.store.update(parentId, chatMessageOf(newer, found.given, spent));
 					found.message = newer;
 				} catch (error) {
 					unsaved.push({ message, error });
@@ -113,7 +119,7 @@ export async function saveTurn(
 			}
 			parentId = found.id;
 		} else if (!rest.some((one) => thatIs(one, beside) !== undefined)) {
-			await add(known, parentId, rest, unsaved);
+			await add(known, parentId, rest, unsaved, cost);
 			break;
 		} else if (thatIs(message, known.unsaved) === undefined) {
 			// what follows may be stored without it, because it could not be: so it is tried alone
@@ -125,12 +131,26 @@ export async function saveTurn(
 	throw unsaved[0]?.error;
 }
 
-/** Store messages behind one another; note those that are not stored. Return the id of the last one that is. */
+/** Return what an answer has cost; undefined if that is not known. */
+async function usageFrom(usage: SaveOptions["usage"]): Promise<LanguageModelUsage | undefined> {
+	try {
+		return await usage;
+	} catch {
+		return undefined; // the model has failed
+	}
+}
+
+/**
+ * Store messages behind one another; note those that are not stored. Return the id of the last one that is.
+ *
+ * cost: of the last one.
+ */
 async function add(
 	known: Known,
 	parentId: string | null,
 	messages: UIMessage[],
 	unsaved: Unsaved[],
+	cost?: LanguageModelUsage,
 ): Promise<string | null> {
 	const added = messages.map((message): Placed => {
 		const before = thatIs(message, known.unsaved);
@@ -138,7 +158,12 @@ async function add(
 		return { id, given: message.id, message: { ...message, id }, parentId };
 	});
 	await known.store
-		.append(parentId, ...added.map(({ message, given }) => chatMessageOf(message, given)))
+		.append(
+			parentId,
+			...added.map(({ message, given }, at) =>
+				chatMessageOf(message, given, at === added.length - 1 ? cost : undefined),
+			),
+		)
 		.catch(() => undefined); // the store tells it below
 	const failed = new Map(known.store.unsaved.map(({ message, error }) => [message.id, error]));
 	known.unsaved = known.unsaved.filter(({ id }) => failed.has(id));

@@ -1,8 +1,10 @@
 // Messages of the AI SDK as messages of a chat, and back.
 
-import type { UIMessage } from "ai";
+import type { LanguageModelUsage, UIMessage } from "ai";
 
 import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
+
+type Usage = NonNullable<ChatMessage["usage"]>;
 
 /** What the messages are called in `data`. assistant-ui calls them the same. */
 const FORMAT = "ai-sdk/v6";
@@ -15,11 +17,29 @@ export interface Placed {
 	message: UIMessage;
 }
 
-/** Return the message of a chat that a message is kept as: with all that it has in `data`. given: as in `Placed`. */
-export function chatMessageOf({ id, ...message }: UIMessage, given: string): ChatMessage {
+/**
+ * Return the message of a chat that a message is kept as: with all that it has in `data`. given: as in `Placed`.
+ *
+ * The text of an answer that was cut off ends with `[…]`, so that it looks whole to no other program.
+ */
+export function chatMessageOf(
+	{ id, ...message }: UIMessage,
+	given: string,
+	usage?: LanguageModelUsage,
+): ChatMessage {
 	const role = message.role === "assistant" ? "ai" : message.role;
-	const text = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
-	return { id, role, text, data: { format: FORMAT, message, ...(given !== id && { edits: given }) } };
+	const texts = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+	if (isCutOff(message)) texts.push("[…]");
+	const data = { format: FORMAT, message, ...(given !== id && { edits: given }) };
+	return { id, role, text: texts.join("\n\n"), data, ...(usage && { usage: usageOf(usage) }) };
+}
+
+/** Tell whether an answer did not come to its end: the model has failed, or nobody has waited for it. */
+const isCutOff = ({ parts }: Pick<UIMessage, "parts">): boolean =>
+	parts.some((part) => "state" in part && (part.state === "streaming" || part.state === "input-streaming"));
+
+function usageOf({ inputTokens, outputTokens, inputTokenDetails }: LanguageModelUsage): Usage {
+	return { inputTokens, outputTokens, cachedInputTokens: inputTokenDetails.cacheReadTokens };
 }
 
 /** Return a stored message. One that another program has written has its text alone. */

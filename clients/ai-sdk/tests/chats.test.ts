@@ -1,7 +1,9 @@
 // Chats of the AI SDK: turns as its own helpers make them, edits, answers anew, tools, and other programs.
 
 import {
+	consumeStream,
 	convertToModelMessages,
+	createUIMessageStreamResponse,
 	readUIMessageStream,
 	simulateReadableStream,
 	streamText,
@@ -257,7 +259,7 @@ test("what the AI SDK streams is stored as it is: parts, a tool's call, approval
 			generateMessageId: () => crypto.randomUUID(),
 			messageMetadata: ({ part }) =>
 				part.type === "finish" ? { tokens: part.totalUsage.totalTokens } : undefined,
-			onEnd: ({ messages: whole }) => saveTurn(chat, whole),
+			onEnd: ({ messages: whole }) => saveTurn(chat, whole, { usage: result.usage }),
 		}) as unknown as ReadableStream<UIMessageChunk>;
 		const last = messages.at(-1);
 		const begun = last?.role === "assistant" ? structuredClone(last) : undefined;
@@ -287,4 +289,58 @@ test("what the AI SDK streams is stored as it is: parts, a tool's call, approval
 		state: "output-available",
 		output: { degrees: 21.5 },
 	});
+	const { entries } = await fl.conversation(id).tree();
+	const cost = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 0 }; // of each call of the model
+	expect(entries.map((one) => one.usage)).toEqual([undefined, cost, cost]);
+});
+
+test("an answer that is cut off does not look whole, and one whose reader has gone is stored whole", async () => {
+	/** A model that says some words and then fails, if that is asked for. */
+	const speaking = (words: string[], fails: boolean): MockLanguageModelV4 => {
+		const chunks: Part[] = [
+			{ type: "text-start", id: "t" },
+			...words.map((delta): Part => ({ type: "text-delta", id: "t", delta })),
+			...(fails
+				? [{ type: "error", error: new Error("overloaded") } as const]
+				: [{ type: "text-end", id: "t" } as const, finish("stop")]),
+		];
+		return new MockLanguageModelV4({
+			doStream: () => Promise.resolve({ stream: simulateReadableStream({ chunks: chunks as never[] }) }),
+		});
+	};
+	const answer = async (id: string, model: MockLanguageModelV4): Promise<Response> => {
+		const question = said("q", "user", "May?");
+		const chat = await loadChat(fl, id);
+		const result = streamText({
+			model,
+			messages: await convertToModelMessages([question]),
+			onError: () => undefined,
+		});
+		const stream = toUIMessageStream({
+			stream: result.stream,
+			originalMessages: [question],
+			generateMessageId: () => "a",
+			onEnd: ({ messages }) => saveTurn(chat, messages, { usage: result.usage }),
+		});
+		return createUIMessageStreamResponse({ stream, consumeSseStream: consumeStream });
+	};
+	const [failed, left] = [crypto.randomUUID(), crypto.randomUUID()];
+	await (await answer(failed, speaking(["Lisbon, ", "because"], true))).text();
+	const [, half] = (await loadChat(fl, failed)).messages;
+	expect(half?.parts.at(-1)).toEqual({ type: "text", text: "Lisbon, because", state: "streaming" });
+	expect(textOf(await fl.conversation(failed).entryOf("a"))).toBe("Lisbon, because\n\n[…]");
+
+	const reader = (await answer(left, speaking(["Lisbon, ", "by train."], false))).body?.getReader();
+	await reader?.read();
+	await reader?.cancel();
+	await expect
+		.poll(async () =>
+			textOf(
+				await fl
+					.conversation(left)
+					.entryOf("a")
+					.catch(() => undefined),
+			),
+		)
+		.toBe("Lisbon, by train.");
 });

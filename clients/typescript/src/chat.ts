@@ -13,15 +13,19 @@ import {
 } from "./errors.ts";
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
-import type { AppendEntries, Entry, Operations } from "./operations.ts";
+import type { AppendEntries, Entry, EntryFields, Operations } from "./operations.ts";
 import { treeOf } from "./tree.ts";
 
-/** A message. data: what the interface keeps beside the text, as members of the entry's content. */
+/**
+ * A message. data: what the interface keeps beside the text, as members of the entry's content. usage: what it has
+ * cost, which is counted and not shown.
+ */
 export interface ChatMessage {
 	id: string;
 	role: Role;
 	text: string;
 	data: Record<string, unknown>;
+	usage?: EntryFields["usage"];
 }
 
 /** A message in its place. parentId: the message before it; null for what begins a history. */
@@ -339,7 +343,12 @@ export class ChatStore {
 	}
 
 	async #write(known: Known, added: ChatMessage[], { fields, options }: Place): Promise<void> {
-		const entries = added.map((one) => ({ contentType: HISTORY, content: [contentOf(one)], key: one.id }));
+		const entries = added.map((one) => ({
+			contentType: HISTORY,
+			content: [contentOf(one)],
+			key: one.id,
+			...(one.usage && { usage: one.usage }),
+		}));
 		await this.#send(known, { promote: true, ...fields, entries }, options);
 		if (fields.promote !== false) known.currentId = fields.conversationId;
 	}

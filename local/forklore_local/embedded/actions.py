@@ -76,12 +76,15 @@ def action_of(verb: str, request: Mapping[str, Any]) -> Action:
     text, change = request.get("ConditionExpression"), request.get("UpdateExpression")
     condition = expressions.condition(text) if text is not None else None
     update = expressions.update(change) if change is not None else None
+    if verb == "Update" and update is None:
+        raise InvalidError("this store knows no Update without an UpdateExpression")
     if verb == "ConditionCheck" and condition is None:
         raise InvalidError("The expression can not be empty")
     used = [parsed.used for parsed in (condition, update) if parsed is not None]
     require_used(frozenset().union(*used), names, values)
-    if condition is not None:
-        condition.check(values)
+    for parsed in (condition, update):
+        if parsed is not None:
+            parsed.check(names, values)
     if update is not None and {names.get(name, name) for name in update.attributes} & {"PK", "SK"}:
         raise InvalidError("Cannot update attribute: This attribute is part of the key")
     item = checked(request["Item"]) if verb == "Put" else None

@@ -32,7 +32,7 @@ from forklore_local.embedded.actions import (
 from forklore_local.embedded.capacity import IN_TRANSACTION, units_to_read, units_to_write
 from forklore_local.embedded.database import Database, UnansweredError
 from forklore_local.embedded.expressions import Names, Values
-from forklore_local.embedded.items import Change, place_named, text_of
+from forklore_local.embedded.items import Change, key_of, place_named, text_of
 from forklore_local.embedded.values import InvalidError, checked_values
 from forklore_service.storage import schema
 from forklore_service.storage.connection import CallRefused, Item
@@ -147,8 +147,10 @@ class Engine:
             shown = expressions.projection(ProjectionExpression) if ProjectionExpression else ()
             used = {asked.value, asked.first, asked.last, *(name for name in shown if name[0] == "#")}
             require_used(frozenset(used), names, ExpressionAttributeValues)
-            partition, first, last = (
-                text_of(ExpressionAttributeValues[name]) for name in (asked.value, asked.first, asked.last)
+            partition = text_of(ExpressionAttributeValues[asked.value])
+            first, last = (
+                key_of({index.sort: ExpressionAttributeValues[name]}, index.sort)
+                for name in (asked.first, asked.last)
             )
             if first > last:
                 raise InvalidError("The BETWEEN operator requires upper bound to be greater than lower bound")
@@ -201,7 +203,7 @@ class Engine:
             wanted = expressions.condition(FilterExpression) if FilterExpression else None
             require_used(wanted.used if wanted else frozenset(), names, values)
             if wanted is not None:
-                wanted.check(values)
+                wanted.check(names, values)
         page = rows.Page([], 0, has_more=False)
         if Segment == 0:
             with self._database.reading() as connection:
@@ -239,7 +241,8 @@ class Engine:
                 names = request.get("ExpressionAttributeNames", {})
                 updated = expressions.update(request["UpdateExpression"]).attributes
                 shown = {names.get(name, name) for name in updated} & change.after.item.keys()
-                return {**answer, "Attributes": {name: change.after.item[name] for name in shown}}
+                attributes = {name: change.after.item[name] for name in shown}
+                return {**answer, **({"Attributes": attributes} if attributes else {})}
         raise _refusal("ValidationException", "this store knows no such ReturnValues")
 
     def _write_one(self, verb: str, request: Mapping[str, Any], asked: str) -> tuple[Answer, Change]:

@@ -9,12 +9,13 @@ Source: DynamoDB developer guide, "Using expressions in DynamoDB".
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
 
+from forklore_local.embedded.items import KEY_BYTES_MAX
 from forklore_local.embedded.values import InvalidError, Value, added
 from forklore_service.storage.connection import Item
 
@@ -33,6 +34,24 @@ Change = Callable[[Item, Item, Names, Values], None]
 """Changes the second item as the first one says."""
 
 
+class Paths(NamedTuple):
+    """What an expression says of attributes, by their names or placeholders.
+
+    entered: those that it goes into. compared: pairs of paths, as tokens, that must differ.
+    """
+
+    entered: tuple[str, ...]
+    compared: tuple[tuple[Sequence[str], Sequence[str]], ...]
+
+    def check(self, names: Names) -> None:
+        """Raise InvalidError if it goes into a key, or compares an attribute with itself."""
+        if {names.get(name, name) for name in self.entered} & KEY_BYTES_MAX.keys():
+            raise InvalidError("Key attributes must be scalars; map lookup '.' is not allowed")
+        for one, other in self.compared:
+            if [names.get(name, name) for name in one] == [names.get(name, name) for name in other]:
+                raise InvalidError("The first operand must be distinct from the remaining operands")
+
+
 class Condition(NamedTuple):
     """A condition, and the placeholders that it uses.
 
@@ -41,11 +60,13 @@ class Condition(NamedTuple):
 
     holds: Test
     used: frozenset[str]
+    paths: Paths
     ordered: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
 
-    def check(self, values: Values) -> None:
-        """Raise InvalidError for a value that the condition cannot compare."""
+    def check(self, names: Names, values: Values) -> None:
+        """Raise InvalidError for a path or a value that the condition cannot compare."""
+        self.paths.check(names)
         for name in self.ordered:
             if not values[name].keys() <= {"S", "N", "B"}:
                 raise InvalidError("Invalid ConditionExpression: Incorrect operand type for operator")
@@ -60,6 +81,11 @@ class Update(NamedTuple):
     changes: tuple[Change, ...]
     attributes: tuple[str, ...]
     used: frozenset[str]
+    paths: Paths
+
+    def check(self, names: Names, _values: Values) -> None:
+        """Raise InvalidError for a path that the update cannot read."""
+        self.paths.check(names)
 
     def changed(self, item: Item, names: Names, values: Values) -> Item:
         """Return the item with all changes. Each reads the item as it was. Raises InvalidError."""
@@ -84,7 +110,7 @@ def condition(text: str) -> Condition:
     """Return a parsed condition or filter. Raises InvalidError."""
     parser = _Parser(text)
     holds = parser.any_of()
-    return Condition(holds, parser.end(), tuple(parser.ordered), tuple(parser.begun))
+    return Condition(holds, parser.end(), parser.paths(), tuple(parser.ordered), tuple(parser.begun))
 
 
 @lru_cache(KEPT)
@@ -105,7 +131,7 @@ def update(text: str) -> Update:
     used = parser.end()
     if len(set(parser.changed)) < len(parser.changed):
         raise InvalidError("Invalid UpdateExpression: Two document paths overlap with each other")
-    return Update(tuple(changes), tuple(parser.changed), used)
+    return Update(tuple(changes), tuple(parser.changed), used, parser.paths())
 
 
 @lru_cache(KEPT)
@@ -141,6 +167,11 @@ class _Parser:
         self.changed: list[str] = []
         self.ordered: list[str] = []
         self.begun: list[str] = []
+        self._entered: list[str] = []
+        self._compared: list[tuple[Sequence[str], Sequence[str]]] = []
+
+    def paths(self) -> Paths:
+        return Paths(tuple(self._entered), tuple(self._compared))
 
     def refused(self) -> InvalidError:
         return InvalidError(f"this store knows no such expression: {self._text}")
@@ -218,23 +249,24 @@ class _Parser:
     def _comparison(self) -> Test:
         begins = self._at
         left = self._operand()
+        first_path = self._tokens[begins : self._at]
         if self.takes("IN"):
             self.need("(")
-            others = [self._operand()]
+            others = [self._other_than(first_path)]
             while self.takes(","):
-                others.append(self._operand())
+                others.append(self._other_than(first_path))
             self.need(")")
             return lambda i, n, v: any(_equal(left(i, n, v), other(i, n, v)) for other in others)
         if self.takes("BETWEEN"):
-            first = self._operand()
+            first = self._other_than(first_path)
             self.need("AND")
-            last = self._operand()
+            last = self._other_than(first_path)
             self.ordered += [token for token in self._tokens[begins : self._at] if token[0] == ":"]
             return lambda i, n, v: (
                 _ordered(ge, left(i, n, v), first(i, n, v)) and _ordered(le, left(i, n, v), last(i, n, v))
             )
         sign = self.take()
-        right = self._operand()
+        right = self._other_than(first_path)
         if sign == "=":
             return lambda i, n, v: _equal(left(i, n, v), right(i, n, v))
         if sign == "<>":
@@ -249,6 +281,14 @@ class _Parser:
         self.need("(")
         operand = parse()
         self.need(")")
+        return operand
+
+    def _other_than(self, path: Sequence[str]) -> Operand:
+        """Take an operand that must not be the same path."""
+        begins = self._at
+        operand = self._operand()
+        if path[0][0] != ":":
+            self._compared.append((path, self._tokens[begins : self._at]))
         return operand
 
     def _operand(self) -> Operand:
@@ -268,6 +308,7 @@ class _Parser:
             rest.append(self.name())
         if not rest:
             return lambda i, n, _v: i.get(n.get(first, first))
+        self._entered.append(first)
 
         def held(item: Item, names: Names, _values: Values) -> Value | None:
             value: Value | None = item.get(names.get(first, first))
@@ -310,9 +351,11 @@ class _Parser:
         if not self.takes("if_not_exists"):
             return self._operand()
         self.need("(")
+        begins = self._at
         held = self._path()
+        path = self._tokens[begins : self._at]
         self.need(",")
-        otherwise = self._operand()
+        otherwise = self._other_than(path)
         self.need(")")
 
         def source(i: Item, n: Names, v: Values) -> Value | None:

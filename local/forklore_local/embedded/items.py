@@ -80,8 +80,8 @@ def key_of(item: Item, name: str) -> str:
 
 
 def text_of(value: Value) -> str:
-    """Return a text that is compared with a key. Raises InvalidError."""
+    """Return a text that is compared with a partition key. Raises InvalidError."""
     text = value.get("S")
-    if not isinstance(text, str):
-        raise InvalidError("One or more parameter values were invalid: a key is a text")
+    if not isinstance(text, str) or not text:
+        raise InvalidError("One or more parameter values were invalid: a key is a text, and not empty")
     return text

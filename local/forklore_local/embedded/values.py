@@ -36,6 +36,7 @@ def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
     ({'PK': {'S': 'é'}, 'n': {'N': '1024'}}, 8)
     """
     kept, size = {}, 0
+    _require_names(given)
     for name, value in given.items():
         kept[name], taken = _checked(value, 0)
         size += text_bytes(name) + taken
@@ -84,9 +85,15 @@ def _checked_container(kind: str, held: Any, depth: int) -> tuple[Value, int]:
         members = [_checked(one, depth + 1) for one in held]
         size += sum(taken + MEMBER_BYTES for _, taken in members)
         return {"L": [kept for kept, _ in members]}, size
+    _require_names(held)
     named = {name: _checked(one, depth + 1) for name, one in held.items()}
     size += sum(text_bytes(name) + taken + MEMBER_BYTES for name, (_, taken) in named.items())
     return {"M": {name: kept for name, (kept, _) in named.items()}}, size
+
+
+def _require_names(named: Mapping[str, Value]) -> None:
+    if "" in named:
+        raise InvalidError("One or more parameter values were invalid: an attribute's name is empty")
 
 
 def _checked_set(kind: str, held: list[Any]) -> tuple[Value, int]:

@@ -60,55 +60,34 @@ class TreeReader:
         found = self._table.items_at([of_group, of_transfer])
         if of_group not in found or not items.group(found[of_group]).is_live:
             return None
-        listed = list(self._table.query(keys.tree_range(group_id)))
-        branches = {keys.list_key(items.key(one).sort).conversation_id for one in listed}
+        rows = self._items(keys.tree_range(group_id))
+        members = self._items(keys.members_range(group_id))
+        beside = self._items(keys.paths_range(group_id)) | self._items(keys.remnants_range(group_id))
+        contexts = self._items(keys.contexts_range(group_id))
+        heads = self._items(keys.heads_range(group_id))
+        conversations = self._items(keys.conversations_range(group_id))
+        group = self._group(group_id)
+        branches = [keys.list_key(key.sort).conversation_id for key in rows]
         counts = {"children": number(0), "conversations": number(len(branches))}
         outline = Outline(_lasting(found[of_group]) | counts)
-        for one in (*self._table.query(keys.members_range(group_id)), *listed):
+        if group is None or group.version != outline.group.version:
+            raise BrokenTreeError("the members were changed, or a branch was removed")
+        for one in (*members.values(), *rows.values()):
             outline.add(_lasting(one))
         if of_transfer in found and outline.is_offer(items.transfer(found[of_transfer])):
             outline.add(_lasting(found[of_transfer]))
-        beside = self._items(keys.paths_range(group_id)) | self._items(keys.remnants_range(group_id))
-        contexts = {
-            keys.in_context(items.key(one).sort): items.context(one)
-            for one in self._table.query(keys.contexts_range(group_id))
-        }
-        self._add_branches(outline, branches)
-        self._add_found(outline, beside, [keys.path(group_id, branch) for branch in sorted(branches)])
-        for removed in sorted(outline.shown_before().keys() - branches):
+        _add_branches(outline, branches, heads | conversations)
+        _add_found(outline, beside, [keys.path(group_id, branch) for branch in branches])
+        for removed in sorted(outline.shown_before().keys() - outline.conversations.keys()):
             wanted = [keys.remnant(group_id, removed), keys.path(group_id, removed)]
-            self._add_found(outline, beside, wanted)
-        group = self._group(group_id)
-        if group is None or group.version != outline.group.version:
-            raise BrokenTreeError("the members were changed, or a branch was removed")
+            _add_found(outline, beside, wanted)
         self._add_others(outline)
         outline.check()
-        return outline, self._rest(outline, contexts)
-
-    def _add_branches(self, outline: Outline, branches: set[str]) -> None:
-        """Add CONV and HEAD of the branches. CONV may be newer: HEAD is made to agree with it."""
-        group_id = outline.group_id
-        found = self._items(keys.heads_range(group_id)) | self._items(keys.conversations_range(group_id))
-        for branch in sorted(branches):
-            conversation = found.get(keys.conversation(group_id, branch))
-            head = found.get(keys.head(group_id, branch))
-            if conversation is None or head is None:
-                raise BrokenTreeError("a branch was removed")
-            outline.add(_lasting(conversation))
-            agreed = {"owner": outline.group_item["owner"]}
-            if "changes" in conversation:
-                agreed["changes"] = conversation["changes"]
-            if "title" in conversation:
-                head.pop("untitled", None)
-            outline.add(_lasting(head) | agreed)
+        held = {keys.in_context(key.sort): items.context(one) for key, one in contexts.items()}
+        return outline, self._rest(outline, held)
 
     def _items(self, of: SortRange) -> dict[Key, Item]:
         return {items.key(one): one for one in self._table.query(of)}
-
-    def _add_found(self, outline: Outline, found: Mapping[Key, Item], wanted: Iterable[Key]) -> None:
-        for key in wanted:
-            if key in found:
-                outline.add(_lasting(found[key]))
 
     def _add_others(self, outline: Outline) -> None:
         """Add the members' names, and the tree's row in the list of what started it."""
@@ -214,6 +193,28 @@ class _Held:
         else:
             self.unsure.discard(key)
         self.contexts[key] = ClientContext(Epoch(entry.epoch, entry.entry_id), last=entry.entry_id, entries=1)
+
+
+def _add_branches(outline: Outline, branches: Iterable[str], found: Mapping[Key, Item]) -> None:
+    """Add CONV and HEAD of the branches. CONV may be newer: HEAD is made to agree with it."""
+    for branch in branches:
+        conversation = found.get(keys.conversation(outline.group_id, branch))
+        head = found.get(keys.head(outline.group_id, branch))
+        if conversation is None or head is None:
+            raise BrokenTreeError("a branch was removed")
+        outline.add(_lasting(conversation))
+        agreed = {"owner": outline.group_item["owner"]}
+        if "changes" in conversation:
+            agreed["changes"] = conversation["changes"]
+        if "title" in conversation:
+            head.pop("untitled", None)
+        outline.add(_lasting(head) | agreed)
+
+
+def _add_found(outline: Outline, found: Mapping[Key, Item], wanted: Iterable[Key]) -> None:
+    for key in wanted:
+        if key in found:
+            outline.add(_lasting(found[key]))
 
 
 def _context_item(at: Key, held: ClientContext) -> Item:

@@ -29,7 +29,7 @@ from claude_agent_sdk import (
 
 from forklore import role_of, text_of
 from forklore.adapters.claude_agent import ForkloreSessionStore
-from forklore.adapters.claude_agent.places import name_of
+from forklore.adapters.claude_agent.session_names import name_of
 from tests.clients.adapters.claude_agent_lines import store_of
 from tests.clients.adapters.claude_agent_model import Block, model
 from tests.clients.adapters.services import Service

@@ -91,7 +91,7 @@ class Calls:
             item["big"] = {"B": bytes(self.random.choice(sizes))}
         if self.is_one_in(400):
             bad: list[tuple[str, Any]] = [("L1", {"N": "1"}), ("L1", {"S": ""}), ("n", {"N": "x"})]
-            bad += [("n", {"N": "1" * 39})]
+            bad += [("n", {"N": "1" * 39}), ("m", {"M": {"": {"N": "1"}}})]
             bad += [
                 ("s", {"SS": []}),
                 ("s", {"SS": ["a", "a"]}),
@@ -118,6 +118,8 @@ class Calls:
         name = self.random.choice([*NAMES, "L1"])
         names[f"#{name}"] = name
         given = f":v{len(values)}"
+        if self.is_one_in(100):
+            return f"#{name} {self.random.choice(['=', '<>', '<', '>='])} #{name}"
         match self.random.randrange(9):
             case 0:
                 return f"attribute_exists(#{name})"
@@ -268,6 +270,8 @@ class Calls:
             first, last = last, first
         if self.is_one_in(2):
             first, last = FIRST, LAST
+        if self.is_one_in(50):
+            last = "~" * self.random.choice([1024, 1025])
         asked: dict[str, Any] = {
             "TableName": self.table,
             "KeyConditionExpression": f"{partition} = :p AND {sort} BETWEEN :first AND :last",
@@ -428,6 +432,58 @@ def test_the_engine_answers_as_dynamodb_local(theirs: Store) -> None:
         compare(theirs, ours, calls.next(), f"call {number} of seed {measure.seed}")
 
 
+NUMBER = {"N": "1"}
+REFUSED_CONDITIONS = [
+    "attribute_not_exists(PK.k)",
+    "attribute_not_exists(#PK.k)",
+    "G1S.k = :one",
+    "n = n",
+    "#n = n",
+    "#n <> #n",
+    "m.k < m.k",
+    "n IN (:one, n)",
+    "n BETWEEN :one AND n",
+]
+TAKEN_CONDITIONS = [
+    "attribute_exists(m.k)",
+    "m.k = n",
+    ":one = :one",
+    "n BETWEEN m.k AND m.k",
+    "n BETWEEN :one AND :one",
+]
+
+
+def given_in(expression: str) -> dict[str, Any]:
+    """Return the names and values of an expression."""
+    names = {f"#{name}": name for name in ("PK", "n") if f"#{name}" in expression}
+    values = {":one": NUMBER} if ":one" in expression else {}
+    return ({"ExpressionAttributeNames": names} if names else {}) | (
+        {"ExpressionAttributeValues": values} if values else {}
+    )
+
+
+@pytest.mark.parametrize(("expressions", "is_taken"), [(REFUSED_CONDITIONS, False), (TAKEN_CONDITIONS, True)])
+def test_a_path_goes_into_no_key_and_no_attribute_is_compared_with_itself(
+    theirs: Store, expressions: list[str], is_taken: bool
+) -> None:
+    ours = Engine.in_memory(name=theirs.name)
+    item = {"PK": {"S": "a"}, "SK": {"S": "1"}, "n": NUMBER, "m": {"M": {"k": NUMBER}}}
+    put = {"TableName": theirs.name, "Item": item}
+    compare(theirs, ours, ("put_item", put), "at first")
+    for text in expressions:
+        asked = put | {"ConditionExpression": text} | given_in(text)
+        compare(theirs, ours, ("put_item", asked), text)
+        assert ("code" not in answered(ours, "put_item", asked)) == is_taken, text
+
+
+def nested(levels: int, inmost: dict[str, Any]) -> dict[str, Any]:
+    """Return a value inside so many maps."""
+    value = inmost
+    for _ in range(levels):
+        value = {"M": {"x": value}}
+    return value
+
+
 def test_calls_that_once_differed_are_answered_alike(theirs: Store) -> None:
     """Each was found by a seed of the test above. The calls follow one another in one table."""
     table, place = theirs.name, {"PK": {"S": "a"}, "SK": {"S": "1"}}
@@ -486,6 +542,32 @@ def test_calls_that_once_differed_are_answered_alike(theirs: Store) -> None:
                 "ExclusiveStartKey": {"PK": {"S": ""}, "SK": {"S": "1"}, "G1": {"S": "a"}, "G1S": {"S": "1"}},
             },
         ),
+    ]
+    # A bound of a range is a key, so it is not empty, and has at most 1,024 bytes.
+    for first, last, partition in (
+        ("0", "z" * 1024, "a"),
+        ("0", "z" * 1025, "a"),
+        ("", "z", "a"),
+        ("0", "z", ""),
+    ):
+        bounds = {":p": {"S": partition}, ":first": {"S": first}, ":last": {"S": last}}
+        calls.append(("query", asked | {"ExpressionAttributeValues": bounds}))
+    # An empty name, an empty map at the last level, and an update after which nothing new is there.
+    inmost: list[dict[str, Any]] = [{"M": {}}, {"L": []}]
+    values: list[dict[str, Any]] = [{"M": {"": NUMBER}}, *(nested(30, one) for one in inmost)]
+    values += [nested(31, one) for one in [NUMBER, *inmost]]
+    calls += [("put_item", put(m=value)) for value in values]
+    calls += [("put_item", put(**{"": NUMBER}))]
+    calls += [
+        ("update_item", {"TableName": table, "Key": place, "ReturnValues": "UPDATED_NEW"} | change)
+        for change in (
+            {"UpdateExpression": "REMOVE q"},
+            {"UpdateExpression": "SET n = if_not_exists(n, n)"},
+            {
+                "UpdateExpression": "SET n = if_not_exists(PK.k, :one)",
+                "ExpressionAttributeValues": {":one": NUMBER},
+            },
+        )
     ]
     ours = Engine.in_memory(name=table)
     for number, call in enumerate(calls):

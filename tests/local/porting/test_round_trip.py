@@ -96,3 +96,26 @@ def test_one_tree_or_those_of_a_user(store: Store, tmp_path: Path, choice: Choic
 
     assert made == trees
     assert done.lost_links == (choice.named == world.CHILD)
+
+
+def test_an_offer_made_from_a_branch_that_is_gone_comes_back(store: Store, tmp_path: Path) -> None:
+    """The id of the branch is blocked there, too: the offer names it."""
+    process = Process(store)
+    said = world.say(process, world.ROOT, "one")
+    for operation, given in (
+        ("forkConversation", {"conversationId": world.ROOT, "id": world.FORK, "atEntryId": said}),
+        ("shareConversation", {"conversationId": world.ROOT, "userId": "bob", "accessLevel": "reader"}),
+        ("requestTransfer", {"conversationId": world.FORK, "newOwnerUserId": "bob"}),
+        ("deleteConversation", {"conversationId": world.FORK, "scope": "branch"}),
+    ):
+        answer = process.ask(operation, world.ANN, **given)
+        assert answer.status < 300, answer
+    settle(store)
+    exported(store, tmp_path / "tree.jsonl")
+
+    with fresh_store("other") as other:
+        imported(other, tmp_path / "tree.jsonl")
+        assert_intact(other, settled=True)
+        taken = Process(other).ask("createConversation", world.ANN, id=world.FORK)
+
+    assert taken.status == 409

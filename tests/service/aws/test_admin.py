@@ -105,22 +105,6 @@ def ids_of(listed: list[Any]) -> list[str]:
 # What is shown
 
 
-def test_a_list_with_a_user_id_is_that_users_own_list(world: World) -> None:
-    for user in ("ann", "bob", "rita", "nobody"):
-        for mode in ("all", "roots", "latest-fork"):
-            own = ids_of(walk(world, conversations(f"mode={mode}&ancestry=all", user=user)))
-            assert ids_of(walk(world, ask(query=f"mode={mode}&ancestry=all&limit=1&userId={user}"))) == own
-
-
-def test_every_list_continues_after_the_id_of_an_item_that_it_has_shown(world: World) -> None:
-    for query in ("mode=all&ancestry=all", "mode=all&userId=ann", "mode=roots"):
-        whole = ids_of(walk(world, ask(query=query)))
-        assert len(whole) > 1
-        for at, shown in enumerate(whole):
-            rest = world.send(ask(query=f"{query}&afterCursor={shown}"))
-            assert ids_of(rest.json["data"]) == whole[at + 1 :]
-
-
 @pytest.mark.parametrize("limit", [1, 3, 1000])
 @pytest.mark.parametrize("all_forks", [True, False])
 @pytest.mark.parametrize("back", [True, False])

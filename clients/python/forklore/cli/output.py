@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import IO, Any
 
 from forklore.cli.escaping import ascii_json, visible, visible_json, visible_lines
-from forklore.cli.paging import paged
+from forklore.cli.pager import paged
 from forklore.client import jsontext
 from forklore.client.values import Value, wire_name
 

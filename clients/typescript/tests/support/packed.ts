@@ -37,10 +37,10 @@ export async function packed(source: string): Promise<Packed> {
 	};
 }
 
-/** Return the files that a package consists of: a module and its types for each source, and three others. */
+/** Return the files that a package consists of: a module, its types and its map for each source, and three others. */
 export function filesOf(source: string): string[] {
 	const modules = readdirSync(join(source, "src")).map((name) => name.replace(/\.tsx?$/, ""));
-	const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+	const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`, `dist/${name}.js.map`]);
 	return ["LICENSE", "README.md", "package.json", ...built].sort();
 }
 

@@ -109,7 +109,7 @@ def _delivery_id(event: object, request_id: str) -> str | None:
 
 
 def _read(event: object, request_id: str) -> _Request:
-    """Return the request in `event`, or in the EventBridge event. Raises ValidationError."""
+    """Return the request in `event`, or in the EventBridge event."""
     delivery_id = _delivery_id(event, request_id)
     if not isinstance(event, Mapping):
         raise ValidationError("a request is an object")
@@ -130,7 +130,6 @@ def _read(event: object, request_id: str) -> _Request:
 
 
 def _run(request: _Request, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
-    """Return the operation's answer. Raises a ForkloreError."""
     operation = request.operation
     if isinstance(request.input, Mapping):
         record.path = record.query = request.input

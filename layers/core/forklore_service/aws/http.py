@@ -88,7 +88,6 @@ class HttpApi:
 
 
 def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
-    """Return the operation's answer. Raises a ForkloreError."""
     operation = record.operation
     record.path = path = request.path_parameters
     record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)

@@ -98,10 +98,7 @@ def served_api() -> str:
 
 
 def _chosen(name: str, *, no: str, yes: str) -> bool:
-    """Tell whether a setting is `yes`. An unset one is `no`.
-
-    Raises RuntimeError for another value.
-    """
+    """Tell whether a setting is `yes`. An unset one is `no`."""
     value = os.environ.get(name) or no
     if value not in (no, yes):
         raise RuntimeError(f"set {name} to {yes} or {no}")
@@ -109,7 +106,7 @@ def _chosen(name: str, *, no: str, yes: str) -> bool:
 
 
 def _clients_with_users(name: str) -> tuple[tuple[str, str], ...]:
-    """Return a setting that lists `client=pattern`. Raises RuntimeError."""
+    """Return a setting that lists `client=pattern`."""
     parts = [part.strip().partition("=") for part in (os.environ.get(name) or "").split(",") if part.strip()]
     if not all(client and pattern for client, _, pattern in parts):
         raise RuntimeError(f"set {name} to a list of client=pattern, with commas between")
@@ -117,7 +114,7 @@ def _clients_with_users(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def _whole(name: str) -> int:
-    """Return a setting that is a whole number; 0 if it is not set. Raises RuntimeError."""
+    """Return a setting that is a whole number; 0 if it is not set."""
     value = os.environ.get(name) or "0"
     if not (value.isascii() and value.isdigit() and len(value) <= WHOLE_DIGITS_MAX):
         raise RuntimeError(f"set {name} to a whole number, or leave it empty for 0")

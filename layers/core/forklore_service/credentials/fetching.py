@@ -66,7 +66,7 @@ def fetch(url: str, *, seconds: float = FETCH_SECONDS, tls: ssl.SSLContext | Non
 
 
 def _connect(host: str, port: int, deadline: float) -> socket.socket:
-    """Return a connection to the first of the host's addresses that answers. Raises OSError."""
+    """Return a connection to the first of the host's addresses that answers."""
     refused = OSError("the host has no address")
     for family, kind, protocol, _, address in _addresses(host, port, deadline):
         connection = socket.socket(family, kind, protocol)
@@ -84,7 +84,6 @@ def _addresses(host: str, port: int, deadline: float) -> list[Any]:
     """Return the host's addresses.
 
     A look-up cannot be stopped, so it runs in a thread, and the wait for it ends at the deadline.
-    Raises OSError, and ValueError for a text that cannot be a host's name.
     """
     found: queue.SimpleQueue[list[Any] | OSError | ValueError] = queue.SimpleQueue()
 

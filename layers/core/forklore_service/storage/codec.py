@@ -6,7 +6,7 @@ Attributes are Python values here; `items.present` and `items.plain` know Dynamo
 """
 
 from collections.abc import Callable, Collection, Mapping
-from enum import StrEnum
+from enum import EnumType
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar, get_args
 
@@ -51,6 +51,7 @@ class Codec(Generic[Value]):
         **differing: "str | Packed | Codec[Any]",
     ) -> None:
         types = of.__annotations__
+        assert {*elsewhere, *always, *left_out, *differing} <= types.keys(), f"no such field of {of}"
         none = {field: None for field, held in types.items() if type(None) in get_args(held)}
         absent = {**none, **of._field_defaults, **left_out}
         self._of = of
@@ -63,6 +64,7 @@ class Codec(Generic[Value]):
             if field not in elsewhere and not isinstance(differing.get(field), Codec)
         ]
         names = {at: one.name for at, one in self._single}
+        # For `value`, which is called for each item that is read
         self._read = [(names.get(at, ""), held) for at, held in enumerate(self._absent)]
         self._unpack = [(at, one.unpack) for at, one in self._single if one.unpack]
         needed = [one.name for at, one in self._single if self._absent[at] is _MISSING]
@@ -109,5 +111,5 @@ def _packed(how: Any, held: Any) -> Packed:
     """Return how a field of the type `held` is stored. An enumeration is stored as its text."""
     if isinstance(how, Packed):
         return how
-    kinds = [one for one in (held, *get_args(held)) if isinstance(one, type) and issubclass(one, StrEnum)]
+    kinds = [one for one in get_args(held) or [held] if isinstance(one, EnumType)]
     return Packed(how, unpack=kinds[0] if kinds else None)

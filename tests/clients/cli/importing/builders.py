@@ -4,9 +4,9 @@ import io
 import json
 from typing import Any
 
+from forklore.cli.importing.file_records import records_of
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
 from forklore.cli.importing.message_trees import trees_of
-from forklore.cli.importing.records import records_of
-from forklore.cli.importing.values import ForeignTree, ImportReport
 
 Raw = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusal, Loading
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal, Loading
 from tests.service.aws.direct import Direct
 
 

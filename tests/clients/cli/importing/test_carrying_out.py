@@ -11,9 +11,9 @@ import pytest
 
 from forklore import Forklore
 from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusal
 from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal
 from forklore.client import calls
 from forklore.client.calls import RawAnswer, TransportError
 from forklore.client.errors import NoAnswerError

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.chatgpt import trees_of
+from forklore.cli.importing.file_records import records_of
+from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport
 from forklore.cli.importing.plan import plan_tree
-from forklore.cli.importing.records import records_of
-from forklore.cli.importing.values import ForeignTree, Format, ImportReport
 from forklore_service.domain.content import check_history
 from tests.clients.cli.importing.service import Service
 from tests.service.domain.builders import examples

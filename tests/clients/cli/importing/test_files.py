@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.importing import records
+from forklore.cli.importing import file_records
+from forklore.cli.importing.file_records import FileRecord, records_of
 from forklore.cli.importing.files import read_file, read_stream
-from forklore.cli.importing.records import FileRecord, records_of
-from forklore.cli.importing.values import Format, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import Format, ImportReport, MalformedFileError
 from forklore.cli.jsonlines import header_line, tree_lines
 from tests.clients.cli.importing.builders import ask, line_of
 from tests.service.domain.builders import examples
@@ -42,7 +42,7 @@ VALUES = st.recursive(
 def test_the_elements_of_an_array_are_cut_as_json_says(
     monkeypatch_chunk: None, rows: list[Any], indent: int | None, chunk: int, data: st.DataObject
 ) -> None:
-    records.CHUNK_BYTES = chunk
+    file_records.CHUNK_BYTES = chunk
     text = json.dumps(rows, indent=indent, ensure_ascii=data.draw(st.booleans())).encode()
 
     assert values_of(b"\n " + text + b" \n") == rows
@@ -50,9 +50,9 @@ def test_the_elements_of_an_array_are_cut_as_json_says(
 
 @pytest.fixture(scope="module")
 def monkeypatch_chunk() -> Any:
-    before = records.CHUNK_BYTES
+    before = file_records.CHUNK_BYTES
     yield
-    records.CHUNK_BYTES = before
+    file_records.CHUNK_BYTES = before
 
 
 @examples(100)

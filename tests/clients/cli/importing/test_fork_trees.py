@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from forklore.cli.importing.files import read_stream
+from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError
 from forklore.cli.importing.fork_trees import ForkTree
 from forklore.cli.importing.plan import PlannedAt, PlannedFork
 from forklore.cli.importing.plan_forks import plan_fork_tree
-from forklore.cli.importing.values import ImportReport, MalformedFileError
 from forklore.cli.jsonlines import MEMBERS, header_line, tree_lines
 from tests.clients.cli.importing.service import Service
 from tools.harness.gateway import PROJECT

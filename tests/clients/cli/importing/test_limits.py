@@ -6,8 +6,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from forklore.cli.importing import checks, plan
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.plan import PlannedAt, plan_tree
-from forklore.cli.importing.values import ImportReport, Reason
 from forklore.client import jsontext, limits
 from forklore_service.api import fields
 from tests.clients.cli.importing.builders import tree_with_parents

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.values import ForeignMessage, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, MalformedFileError
 from tests.clients.cli.importing.builders import answer, ask, deep_line, line_of, parse_trees, tree_of
 
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
+from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, Format, ImportReport
 from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork, lines_of, plan_tree
-from forklore.cli.importing.values import ForeignMessage, ForeignTree, Format, ImportReport
 from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.service.domain.builders import examples

@@ -12,8 +12,9 @@ def test_a_change_pauses_longer_before_each_attempt_but_the_first() -> None:
 
 
 def test_an_append_pauses_shortly_and_not_before_it_knows_what_stands_there() -> None:
-    pauses = [APPEND.pause_before(attempt) for attempt in range(21)]
-    assert pauses == [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 4]
+    pauses = [APPEND.pause_before(attempt) for attempt in range(48)]
+    assert [pause for pause in pauses if pause] == [1, 2, 3, 4, 4]
+    assert [attempt for attempt, pause in enumerate(pauses) if pause] == [8, 16, 24, 32, 40]
 
 
 def test_there_are_as_many_attempts_as_the_policy_allows(table: Table) -> None:

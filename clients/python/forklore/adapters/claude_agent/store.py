@@ -28,7 +28,13 @@ from forklore import (
 from forklore.adapters.claude_agent.forks import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of
-from forklore.adapters.claude_agent.places import name_of, session_name, sessions_of, subpath_of, subpaths_of
+from forklore.adapters.claude_agent.session_names import (
+    name_of,
+    session_name,
+    sessions_of,
+    subpath_of,
+    subpaths_of,
+)
 from forklore.adapters.storable import restored
 from forklore.client.kinds import as_async
 from forklore.client.results import Entries, Name

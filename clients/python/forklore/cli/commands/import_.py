@@ -11,10 +11,10 @@ import typer
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
 from forklore.cli.importing.carrying_out import Carried, carry_out, sender
 from forklore.cli.importing.files import Input, inputs_of
+from forklore.cli.importing.foreign_trees import Format
 from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.reporting import Reporter, counted, shown_of
-from forklore.cli.importing.values import Format
 from forklore.cli.moving import TableAt, import_table
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress

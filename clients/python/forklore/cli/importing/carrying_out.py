@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forklore.cli.exits import is_forklores, line_of
+from forklore.cli.importing.loading import (
+    ImportAnswer,
+    ImportCall,
+    ImportRefusal,
+    ImportRefusedError,
+    Loading,
+)
 from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.steps import ImportAnswer, ImportCall, ImportRefusal, ImportRefusedError, Loading
 from forklore.client.decoding import failure, result_of
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, UnauthorizedError
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import is_unicode, kept, time_of, title_of
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
-from forklore.cli.importing.records import FileRecord
-from forklore.cli.importing.values import ForeignTree, Format, ImportReport, Reason
 
 _ABOUT = ("gizmo_id", "conversation_template_id", "default_model_slug", "is_archived", "is_starred")
 """Members of a conversation that are kept as metadata."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from forklore.cli.importing.values import Reason
+from forklore.cli.importing.foreign_trees import Reason
 from forklore.client import jsontext
 from forklore.client.errors import InputError
 from forklore.client.limits import (

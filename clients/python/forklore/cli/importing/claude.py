@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import is_unicode, kept, time_of, title_of
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
-from forklore.cli.importing.records import FileRecord
-from forklore.cli.importing.values import ForeignTree, Format, ImportReport, Reason
 
 ROLES = {"human": "USER", "assistant": "AI"}
 NO_PARENT = "00000000-0000-4000-8000-000000000000"

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forklore.cli.importing import chatgpt, claude, fork_trees, message_trees
+from forklore.cli.importing.file_records import FileRecord, records_of
+from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
 from forklore.cli.importing.fork_trees import ForkTree
-from forklore.cli.importing.records import FileRecord, records_of
-from forklore.cli.importing.values import ForeignTree, Format, ImportReport, MalformedFileError
 
 _MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 """What an export calls its conversations; a large one has them in several files."""

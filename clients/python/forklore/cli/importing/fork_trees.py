@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from forklore.cli.importing.checks import is_title, problem_of, title_of
-from forklore.cli.importing.records import FileRecord
-from forklore.cli.importing.values import ImportReport, MalformedFileError, Reason
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError, Reason
 from forklore.cli.jsonlines import DESCRIPTION, SAID, VERSION
 
 POSITIONS = ("before", "after", "blank")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.cli.importing.checks import storable
-from forklore.cli.importing.values import ForeignMessage, ImportReport, Reason
+from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from forklore.cli.importing.checks import is_unicode
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
 from forklore.cli.importing.growing import Node, grow
-from forklore.cli.importing.records import FileRecord
-from forklore.cli.importing.values import ForeignTree, Format, ImportReport, MalformedFileError
 
 ROLES = {"prompter": "USER", "assistant": "AI"}
 

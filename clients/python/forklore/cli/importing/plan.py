@@ -27,7 +27,7 @@ from forklore.cli.importing.checks import (
     keys_for,
     without_halves,
 )
-from forklore.cli.importing.values import ForeignTree, ImportReport, MalformedFileError, Reason
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.client import jsontext
 from forklore.client.errors import InputError
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs

@@ -4,6 +4,7 @@ import uuid
 from dataclasses import dataclass
 
 from forklore.cli.importing.checks import keys_for
+from forklore.cli.importing.foreign_trees import Format, ImportReport, Reason
 from forklore.cli.importing.fork_trees import FileEntry, ForkTree, StoredConversation, StoredFork
 from forklore.cli.importing.plan import (
     Plan,
@@ -15,7 +16,6 @@ from forklore.cli.importing.plan import (
     namespace_of,
     planned,
 )
-from forklore.cli.importing.values import Format, ImportReport, Reason
 
 
 def plan_fork_tree(

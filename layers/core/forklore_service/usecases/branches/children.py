@@ -258,7 +258,6 @@ def _place_of(table: Table, parent: LoadedConversation, child_id: str, caller: C
 
     child_id: any conversation of that tree. If its root was removed, the list shows its current
     branch, and this may be another one at the next page.
-    Raises InvalidCursorError for any other id.
     """
     child = look_up(table, child_id, caller=caller).loaded
     if child is None or child.level is None:

@@ -376,10 +376,7 @@ def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAns
 
 
 def _inherit(source: _Source, request: ForkRequest, caller: Caller) -> _Inheritance:
-    """Decide what the fork shows. An anchor stands for its whole turn.
-
-    Raises ValidationError if the anchor is no entry that the source shows to the caller.
-    """
+    """Decide what the fork shows. An anchor stands for its whole turn."""
     view, anchor, position = source.loaded.view, source.anchor, request.fork.position
     field_name = "forkedAtEntryId" if request.drafts else "atEntryId"
     if anchor is not None:

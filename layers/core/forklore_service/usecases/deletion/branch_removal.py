@@ -96,10 +96,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
 
 
 def _has_children(table: Table, group: Group, conversation_id: str) -> bool:
-    """Tell whether a conversation has started trees that are live.
-
-    Raises UnavailableError if a child that GROUP counts cannot be read yet.
-    """
+    """Tell whether a conversation has started trees that are live."""
     own = keys.children_range(group.group_id, conversation_id)
     child_keys = filter(own.holds, all_child_keys(table, group))
     children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
@@ -111,7 +108,7 @@ def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
     """Return the oldest live conversation of the tree but this one: the root, if it is live.
 
     The row of a branch that is being removed may still be seen. So the transaction checks that the
-    conversation exists. Raises UnavailableError if none can be read yet.
+    conversation exists.
     """
     own = loaded.conversation.conversation_id
     places = table.read.conversations(loaded.group.group_id, limit=2)

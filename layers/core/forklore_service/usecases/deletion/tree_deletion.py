@@ -51,7 +51,6 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str) -> tuple[
     """Set the tombstone of the conversation's tree. After that no request can read the tree.
 
     Return the tree's id, and whether the tombstone was set just now.
-    Raises NotFoundError. Raises ForbiddenError if the caller is not the owner.
     """
     for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)

@@ -132,7 +132,7 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
     """Delete a live tree that the user owns, or end the user's membership of it.
 
     The worker that is told of the deletion closes the tree. Nothing is done if the tree is being
-    made or deleted. Raises UnavailableError.
+    made or deleted.
     """
     for _ in attempts(table, CHANGE):
         wanted = [keys.group(group_id), keys.member(group_id, user_id), keys.transfer_of_group(group_id)]

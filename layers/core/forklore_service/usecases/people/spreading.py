@@ -199,7 +199,7 @@ def _due_to_include(
 def _change(table: Table, parent: Group, change: MemberChange, due: Sequence[_Due]) -> list[Group] | None:
     """Change the member in some children. Return those in which there was something to change.
 
-    None: the change does not spread any more, so others have done it. Raises UnavailableError.
+    None: the change does not spread any more, so others have done it.
     """
     for _ in attempts(table, CHANGE):
         for one in due:

@@ -144,7 +144,7 @@ def get_transfer(table: Table, *, caller: Caller, transfer_id: str) -> Transfer:
 
 
 def _open(table: Table, transfer_id: str) -> tuple[Transfer, Group]:
-    """Return a pending transfer and its live tree, which is read second. Raises NotFoundError."""
+    """Return a pending transfer and its live tree, which is read second."""
     transfer = table.get([keys.transfer_by_id(transfer_id)]).transfer(transfer_id)
     if transfer is not None:
         group = _group(table, transfer.group_id)

@@ -151,7 +151,7 @@ def _one_of_each(
 
 
 def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> ListPlace:
-    """Return the place of a conversation that the caller sees. Raises InvalidCursorError."""
+    """Return the place of a conversation that the caller sees."""
     loaded = look_up(table, conversation_id, caller=caller).loaded
     if loaded is None or loaded.level is None:
         raise InvalidCursorError

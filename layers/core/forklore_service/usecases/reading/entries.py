@@ -157,7 +157,7 @@ class _Place(NamedTuple):
 
 
 def _placed(found: Found, loaded: LoadedConversation, request: ListEntriesRequest) -> _Place:
-    """Return where the page lies. Raises InvalidCursorError for what is no position of the view."""
+    """Return where the page lies."""
     start, group_id = request.start, loaded.group.group_id
     up_to = found.entry(group_id, request.up_to) if request.up_to else None
     # The page ends where HEAD ended when it was read. A later append may be in one of the ranges
@@ -308,11 +308,7 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
 
 
 def _in_order(table: Table, group_id: str, page: view_pages.ViewPage, start: PageStart) -> EntryPage:
-    """Return the page oldest first, with the position on either side of it.
-
-    Raises UnavailableError if it is cut off before its first entry, so that no cursor could
-    continue.
-    """
+    """Return the page oldest first, with the position on either side of it."""
     resume = page.resume
     if page.is_cut and resume is None:
         resume = start.before or start.after

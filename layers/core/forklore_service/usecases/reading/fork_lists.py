@@ -58,10 +58,7 @@ def list_forks(
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:
-    """Return the place of a conversation in the tree's list.
-
-    Raises InvalidCursorError if it has none.
-    """
+    """Return the place of a conversation in the tree's list."""
     found = table.get([keys.conversation(group_id, conversation_id)])
     conversation = found.conversation(group_id, conversation_id)
     if conversation is None:

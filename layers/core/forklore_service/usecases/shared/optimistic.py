@@ -43,12 +43,12 @@ CHANGE = RetryPolicy(16)
 """For a change of what exists: a conversation, its context, its members, its owner."""
 TOMBSTONE = RetryPolicy(8)
 """For the tombstone of a tree. Only a new owner or another deletion can refuse it."""
-APPEND = RetryPolicy(96, in_a_row=4, pauses_max=4)
+APPEND = RetryPolicy(192, in_a_row=8, pauses_max=4)
 """For an append, which is decided again on what its refusal has returned.
 
 That is out of date after a pause in which others write. So the first attempt after a pause only
-learns what stands there, and the next ones follow at once. The pauses stay short, so that many
-writers take turns soon.
+learns what stands there, and the next ones follow at once: so many that one of them succeeds beside
+another writer who never rests. The pauses stay short, so that many writers take turns soon.
 """
 
 

@@ -346,7 +346,7 @@ class _Appending:
         return self._require_named(group_id)
 
     def _require_named(self, group_id: str) -> list[Action]:
-        """Return the actions that check what the drafts name. Raises as `check_named`."""
+        """Return the actions that check what the drafts name."""
         if self._named is None:
             self._named = check_named(
                 self._table,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from forklore.cli.importing.values import MalformedFileError
+from forklore.cli.importing.foreign_trees import MalformedFileError
 from forklore.client import jsontext
 
 RECORD_BYTES_MAX = 512 * 1024 * 1024

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.loading import ImportRefusedError, Loading
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
-from forklore.cli.importing.steps import ImportRefusedError, Loading
-from forklore.cli.importing.values import ForeignTree, ImportReport
 from tests.clients.cli.importing.builders import (
     SOUP,
     answer,
