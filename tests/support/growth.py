@@ -30,6 +30,7 @@ def times_longer(work: Callable[[], object], than: Callable[[], object]) -> floa
 
     The least time of some runs counts. What is short is repeated.
     """
+    gc.collect()
     return _fewest_seconds(work) / _fewest_seconds(than)
 
 
@@ -39,7 +40,6 @@ def _fewest_seconds(work: Callable[[], object]) -> float:
 
 def _seconds(work: Callable[[], object]) -> float:
     """Return the seconds of one call: of as many as take long enough to be measured."""
-    gc.collect()
     calls, begun = 0, process_time()
     while not calls or process_time() - begun < 0.01:
         work()

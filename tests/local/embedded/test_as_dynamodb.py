@@ -428,7 +428,7 @@ def compare(theirs: Store, ours: Engine, call: Call, told_of: str) -> None:
 def test_the_engine_answers_as_dynamodb_local(theirs: Store) -> None:
     measure = Measure.of("engine")
     ours, calls = Engine.in_memory(name=theirs.name), Calls(measure.seed, theirs.name)
-    for number in range(measure.goal(ci=1_500, gate=40_000)):
+    for number in range(measure.goal(ci=500, gate=40_000)):
         compare(theirs, ours, calls.next(), f"call {number} of seed {measure.seed}")
 
 

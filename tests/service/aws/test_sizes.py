@@ -17,7 +17,7 @@ from tests.service.aws.world import (
 from tests.support.growth import times_longer
 
 TOO_LARGE = (413, "payload_too_large")
-SMALL_VALUES = 190_000
+SMALL_VALUES = 60_000
 
 
 def text_of(size: int) -> list[str]:

@@ -606,6 +606,17 @@ def test_constantly_changing_members_cause_a_503_and_no_child(store: Store, pare
 # Costs
 
 
+def test_an_unknown_entry_is_refused_after_two_requests(store: Store, parent: Table) -> None:
+    process = store.process()
+    process.now_ms()
+    wire = Wire.of(process)
+
+    with pytest.raises(ValidationError):
+        start(process, by=BOB, at=ids.FIRST)
+
+    assert wire.operations == ["BatchGetItem"] * 2
+
+
 def test_the_creation_of_a_child_changes_only_a_row_and_a_count_of_its_parent(
     store: Store, parent: Table
 ) -> None:

@@ -374,6 +374,15 @@ def test_clearing_an_abandoned_copy_spares_a_new_tree_of_its_id(store: Store, lo
     assert_settled(store)
 
 
+def test_two_copies_under_one_id_make_one_tree(store: Store, long_tree: Table) -> None:
+    other = store.process()
+    meanwhile(long_tree, 4, lambda: copy(other, ROOT))
+
+    fails(ConflictError, lambda: copy(long_tree, ROOT))
+    assert read(long_tree, COPY, by=EVE) == read(long_tree, ROOT)
+    assert_settled(store)
+
+
 # At the same time
 
 

@@ -15,6 +15,7 @@ from forklore_service.storage import items
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.forks import ForkRequest, fork_conversation
+from forklore_service.usecases.shared.idempotency import IdempotentReplay
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
 from tests.service.usecases.builders import ANN, BOB, ROOT, idempotency_key, read, say, show
@@ -63,6 +64,16 @@ def test_equal_forks_are_made_in_one_transaction_and_known_afterwards(store: Sto
         wire.clear()
         say(table, one, "x")
         assert wire.operations == ["TransactWriteItems"]
+
+
+@pytest.mark.failure("lost-answer")
+def test_equal_forks_with_a_key_are_made_once(store: Store, table: Table) -> None:
+    say(table, ROOT, "a")
+    key = idempotency_key()
+    fork_conversation(table, caller=ANN, request=request(), idempotency_key=key)
+
+    with store.unchanged(), pytest.raises(IdempotentReplay):
+        fork_conversation(store.process(), caller=ANN, request=request(), idempotency_key=key)
 
 
 def test_all_equal_forks_must_have_room(store: Store, table: Table) -> None:

@@ -54,6 +54,7 @@ from tests.service.usecases.builders import (
     create,
     fork,
     idempotency_key,
+    page,
     read,
     said,
     say,
@@ -748,6 +749,20 @@ def test_context_of_the_source_does_not_matter_to_an_if_match_of_a_fork(table: T
 
     fork(table, ROOT, FORK, a, if_match=a)
     fork(table, ROOT, TWIG, a, if_match=b)
+
+
+@pytest.mark.parametrize("position", [BEFORE, AFTER])
+def test_a_fork_with_if_match_is_refused_if_something_is_appended_to_the_source_meanwhile(
+    store: Store, table: Table, position: ForkPosition
+) -> None:
+    (a,) = say(table, ROOT, "a")
+    ran = meanwhile(table, 2, lambda: say(store.process(), ROOT, "b"))
+
+    with pytest.raises(ConflictError) as raised:
+        fork(table, ROOT, FORK, a, position, if_match=a)
+    assert ran
+    assert raised.value.details["lastEntryId"] == page(table).entries[-1].entry_id
+    assert [one.conversation_id for one in listed(table)] == [ROOT]
 
 
 def test_context_that_is_appended_to_the_source_meanwhile_does_not_refuse_a_fork(

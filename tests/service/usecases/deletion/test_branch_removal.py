@@ -572,6 +572,18 @@ def first_write(act: Callable[[], object]) -> Callable[[Request], None]:
     return before
 
 
+def test_the_last_branch_is_not_the_last_if_it_is_forked_meanwhile(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "a")
+    late = store.process()
+    Wire.of(late).before(first_write(lambda: fork(store.process())))
+
+    assert remove(late, ROOT)
+
+    prune(store)
+    assert read(table, FORK) == ["a"]
+
+
 def test_a_removal_whose_first_attempt_was_written_is_done(store: Store) -> None:
     """DynamoDB makes a repeated transaction harmless for some minutes. After that it is refused."""
     table = store.process()

@@ -312,3 +312,17 @@ def test_a_removal_drops_a_pending_transfer_to_that_user_and_no_other(store: Sto
     share(table, "bob")
     offer(table, "bob")
     assert_whole(store)
+
+
+@pytest.mark.parametrize("by", [ANN, BOB], ids=["by the owner", "by themselves"])
+def test_a_transfer_that_is_offered_while_its_recipient_is_removed_is_dropped_or_refused(
+    store: Store, table: Table, by: Caller
+) -> None:
+    create(table)
+    share(table, "bob")
+    meanwhile(table, 2, lambda: offer(store.process()))
+    remove(table, "bob", by=by)
+
+    assert members(table) == {"ann": "owner"}
+    assert pending(table) == pending(table, by=BOB) == []
+    assert_settled(store)

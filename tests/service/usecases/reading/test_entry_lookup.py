@@ -37,6 +37,7 @@ from tests.service.usecases.builders import (
 )
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
+from tools.harness.wire import Wire
 
 
 def marked(text: str, key: str) -> Draft:
@@ -222,6 +223,20 @@ def test_a_fork_stays_at_its_key_when_its_source_shows_another_entry_under_it(
     remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK, wait_s=0)
     append_entries(store.process(), caller=ANN, request=request)
     assert read(table, TWIG) == ["a", "edit", "more", "more"]
+
+
+def test_a_key_costs_a_read_more(table: Table, store: Store) -> None:
+    append(table, ROOT, marked("a", "1"))
+    process = store.process()
+    wire = Wire.of(process)
+
+    edited(process, FORK, "1")
+    assert wire.operations == ["BatchGetItem"] * 2 + ["TransactWriteItems"]
+
+    wire.requests.clear()
+    request = Append(FORK, [said("more")], fork=Fork(ROOT, None, BEFORE, "1"))
+    append_entries(process, caller=ANN, request=request)
+    assert wire.operations == ["BatchGetItem"] * 3 + ["TransactWriteItems"]
 
 
 def test_the_keys_of_a_tree_lie_in_its_partition(table: Table, store: Store) -> None:

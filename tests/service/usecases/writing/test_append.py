@@ -449,6 +449,15 @@ def test_a_process_does_not_read_what_it_has_just_written(
     assert wire.operations == [WRITE]
 
 
+def test_who_makes_a_conversation_appends_context_to_it_without_a_read(table: Table) -> None:
+    create(table, by=PLANNER)
+    wire = Wire.of(table)
+
+    append(table, ROOT, thought("x"), by=PLANNER)
+
+    assert wire.operations == [WRITE]
+
+
 # If-Match
 
 

@@ -297,6 +297,16 @@ def test_more_bytes_than_a_transaction_holds_are_413(store: Store, tree: Table) 
     assert read(tree, ROOT) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("nth", [2, 3])
+def test_an_append_to_the_other_branch_meanwhile_is_copied_as_well(
+    store: Store, tree: Table, nth: int
+) -> None:
+    ran = meanwhile(tree, nth, lambda: say(store.process(), FORK, "meanwhile"))
+
+    assert texts(merge(tree)) == ["x", "y", "meanwhile"]
+    assert ran
+
+
 def test_a_merge_up_to_an_entry_does_not_wait_for_the_other_branch(store: Store, tree: Table) -> None:
     x = page(tree, FORK).entries[2].entry_id
     wire = Wire.of(tree)
