@@ -810,6 +810,24 @@ def remove_what_was_just_removed(endpoint: Endpoint, rewrite: Rewrite | None = N
         assert_intact(store)
 
 
+def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that no branch is removed from a tree that has its tombstone.
+
+    The deletion closes as many HEADs as GROUP counts, and no event of a branch follows TreeDeleted.
+    """
+    with built(family, endpoint).copy(endpoint) as store:
+        left: dict[Key, Item] = {}
+
+        def begin_deletion() -> None:
+            killed_at_write(store, 1, "deleteConversation", ANN, conversationId=ROOT)
+            left.update(store.contents())
+
+        removing = Process(store, first_write(begin_deletion), rewrite=rewrite)
+        answer = removing.ask("deleteConversation", MIA, conversationId=FORK, scope="branch")
+
+        hold(answer.status == 404 and store.contents() == left, answer)
+
+
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
@@ -882,6 +900,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "forget digests of a tree that is gone": forget_digests_of_a_tree_that_is_gone,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove what was just removed": remove_what_was_just_removed,
+    "remove from what has a tombstone": remove_from_what_has_a_tombstone,
     "remove a branch as a former manager who is now a reader": partial(
         act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA
     ),

@@ -64,7 +64,8 @@ class Codec(Generic[Value]):
             if field not in elsewhere and not isinstance(differing.get(field), Codec)
         ]
         names = {at: one.name for at, one in self._single}
-        # For `value`, which is called for each item that is read
+        # For `value`, which is called for each item. A field that is no attribute stands
+        # under "", which no item has: it gets its default.
         self._read = [(names.get(at, ""), held) for at, held in enumerate(self._absent)]
         self._unpack = [(at, one.unpack) for at, one in self._single if one.unpack]
         needed = [one.name for at, one in self._single if self._absent[at] is _MISSING]

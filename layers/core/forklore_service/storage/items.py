@@ -252,7 +252,7 @@ _HEAD = Codec(
 
 
 def counters(metrics: Metrics) -> dict[str, int]:
-    """Return the sums in HEAD under their attributes' names: base of the fork and own appends."""
+    """Return sums under the names that they have in HEAD."""
     return _METRICS.attributes(metrics)
 
 

@@ -318,13 +318,11 @@ def _current_as_read(tree: Group) -> tuple[str, Values]:
 
 
 def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
-    """Count a branch less in a tree that is unchanged in what the removal depends on.
+    """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
     The tree must count as many children as when it was read: the branch may have started one since
-    then. Whether the tree is live does not matter: the removal also deletes a HEAD, and a deletion
-    of the tree has deleted it before the worker looks. current: the new current branch, if the
-    removed one was it. at: the time now.
+    then. current: the new current branch, if the removed one was it. at: the time now.
     """
     is_current_as_read, values_as_read = _current_as_read(tree)
     change = "ADD #conversations :less, #version :one SET #usedAt = :at"
@@ -333,7 +331,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ":one": number(1),
         ":at": text(at),
         ":children": number(tree.children),
-        ":version": number(tree.version),
+        **_live_as_read(tree),
         **values_as_read,
     }
     if current is not None:
@@ -343,7 +341,7 @@ def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
         ActionKind.GROUP,
         keys.group(tree.group_id),
         change,
-        condition=f"#version = :version AND {is_current_as_read} AND #children = :children",
+        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
         values=values,
     )
 

@@ -56,8 +56,8 @@ class Creation(Generic[T]):
         for nonce in creation.attempts():
             creation.write(prepare(nonce))
 
-    name: the name that the creation moves. once: its Idempotency-Key. answer: of the conversation
-    that was created; None when its id is not free.
+    name: the name that the creation moves. once: the request, perhaps with a key. answer: of the
+    conversation that was created; None when its id is not free.
     """
 
     def __init__(

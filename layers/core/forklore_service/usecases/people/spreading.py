@@ -105,7 +105,7 @@ def spread(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX
 def finish_spreading(table: Table, group_id: str, *, changed_max: int | None = CHANGED_MAX) -> None:
     """Let a change reach all children of the tree, so that its members may change again.
 
-    Raises UnavailableError if some are left, as `spread` does.
+    Raises UnavailableError if `spread` leaves some.
     """
     if spread(table, group_id, changed_max=changed_max).left:
         raise UnavailableError("an earlier change of the members has not reached all children; try again")

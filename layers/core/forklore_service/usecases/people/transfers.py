@@ -111,7 +111,7 @@ def request_transfer(
 def list_transfers(
     table: Table, *, caller: Caller, role: Role, after: ListKey | None, limit: int
 ) -> PageOf[Transfer, ListKey]:
-    """Return a page of the pending transfers to the caller and from the caller, oldest first."""
+    """Return a page of the pending transfers in which the caller has the role, oldest first."""
     page: list[Transfer] = []
     looked = 0
     rows = table.read.transfers(caller.user_id, after=after, page=limit + 1)

@@ -48,7 +48,8 @@ APPEND = RetryPolicy(192, in_a_row=8, pauses_max=4)
 
 That is out of date after a pause in which others write. So the first attempt after a pause only
 learns what stands there, and the next ones follow at once: so many that one of them succeeds beside
-another writer who never rests. The pauses stay short, so that many writers take turns soon.
+another writer who never rests, though each refused attempt costs a write. The pauses stay short, so
+that many writers take turns soon.
 """
 
 
