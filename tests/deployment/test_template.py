@@ -212,12 +212,11 @@ def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it()
     assert len(routes) == len(ROUTES)
 
 
-def test_the_page_for_operators_counts_all_operations() -> None:
+def test_the_page_for_operators_says_what_the_metrics_of_all_operations_cost() -> None:
     """Each is a metric for each of its statuses, and each metric costs money."""
     count = sum(map(len, SERVED.values()))
     text = " ".join((PROJECT / "docs" / "operate.md").read_text(encoding="utf-8").split())
 
-    assert f"each of the {count} operations" in text
     assert f"about {4 * count + 10} metrics, {round((4 * count + 10) * 0.3)} $" in text
 
 
