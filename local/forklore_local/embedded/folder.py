@@ -22,6 +22,11 @@ APPLICATION_ID = 0x466B4C72
 """Marks the file as forklore's ("FkLr")."""
 OTHERS = {"dynoxide.db": "dynoxide", "shared-local-instance.db": "DynamoDB Local"}
 """The files of the databases that an earlier local server could start, with their names."""
+MOVED_ELSEWHERE = (
+    "export it with the forklore that wrote it, import that into a new folder with a checkout from before "
+    "the three packages, and open the new folder here"
+)
+"""What is said of their data."""
 OWNER_ONLY, OWNER_ONLY_FOLDER, OTHERS_RIGHTS = 0o600, 0o700, 0o077
 IGNORED = ".gitignore"
 BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN}
@@ -41,7 +46,7 @@ def prepared(folder: Path) -> Path:
     """
     for other, name in OTHERS.items():
         if (folder / other).exists():
-            raise DataError(f"{folder} holds data of {name}: export it with the forklore that wrote it")
+            raise DataError(f"{folder} holds data of {name}: {MOVED_ELSEWHERE}")
     path = folder / FILE
     try:
         if not folder.exists():

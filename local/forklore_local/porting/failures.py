@@ -11,6 +11,7 @@ _UNDECODABLE = (
     AssertionError,
     AttributeError,
     LookupError,
+    RecursionError,
     TypeError,
     ValueError,
     zlib.error,

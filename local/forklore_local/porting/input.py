@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import IO, Any
 
 from forklore_local.porting.failures import BrokenTreeError, FormatError, decoding
-from forklore_local.porting.lines import CONTENT, entry_of, item_of, line_of, members_of
+from forklore_local.porting.lines import CONTENT, entry_of, is_time, item_of, line_of, members_of
 from forklore_local.porting.outline import Counted, Outline
+from forklore_local.porting.scope import Scope
 from forklore_service.domain import ids
 from forklore_service.domain.ids import FIRST
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import StoredEntry
 
 FORMAT, VERSION = "forklore-table", 2
-READ_ELSEWHERE = ", which an earlier checkout of forklore 0.1.0 reads"
+READ_ELSEWHERE = (
+    ". Import it into a folder with a checkout from before the three packages, and open the folder here"
+)
 """What is said of version 1."""
 LINE_BYTES_MAX = 128 << 20
 """No line is longer. An entry takes at most what one request does, and its quotes are escaped."""
@@ -46,9 +49,17 @@ class Total:
     place: ListKey | None = None
 
     def add(self, end: dict[str, Any]) -> None:
-        """Count the tree of an `end`, or one that is `damaged`."""
+        """Count the tree of an `end`, or one that is `damaged`.
+
+        Raises FormatError for a line that does not have their members. Then nothing is counted.
+        """
+        counts = [end.get("conversations"), end.get("entries")]
+        is_damaged = end[TYPE] == "damaged"
+        is_named = ids.is_uuid(str(end.get("id"))) and is_time(str(end.get("createdAt")))
+        if not (is_named and (is_damaged or all(isinstance(count, int) for count in counts))):
+            raise FormatError("it does not say which tree ends, or what that has")
         self.place = ListKey(end["createdAt"], end["id"])
-        if end[TYPE] == "damaged":
+        if is_damaged:
             self.damaged.append(end["id"])
             return
         self.trees += 1
@@ -90,8 +101,7 @@ class ExportedFile:
                     raise FormatError("the file has not the trees that it says")
             else:
                 yield self.whole, lines
-            with decoding():
-                self.total.add(lines.end)
+            self.total.add(lines.end)
             self.whole = self._lines.at
         if self._lines.has_more():
             raise FormatError("something follows the last line")
@@ -169,8 +179,6 @@ class TreeInFile:
                     self._entry = members
                     break
                 self.outline.add(item_of(members))
-            if not (ids.is_uuid(self.outline.group_id) and self.outline.group.is_live):
-                raise FormatError("a tree begins with its GROUP")
             self.outline.check()
 
     def entries(self) -> Iterator[StoredEntry]:
@@ -178,12 +186,13 @@ class TreeInFile:
         counted, last = Counted(self.outline), FIRST
         members = self._entry
         while members is not None and CONTENT in members:
-            stored = entry_of(members)
+            stored = entry_of(members, self.outline.group_id)
             if stored.entry_id <= last:
                 raise FormatError("entries come in the order of their ids, each once")
             if not counted.has(stored):
                 raise FormatError("the tree does not have this entry")
-            counted.take(stored)
+            with _whole():
+                counted.take(stored)
             yield stored
             last = stored.entry_id
             members = next(self._rest, None)
@@ -217,10 +226,14 @@ def header_of(line: bytes) -> dict[str, Any]:
     if version != VERSION:
         elsewhere = READ_ELSEWHERE if version == 1 else ""
         raise FormatError(
-            f"it has version {version} of the format{elsewhere}; this forklore reads version {VERSION}"
+            f"it has version {version} of the format, and this forklore reads version {VERSION}{elsewhere}"
         )
     if not ids.is_uuid(str(header.get("exportId"))):
         raise FormatError("it names no export")
+    scope = header.get("scope")
+    is_scope = isinstance(scope, dict) and len(scope) == 1 and scope.keys() <= set(Scope)
+    if not (is_scope and isinstance(header.get("table"), str) and is_time(header.get("exportedAt", ""))):
+        raise FormatError("it does not say of what the export is, or when it was begun")
     return header
 
 

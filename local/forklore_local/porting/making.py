@@ -16,7 +16,7 @@ from forklore_local.porting import actions
 from forklore_local.porting.failures import RefusedError
 from forklore_local.porting.input import TreeInFile
 from forklore_service.domain import ids, keys
-from forklore_service.domain.ids import FIRST, EntryId
+from forklore_service.domain.ids import FIRST
 from forklore_service.domain.model import StartedBy
 from forklore_service.domain.tree import Group, State
 from forklore_service.storage import items
@@ -108,7 +108,7 @@ class TreeMaker:
             if self._is_there():  # another import of the same file was faster
                 return THERE
             raise RefusedError(self._why(refused)) from refused
-        return Made(True, taken, wanted is not None and parent != self._started_by())
+        return Made(True, taken, wanted is not None and parent != self._outline.started_by)
 
     # What is there
 
@@ -145,20 +145,13 @@ class TreeMaker:
         group = self._table.get([keys.group(group_id)]).group(group_id)
         return group is not None and group.is_live
 
-    def _started_by(self) -> StartedBy | None:
-        """Return what has started the tree, as the file says."""
-        key, row = self._outline.group.child_key, self._outline.started_by
-        if key is None or row is None:
-            return None
-        return StartedBy(keys.in_child(key.sort), EntryId(row.started_by) if row.started_by else None)
-
     def _parent(self) -> StartedBy | None:
         """Return what starts the tree in this table; None if it is no child here.
 
         The parent may be in an older state than when it started the tree. If it does not have the
         entry, none is named. If it does not have the conversation, the tree is no child.
         """
-        key, parent = self._outline.group.child_key, self._started_by()
+        key, parent = self._outline.group.child_key, self._outline.started_by
         if key is None or parent is None:
             return None
         group_id = key.partition

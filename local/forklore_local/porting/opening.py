@@ -11,6 +11,7 @@ from forklore_service.errors import ForkloreError
 from forklore_service.storage import schema
 from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import CallRefused
 from forklore_service.storage.table import Table
 from forklore_service.storage.timeouts import PatientConnection
 
@@ -53,8 +54,8 @@ def table_in(folder: Path) -> Iterator[Table]:
         raise PortingError(str(error)) from error
     try:
         yield opened.table
-    except ForkloreError as error:
-        raise PortingError(str(error)) from error
+    except (CallRefused, ForkloreError) as error:
+        raise PortingError(str(error).splitlines()[0]) from error
     finally:
         opened.close()
 

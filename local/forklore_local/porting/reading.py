@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from forklore_local.fsck.shapes import SHAPES, kind_of
 from forklore_local.porting.failures import BrokenTreeError
-from forklore_local.porting.outline import Counted, Outline
+from forklore_local.porting.outline import Counted, Outline, context_item
 from forklore_service.domain import keys
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.keys import Key, SortRange
@@ -116,7 +116,7 @@ class TreeReader:
                 yield item, entry
         for key, context in sorted(held.contexts.items()):
             now = self._now(group_id, key, context) if key in held.unsure else context
-            outline.add(_context_item(keys.context(group_id, *key), now))
+            outline.add(context_item(group_id, *key, now))
             yield outline.items[keys.context(group_id, *key)], None
         counted.check()
         group = self._group(group_id)
@@ -215,11 +215,6 @@ def _add_found(outline: Outline, found: Mapping[Key, Item], wanted: Iterable[Key
     for key in wanted:
         if key in found:
             outline.add(_lasting(found[key]))
-
-
-def _context_item(at: Key, held: ClientContext) -> Item:
-    epoch = {"epoch": held.epoch.number, "first": held.epoch.first, "digest": held.epoch.digest}
-    return items.key_of(at) | items.present({**epoch, "last": held.last, "count": held.entries})
 
 
 def _lasting(item: Item) -> Item:

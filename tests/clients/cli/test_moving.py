@@ -84,7 +84,7 @@ def test_the_trees_of_an_owner_and_one_tree(ann: Forklore, place: Path) -> None:
         (
             "import old.jsonl",
             USAGE,
-            "old.jsonl: line 1: it has version 1 of the format, which an",
+            "old.jsonl: line 1: it has version 1 of the format, and",
         ),
         ("import nothing --table t", USAGE, "nothing: no such file"),
         ("import cut.jsonl", USAGE, "cut.jsonl: line 2: the file is cut"),

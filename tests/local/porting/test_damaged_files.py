@@ -10,6 +10,9 @@ import pytest
 
 from forklore_local.porting.failures import FormatError, PortingError, RefusedError
 from forklore_local.porting.importing import check
+from forklore_service.domain import keys
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.names import NameOwner, NameRef
 from tests.local.fsck import world
 from tests.local.porting.round_trip import EVERYTHING, exported, imported, lines_of
 from tests.service.reliability.service import Process
@@ -20,7 +23,7 @@ Lines = list[bytes]
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
-    """The lines of an export of two trees: one with a fork, and one with a child's parent."""
+    """The lines of an export of three trees: one with a fork, another, and a child of the first."""
     path = tmp_path_factory.mktemp("whole") / "all.jsonl"
     with fresh_store() as store:
         process = Process(store)
@@ -34,6 +37,8 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
         )
         process.ask("requestTransfer", world.ANN, conversationId=world.ROOT, newOwnerUserId="bob")
         world.say(process, world.PLAIN, "other")
+        process.ask("setName", world.PLANNER, name="thread", conversationId=world.ROOT)
+        world.say(process, world.CHILD, "do it", startedByConversationId=world.ROOT, startedByEntryId=said)
         exported(store, path)
     return list(lines_of(path))
 
@@ -61,6 +66,34 @@ def changed(lines: Lines, kind: str, number: int = 0, **members: Any) -> Lines:
     value = {**json.loads(lines[place]), **members}
     kept = {name: held for name, held in value.items() if held is not None}
     return resealed([*lines[:place], spelled(kept), *lines[place + 1 :]])
+
+
+def setting(kind: str, **members: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: changed(lines, kind, **members)
+
+
+def moved(lines: Lines, kind: str, attribute: str) -> Lines:
+    """Return the lines with an item whose attribute names the second tree in place of the first."""
+    said = json.loads(lines[at(lines, kind)])[attribute]
+    return changed(lines, kind, **{attribute: said.replace(world.ROOT, world.PLAIN)})
+
+
+def named(lines: Lines, name: str) -> Lines:
+    owner = NameOwner(world.PLANNER.user_id, world.PLANNER.client_id)
+    return changed(lines, "NAME", SK=keys.name(NameRef(owner, name)).sort)
+
+
+def started(lines: Lines, child: str) -> Lines:
+    """Return the lines with a child that has the place of another one."""
+    place = keys.child(world.ROOT, world.ROOT, ListKey("2020-01-01T00:00:00.000Z", child)).sort
+    return changed(changed(lines, "GROUP", 2, childKey=place), "CHILD", SK=place)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {}
+    for _ in range(levels):
+        inner = {"a": inner}
+    return inner
 
 
 def without(lines: Lines, kind: str, number: int = 0) -> Lines:
@@ -110,6 +143,17 @@ def _unsealed(line: bytes) -> bytes:
     return spelled({**json.loads(line), "sha256": "0" * 64})
 
 
+AMID: dict[str, Any] = {
+    "cascaded": True,
+    "deletedAt": "2026-03-01T09:15:00.000Z",
+    "importing": True,
+    "memberChange": {"user": "bob", "nonce": "x"},
+    "neverLive": True,
+    "nonce": "x",
+    "rewriting": "joe",
+    "spreading": "x",
+}
+"""What only a GROUP has with which something is being done."""
 DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "cut within a line": (lambda lines: [*lines[:-3], lines[-3][:-9]], "it is cut"),
     "cut after a line": (lambda lines: lines[:5], "the file is cut"),
@@ -118,7 +162,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "another format": (lambda lines: changed(lines, "header", format="forklore"), "no export of a table"),
     "the old version": (
         lambda lines: changed(lines, "header", version=1),
-        "an earlier checkout of forklore",
+        "a checkout from before the three packages",
     ),
     "a newer version": (lambda lines: changed(lines, "header", version=3), "version 3 of the format"),
     "a newer attribute": (lambda lines: changed(lines, "MEM", mood="fine"), "MEM has another 'mood'"),
@@ -138,21 +182,78 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a context less": (lambda lines: without(lines, "CTX"), "a context"),
     "no GROUP": (lambda lines: without(lines, "GROUP"), "an item is damaged"),
     "an end less": (lambda lines: without(lines, "end"), "no item of the tree"),
-    "an entry of another tree": (
-        lambda lines: changed(lines, "ENTRY", L1=f"{world.PLAIN}#H#x"),
+    "an entry of another tree": (lambda lines: moved(lines, "ENTRY", "PK"), "ENTRY has another 'PK'"),
+    "an entry of another tree's branch": (
+        lambda lines: moved(lines, "ENTRY", "L1"),
         "does not have this entry",
+    ),
+    "an entry with another place": (
+        lambda lines: changed(lines, "ENTRY", L1=f"{world.ROOT}#H#x"),
+        "ENTRY has another 'L1'",
+    ),
+    "two entries with one key": (lambda lines: changed(lines, "ENTRY", key="k"), "have one key"),
+    "an epoch in the history": (lambda lines: changed(lines, "ENTRY", epoch=1), "history has no epoch"),
+    "a merge of what is none": (
+        lambda lines: changed(lines, "ENTRY", mergedFrom="x#"),
+        "another 'mergedFrom'",
+    ),
+    "content that is no array": (
+        lambda lines: changed(lines, "ENTRY", content="5"),
+        "content: it is no array",
     ),
     "a member of another tree": (
         lambda lines: changed(lines, "MEM", PK="00000009-0000-4000-8000-000000000009"),
         "no item of the tree",
     ),
     "a transfer of another tree": (
-        lambda lines: changed(lines, "XFER", group=world.PLAIN, conversation=world.PLAIN),
-        "an offer of the owner",
+        setting("XFER", group=world.PLAIN, conversation=world.PLAIN),
+        "XFER has another 'PK'",
     ),
-    "a transfer whose id is none": (
-        lambda lines: changed(lines, "XFER", id="x y#z"),
-        "an offer of the owner",
+    "a transfer whose id is none": (setting("XFER", id="x y#z"), "XFER has another 'id'"),
+    "a transfer of another time": (
+        setting("XFER", createdAt="2020-01-01T00:00:00.000Z"),
+        "XFER has another 'createdAt'",
+    ),
+    "a transfer of a stranger": (setting("XFER", **{"from": "bob"}), "an offer of the owner"),
+    "a tree in no list": (setting("GROUP", G1=None), "GROUP has another 'G1'"),
+    "a tree in another list": (setting("GROUP", G1S="zzz"), "GROUP has another 'G1S'"),
+    "a tree with children": (setting("GROUP", children=7), "GROUP has another 'children'"),
+    "a tree that is not live": (setting("GROUP", state="creating"), "GROUP has another 'state'"),
+    "a GROUP at another key": (setting("GROUP", SK="GROUP#x"), "GROUP has another 'SK'"),
+    **{
+        f"a tree with {name}": (setting("GROUP", **{name: value}), f"GROUP has another {name!r}")
+        for name, value in AMID.items()
+    },
+    "a number below 0": (setting("GROUP", version=-5), "GROUP has another 'version'"),
+    "a number that is too large": (
+        setting("HEAD", costNanoUsd=10**20),
+        "HEAD has another 'costNanoUsd'",
+    ),
+    "a change at no time": (setting("HEAD", changedAt="zzz"), "HEAD has another 'changedAt'"),
+    "a HEAD of another owner": (setting("HEAD", owner="bob"), "names another owner"),
+    "an owner who is none": (setting("GROUP", owner=" \n#x"), "GROUP has another 'owner'"),
+    "a member at another key": (setting("MEM", SK="MEM#%61nn"), "MEM has another 'SK'"),
+    "a mark of a request": (setting("MEM", nonce="x"), "MEM has another 'nonce'"),
+    "a default that is spelled": (setting("MEM", archived=False), "MEM has another 'archived'"),
+    "a tag that is no text": (setting("CONV", tags={"a": 5}), "CONV has another 'tags'"),
+    "tags that nest": (setting("CONV", tags=nested(100)), "CONV has another 'tags'"),
+    "tags that nest deep": (setting("CONV", tags=nested(900)), "an item is damaged"),
+    "a fork of what is none": (
+        lambda lines: changed(lines, "CONV", 1, forkedAtConversationId="what#ever"),
+        "CONV has another 'forkedAtConversationId'",
+    ),
+    "a row at another key": (
+        setting("TREE", SK=f"TREE#aa#2026-03-01T09:15:00.000Z#{world.ROOT}"),
+        "the list of branches",
+    ),
+    "a context at another key": (setting("CTX", SK=f"CTX#{world.ROOT}#%70lanner"), "CTX has another 'SK'"),
+    "a name of another client": (setting("NAME", clientId="coder"), "NAME has another 'SK'"),
+    "a name at another key": (setting("NAME", PK="USER#%61nn"), "NAME has another 'PK'"),
+    "a name that is none": (lambda lines: named(lines, "a\nb"), "a name is none"),
+    "the place of another child": (lambda lines: started(lines, world.PLAIN), "CHILD has another 'SK'"),
+    "a child of another conversation": (
+        lambda lines: changed(lines, "CONV", 3, startedByConversationId=world.FORK),
+        "started by something else",
     ),
     "another current branch": (lambda lines: changed(lines, "GROUP", current=world.PLAIN), "current branch"),
     "a time that is none": (lambda lines: changed(lines, "MEM", createdAt="today"), "'createdAt'"),
@@ -170,6 +271,8 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
         lambda lines: changed(lines, "ENTRY", content='["\\ud800"]'),
         "content: ",
     ),
+    "a header without a time": (setting("header", exportedAt=None), "of what the export is"),
+    "a header without a scope": (setting("header", scope={}), "of what the export is"),
     "a header of no export": (lambda lines: changed(lines, "header", exportId=None), "names no export"),
     "a number beyond doubles": (
         lambda lines: changed(lines, "ENTRY", content="[1e400]"),
@@ -202,8 +305,8 @@ def test_the_whole_file_is_taken_as_it_was_written_and_resealed(lines: Lines, tm
     total = check(path).total
     path.write_bytes(b"".join(resealed(lines)))
 
-    assert (total.trees, total.conversations, total.entries) == (2, 3, 5)
-    assert check(path).total.trees == 2
+    assert (total.trees, total.conversations, total.entries) == (3, 4, 6)
+    assert check(path).total.trees == 3
 
 
 def test_ids_in_use_are_refused_before_anything_is_written(

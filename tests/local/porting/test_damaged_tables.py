@@ -34,6 +34,13 @@ def _lose_chunks(store: Store) -> None:
     store.delete(*_of_root(store, Kind.BLOB))
 
 
+def _too_large_a_number(store: Store) -> None:
+    """What a request could bring once, and no import takes."""
+    for key in _of_root(store, Kind.ENTRY):
+        if "body" in store.item(key):
+            store.change(key, body={"B": b"[1e400]"})
+
+
 def _cut_path(store: Store) -> None:
     store.change(keys.path(world.ROOT, world.FORK), path={"B": b"\x00"})
 
@@ -45,6 +52,9 @@ DAMAGES: list[Callable[[Store], None]] = [
     _cut_body,
     _cut_path,
     _lose_chunks,
+    _too_large_a_number,
+    lambda store: store.change(keys.conversation(world.ROOT, world.ROOT), metadata={"S": "[]"}),
+    lambda store: store.change(keys.group(world.ROOT), usedAt={"S": "zzz"}),
 ]
 
 

@@ -1,5 +1,6 @@
 """The file of an export that was ended midway, and what is no part of it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,35 @@ def test_a_tree_with_other_bytes_than_were_written_is_written_again(trees: Store
     exported(trees, tmp_path / "again")
 
     assert (tmp_path / "again").read_bytes() == whole
+
+
+def test_a_tree_whose_end_was_changed_is_written_again(trees: Store, tmp_path: Path) -> None:
+    exported(trees, tmp_path / "whole")
+    whole = list(lines_of(tmp_path / "whole"))
+    first = next(at for at, line in enumerate(whole) if b'"type":"end"' in line)
+    for name in ("id", "createdAt", "conversations", "entries"):
+        end = {held: value for held, value in json.loads(whole[first]).items() if held != name}
+        part = [*whole[:first], json.dumps(end, separators=(",", ":")).encode() + b"\n", *whole[first + 1 :]]
+        (tmp_path / name).with_suffix(".part").write_bytes(b"".join(part))
+
+        exported(trees, tmp_path / name)
+
+        assert list(lines_of(tmp_path / name)) == whole, name
+
+
+@pytest.mark.parametrize(
+    "changed", [{"exportedAt": None}, {"exportedAt": "now"}, {"table": 1}, {"scope": {}}]
+)
+def test_a_part_whose_first_line_was_changed_is_refused(
+    trees: Store, tmp_path: Path, changed: dict[str, object]
+) -> None:
+    exported(trees, tmp_path / "whole")
+    header, *rest = lines_of(tmp_path / "whole")
+    line = json.dumps({**json.loads(header), **changed}, separators=(",", ":")).encode() + b"\n"
+    (tmp_path / "again.part").write_bytes(b"".join([line, *rest]))
+
+    with pytest.raises(PortingError, match="cannot be read: remove it to begin anew"):
+        exported(trees, tmp_path / "again")
 
 
 def test_the_part_of_another_export_and_no_part_at_all_are_refused(trees: Store, tmp_path: Path) -> None:
