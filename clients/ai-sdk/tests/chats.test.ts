@@ -297,7 +297,7 @@ test("what the AI SDK streams is stored as it is: parts, a tool's call, approval
 test("an answer whose cost is never told is stored without it", async () => {
 	const id = crypto.randomUUID();
 	const talk = [said("q", "user", "May?"), said("a", "assistant", "In May.")];
-	await saveTurn(await loadChat(fl, id), talk, { usage: new Promise(() => {}) });
+	await saveTurn(await loadChat(fl, id), talk, { usage: new Promise(() => undefined) });
 	expect((await loadChat(fl, id)).messages).toEqual(talk);
 });
 
