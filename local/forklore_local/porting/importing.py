@@ -6,13 +6,13 @@ looked up. Then the trees are made, several at a time. A child waits until its p
 
 import threading
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from forklore_local.porting.failures import PortingError, RefusedError, StoppedError
+from forklore_local.porting.failures import FormatError, PortingError, RefusedError, StoppedError
 from forklore_local.porting.input import ExportedFile, Total, TreeInFile, tree_at
 from forklore_local.porting.making import Made, TreeMaker, in_use, nonce_of
 from forklore_local.porting.outline import Outline
@@ -93,6 +93,8 @@ def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda 
                 for _ in tree.entries():
                     pass
                 group = tree.outline.group
+                if group.group_id in numbers:
+                    raise FormatError(f"tree {group.group_id} comes twice")
                 if group.child_key is not None:
                     parents[len(begins)] = group.child_key.partition
                 numbers[group.group_id] = len(begins)
@@ -107,14 +109,22 @@ def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda 
     return Checked(path, file.header["exportId"], file.total, begins, rounds, frozenset(waiting))
 
 
-def _rounds(trees: int, waiting: dict[int, int]) -> Iterator[Sequence[int]]:
-    """Yield the numbers of the trees, first those that wait for no other one."""
-    yield [number for number in range(trees) if number not in waiting]
-    left = dict(waiting)
-    while left:
-        ready = [number for number, parent in left.items() if parent not in left]
-        yield ready or list(left)
-        left = {number: parent for number, parent in left.items() if ready and number not in ready}
+def _rounds(trees: int, waiting: Mapping[int, int]) -> Iterator[Sequence[int]]:
+    """Yield the numbers of the trees, first those that wait for no other one.
+
+    waiting: the number of the parent, by that of the tree. What waits for itself comes last.
+    """
+    children: dict[int, list[int]] = {}
+    for number, parent in waiting.items():
+        children.setdefault(parent, []).append(number)
+    ready = [number for number in range(trees) if number not in waiting]
+    done = set(ready)
+    while ready:
+        yield ready
+        ready = [child for number in ready for child in children.get(number, ())]
+        done.update(ready)
+    if len(done) < trees:
+        yield [number for number in waiting if number not in done]
 
 
 def carry_out(

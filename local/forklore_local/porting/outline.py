@@ -132,7 +132,14 @@ class Outline:
             raise BrokenTreeError("a transfer is an offer of the owner to another member")
 
     def is_offer(self, transfer: Transfer) -> bool:
-        """Tell whether the owner offers the tree to another member."""
+        """Tell whether the owner offers this tree to another member."""
+        is_own = transfer.group_id == self.group_id and ids.is_uuid(transfer.conversation_id)
+        is_minted = ids.is_entry_id(transfer.transfer_id) and (
+            ids.created_at(EntryId(transfer.transfer_id)) == transfer.created_at
+        )
+        return is_own and is_minted and self._is_to_member(transfer)
+
+    def _is_to_member(self, transfer: Transfer) -> bool:
         owner = self.group.owner
         return transfer.from_user_id == owner != transfer.to_user_id and transfer.to_user_id in self.members
 

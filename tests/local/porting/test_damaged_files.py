@@ -29,6 +29,10 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
         world.think(process, world.ROOT, "a")
         process.ask("forkConversation", world.ANN, conversationId=world.ROOT, id=world.FORK, atEntryId=said)
         world.say(process, world.FORK, "three")
+        process.ask(
+            "shareConversation", world.ANN, conversationId=world.ROOT, userId="bob", accessLevel="reader"
+        )
+        process.ask("requestTransfer", world.ANN, conversationId=world.ROOT, newOwnerUserId="bob")
         world.say(process, world.PLAIN, "other")
         exported(store, path)
     return list(lines_of(path))
@@ -124,7 +128,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "another header": (lambda lines: [lines[0].replace(b'forklore"', b'forklora"'), *lines[1:]], "it says"),
     "an entry twice": (lambda lines: twice(lines, "ENTRY"), "each once"),
     "a member twice": (lambda lines: twice(lines, "MEM"), "comes twice"),
-    "a tree twice": (lambda lines: [*lines[:-1], *lines[1:]], "not the trees that it says"),
+    "a tree twice": (lambda lines: [*lines[:-1], *lines[1:]], "comes twice"),
     "entries in another order": (lambda lines: swapped(lines, "ENTRY"), "the order of their ids"),
     "an entry less": (lambda lines: without(lines, "ENTRY"), "do not agree with HEAD"),
     "an owner less": (lambda lines: without(lines, "MEM"), "the members"),
@@ -141,6 +145,14 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a member of another tree": (
         lambda lines: changed(lines, "MEM", PK="00000009-0000-4000-8000-000000000009"),
         "no item of the tree",
+    ),
+    "a transfer of another tree": (
+        lambda lines: changed(lines, "XFER", group=world.PLAIN, conversation=world.PLAIN),
+        "an offer of the owner",
+    ),
+    "a transfer whose id is none": (
+        lambda lines: changed(lines, "XFER", id="x y#z"),
+        "an offer of the owner",
     ),
     "another current branch": (lambda lines: changed(lines, "GROUP", current=world.PLAIN), "current branch"),
     "a time that is none": (lambda lines: changed(lines, "MEM", createdAt="today"), "'createdAt'"),
