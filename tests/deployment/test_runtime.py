@@ -148,9 +148,9 @@ def test_each_request_and_each_change_writes_a_json_line_to_the_log_without_cont
     logged = service.functions["EntriesFunction"].log()
     lines = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
 
-    of_story = [("appendEntry", "201"), ("listEntries", "200"), ("getEntry", "200")]
+    of_story = {("appendEntry", "201"), ("listEntries", "200"), ("getEntry", "200")}
     requests = [line for line in lines if line["message"] == "request"]
-    assert [(line["operation"], line["status"]) for line in requests[: len(of_story)]] == of_story
+    assert of_story <= {(line["operation"], line["status"]) for line in requests}
     assert all(line["requestId"] and line["_aws"]["CloudWatchMetrics"] for line in requests)
     changes = [line for line in lines if line["message"] == "change"]
     assert changes[0]["operation"] == "appendEntry"

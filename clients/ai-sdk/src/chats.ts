@@ -24,8 +24,8 @@ export interface Unsaved {
 }
 
 /**
- * How a turn is saved. usage: what the answer has cost, as `usage` of `streamText` tells it; what never comes of
- * it is left out. onUnsaved: is told what could not be stored, before `saveTurn` throws.
+ * How a turn is saved. usage: what the answer has cost, as `usage` of `streamText` tells it; what has not
+ * come within a second is left out. onUnsaved: is told what could not be stored, before `saveTurn` throws.
  */
 export interface SaveOptions {
 	usage?: LanguageModelUsage | PromiseLike<LanguageModelUsage> | undefined;
@@ -40,6 +40,8 @@ interface Known {
 }
 
 const knownOf = new WeakMap<Chat, Known>();
+
+const USAGE_WAIT_MS = 1_000;
 
 /**
  * Return a chat: its current branch, or the newest one through a message. Two requests.
@@ -131,12 +133,18 @@ export async function saveTurn(
 	throw unsaved[0]?.error;
 }
 
-/** Return what an answer has cost; undefined if that is not known. */
+/** Return what an answer has cost; undefined if that is not known soon: a stream that nobody reads never tells. */
 async function usageFrom(usage: SaveOptions["usage"]): Promise<LanguageModelUsage | undefined> {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const late = new Promise<undefined>((resolve) => {
+		timer = setTimeout(resolve, USAGE_WAIT_MS, undefined);
+	});
 	try {
-		return await usage;
+		return await Promise.race([usage, late]);
 	} catch {
 		return undefined; // the model has failed
+	} finally {
+		clearTimeout(timer);
 	}
 }
 

@@ -294,6 +294,13 @@ test("what the AI SDK streams is stored as it is: parts, a tool's call, approval
 	expect(entries.map((one) => one.usage)).toEqual([undefined, cost, cost]);
 });
 
+test("an answer whose cost is never told is stored without it", async () => {
+	const id = crypto.randomUUID();
+	const talk = [said("q", "user", "May?"), said("a", "assistant", "In May.")];
+	await saveTurn(await loadChat(fl, id), talk, { usage: new Promise(() => undefined) });
+	expect((await loadChat(fl, id)).messages).toEqual(talk);
+});
+
 test("an answer that is cut off does not look whole, and one whose reader has gone is stored whole", async () => {
 	/** A model that says some words and then fails, if that is asked for. */
 	const speaking = (words: string[], fails: boolean): MockLanguageModelV4 => {

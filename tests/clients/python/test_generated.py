@@ -65,12 +65,14 @@ def test_a_shape_says_what_the_table_says() -> None:
         assert shape.has_body == (operation.body is not None)
 
 
-def test_a_method_takes_the_path_by_position_and_is_awaited_in_the_one_client_alone() -> None:
+def test_a_method_shows_its_arguments_and_is_awaited_in_the_one_client_alone() -> None:
     for operation in operations.ALL:
         name, path = to_snake(operation.name), [to_snake(one) for one in operation.path_names]
         one, other = getattr(Operations, name), getattr(AsyncOperations, name)
 
-        assert inspect.getfullargspec(inspect.unwrap(one)).args == ["self", *path]
+        shown = inspect.signature(one).parameters.values()
+        assert [taken.name for taken in shown if taken.kind is not taken.KEYWORD_ONLY] == ["self", *path]
+        assert {to_snake(one) for one in operation.query_names} <= {taken.name.rstrip("_") for taken in shown}
         assert inspect.getdoc(one)
         assert not inspect.iscoroutinefunction(one)
         assert inspect.iscoroutinefunction(other)

@@ -6,6 +6,7 @@ Here stand the two drivers of the core: one for threads, one for asyncio and tri
 import time
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from inspect import Parameter, Signature
 from typing import Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, get_args, overload
 
 from forklore.client.arguments import LENGTHS_MAX
@@ -114,14 +115,16 @@ class Method(Generic[P, R]):
         self._nulls = nulls
 
         @wraps(declared)
-        def method(api: Calling, *path: Any, **given: Any) -> R:
+        def method(api: Calling, /, *path: Any, **given: Any) -> R:
             return result_of(api.send(self._call(path, given)), made)
 
         @wraps(declared)
-        async def async_method(api: AsyncCalling, *path: Any, **given: Any) -> R:
+        async def async_method(api: AsyncCalling, /, *path: Any, **given: Any) -> R:
             return result_of(await api.send(self._call(path, given)), made)
 
         self._method, self._async_method = method, async_method
+        for function in (method, async_method):
+            function.__dict__["__signature__"] = self._signature(fields)
 
     @overload
     def __get__(self, api: Calling, kind: type | None = None) -> Callable[P, R]: ...
@@ -132,6 +135,19 @@ class Method(Generic[P, R]):
     def __get__(self, api: Any, kind: Any = None) -> Any:
         function: Any = self._async_method if issubclass(kind, AsyncCalling) else self._method
         return function.__get__(api, kind)
+
+    def _signature(self, fields: Any) -> Signature:
+        """Return what `help` and completion show: each argument. fields: a TypedDict."""
+        types = {**self._declared.__annotations__, **fields.__annotations__}
+        shown = [Parameter("self", Parameter.POSITIONAL_ONLY)]
+        for name in self._taken:
+            kind = (
+                Parameter.KEYWORD_ONLY if name in fields.__annotations__ else Parameter.POSITIONAL_OR_KEYWORD
+            )
+            is_needed = name not in fields.__annotations__ or name in self._needed
+            default = Parameter.empty if is_needed else None
+            shown.append(Parameter(name, kind, default=default, annotation=types[name]))
+        return Signature(shown, return_annotation=types["return"])
 
     def _call(self, path: tuple[Any, ...], given: dict[str, Any]) -> Call:
         """Return the call. Raises TypeError for arguments that the method does not take."""

@@ -2,7 +2,7 @@
 
 It yields Send, and is resumed with the answer or with the TransportError, or any other error is
 thrown into it; or it yields Sleep. What it returns is the last answer. The drivers in
-`operations/calling.py` do what it says.
+`calling.py` do what it says.
 """
 
 import time
