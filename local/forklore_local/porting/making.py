@@ -76,6 +76,7 @@ class TreeMaker:
         self._tree = tree
         self._outline = tree.outline
         self._group_id = tree.outline.group_id
+        self._gone_root = keys.remnant(self._group_id, self._group_id)
         self._nonce = nonce_of(export_id, self._group_id)
         self._attempt = ""
         self._on_step = on_step
@@ -227,7 +228,7 @@ class TreeMaker:
         now_s = self._table.now_s()
         root = keys.conversation(self._group_id, self._group_id)
         for key, item in self._outline.items.items():
-            if kind_of(key) not in (Kind.CHILD, Kind.MEM, Kind.NAME, Kind.XFER):
+            if kind_of(key) not in (Kind.CHILD, Kind.MEM, Kind.NAME, Kind.XFER) and key != self._gone_root:
                 one = _with_start(item, parent) if key == root else item
                 yield actions.put_item(one, nonce=self._nonce, now_s=now_s)
 
@@ -250,6 +251,9 @@ class TreeMaker:
             transfer=self._outline.transfer,
             has_root=tree.group_id in self._outline.conversations,
         )
+        gone = self._outline.items.get(self._gone_root)
+        if gone is not None:  # with the root's id, which `open_tree` blocks
+            last += actions.put_item(gone, nonce=self._nonce, now_s=self._table.now_s())
         for attempt in range(LOOKS_MAX):
             self._table.pause(attempt)
             self._on_step()
