@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from tools.harness.local_server import ROOT
 
 CACHE = ROOT / ".cache" / "adapters"
+FETCH_S = 100
 
 
 def source_of(distribution: str, *, sha256: str) -> Path:
@@ -35,7 +36,13 @@ def _fetch(wanted: str, into: Path, *, sha256: str) -> None:
     """Unpack a source distribution into a folder."""
     options = ("--no-deps", "--no-binary", ":all:", "--disable-pip-version-check", "--dest", str(into))
     fetch = (sys.executable, "-m", "pip", "download", "--quiet", *options, wanted)
-    subprocess.run(fetch, check=True, timeout=300)
+    for is_last in (False, False, True):  # a connection may stall
+        try:
+            subprocess.run(fetch, check=True, timeout=FETCH_S)
+            break
+        except subprocess.SubprocessError:
+            if is_last:
+                raise
     [archive] = into.glob("*.tar.gz")
     assert hashlib.sha256(archive.read_bytes()).hexdigest() == sha256, f"{archive.name} is another one"
     with tarfile.open(archive) as packed:
