@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from forklore_service.domain import ids
+from forklore_service.domain.answer_logs import SILENT_SECONDS
 from forklore_service.domain.model import Caller, JobKind
 from forklore_service.domain.tree import Job
 from forklore_service.errors import UnavailableError
@@ -52,6 +53,8 @@ UNUSED_SECONDS = 2 * 24 * 3600
 """After this time a tree is unused for a retention of one day."""
 ABANDONED_SECONDS = 600
 """The age at which the sweep gives up an unfinished creation."""
+NOT_YET_SILENT_SECONDS = 3600
+"""So far ahead is the clock that writes an answer, so that it is open as long as the tests run."""
 
 
 def conversation(number: int) -> str:
@@ -71,6 +74,10 @@ CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
+ANSWER = conversation(61)
+"""Bob's answer in a fork of Ann's tree, of two parts."""
+ANNS_ANSWER = conversation(62)
+"""Ann's answer in a fork of the tree that is offered to Bob."""
 
 
 def said(text: str, role: str = "USER") -> dict[str, Any]:
@@ -287,6 +294,26 @@ def silent(endpoint: Endpoint) -> World:
     return build(endpoint, _silent, _leave, _erase)
 
 
+def answering(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which an answer is being written."""
+    return build(endpoint, _family, _answering)
+
+
+def stopped(endpoint: Endpoint) -> World:
+    """Return the world of a tree with an answer that was stopped."""
+    return build(endpoint, _family, _answering, _stopped)
+
+
+def hushed(endpoint: Endpoint) -> World:
+    """Return the world of a tree with an answer that nobody writes any more."""
+    return build(endpoint, _family, _hushed)
+
+
+def offered_answering(endpoint: Endpoint) -> World:
+    """Return the world of a tree with a pending transfer, in which its owner writes an answer."""
+    return build(endpoint, _offered, _answering_as_the_owner)
+
+
 def crowded(endpoint: Endpoint) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
@@ -335,6 +362,30 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
 def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
     answer = process.ask("appendEntry", PLANNER, conversationId=ROOT, **turn("a", "b", "c"))
     made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
+
+
+def _answering(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, FORK, ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
+
+
+def _hushed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, FORK, ANSWER, in_seconds=-SILENT_SECONDS)
+
+
+def _answering_as_the_owner(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, ANN, GIVEN_FORK, ANNS_ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
+
+
+def _answer(store: Store, by: Caller, of: str, answer_id: str, *, in_seconds: int) -> None:
+    process = Process(store, clock=later(in_seconds))
+    assert process.ask("beginAnswer", by, conversationId=of, id=answer_id).status == 201
+    for after, text in enumerate(("a", "b")):
+        part = {"conversationId": of, "answerId": answer_id, "after": after, "content": [text]}
+        assert process.ask("appendToAnswer", by, **part).status == 201
+
+
+def _stopped(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("stopAnswer", ANN, conversationId=FORK, answerId=ANSWER).status == 200
 
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -713,6 +764,34 @@ def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operati
     return read("listEntries", caller, of=of, conversationId=to, **query)
 
 
+def part(
+    *content: str,
+    after: int = 2,
+    to: str = ANSWER,
+    caller: Caller = BOB,
+    of: Any = answering,
+    in_: str = FORK,
+) -> Operation:
+    where = {"conversationId": in_, "answerId": to}
+    return change("appendToAnswer", caller, of=of, **where, after=after, content=list(content))
+
+
+def stop(caller: Caller = ANN, *, of: Any = answering, in_: str = FORK, what: str = ANSWER) -> Operation:
+    return change("stopAnswer", caller, of=of, conversationId=in_, answerId=what)
+
+
+def drop(caller: Caller = BOB, *, of: Any = answering, in_: str = FORK, what: str = ANSWER) -> Operation:
+    return change("deleteAnswer", caller, of=of, conversationId=in_, answerId=what)
+
+
+def answer(caller: Caller = BOB, *, of: Any = family, in_: str = ROOT, **more: Any) -> Operation:
+    return post("beginAnswer", caller, of=of, conversationId=in_, **more)
+
+
+def finish(caller: Caller = BOB, to: str = FORK, *, of: Any = answering, **more: Any) -> Operation:
+    return append(caller, to, of=of, **({"answerId": ANSWER} | more))
+
+
 def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
     return go_on(group_id, JobKind.PRUNE, conversation_id)
 
@@ -896,6 +975,21 @@ OPERATIONS: dict[str, Operation] = {
     "the sweep and the worker give up a copy": work(
         give_up_and_clear(HALF_COPY), of=lengthy, in_seconds=ABANDONED_SECONDS
     ),
+    "begin an answer": answer(id=NEW),
+    "begin an answer with If-Match": answer(PLANNER, agentId="planner", afterKey="3", if_match="<third>"),
+    "begin an answer over a silent one": answer(of=hushed, in_=FORK, id=NEW),
+    "write a part": part("c"),
+    "stop an answer": stop(),
+    "drop an answer": drop(),
+    "drop an answer as the owner": drop(ANN),
+    "finish an answer": finish(),
+    "finish an answer, cached": finish(knows=(FORK, BOB)),
+    "finish an answer that was stopped": finish(ANN, of=stopped),
+    "finish an answer in another conversation": finish(to=ROOT),
+    "finish an answer by a name": by_name(of=answering, answerId=ANSWER),
+    "finish an answer and fork": finish(
+        to=NEW, forkedAtConversationId=FORK, forkedAtEntryId="<of fork>", forkedAtPosition="after"
+    ),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change with If-Match": change(
         "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
@@ -994,6 +1088,12 @@ OPERATIONS: dict[str, Operation] = {
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "read alternatives": _list(BOB, FORK, alternatives=True),
     "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
+    "read an answer": read("getAnswer", RITA, of=answering, conversationId=FORK, answerId=ANSWER, after=1),
+    "read an answer as an admin": read(
+        "adminGetAnswer", ROOT_CALLER, of=stopped, conversationId=FORK, answerId=ANSWER
+    ),
+    "read to where an answer is written": _list(RITA, FORK, of=answering, tail=True),
+    "show where an answer is written": read("getConversation", RITA, of=answering, conversationId=FORK),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
