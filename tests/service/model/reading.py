@@ -60,7 +60,8 @@ class Reading:
     def _rows_filter(self, name: str) -> Json:
         """Return what a list of rows takes, or nothing.
 
-        For children the entry that started them, mostly a right one; for forks what is shown of nothing.
+        For children the entry that started them, mostly a right one; for forks what a missing
+        conversation is.
         """
         if name.endswith("Forks"):
             return self._choose.some_of(missing="empty")

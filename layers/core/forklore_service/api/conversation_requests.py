@@ -83,7 +83,7 @@ class ForkConversation(Described):
 
 
 class ListForks(ListPage):
-    """Which page of the conversations of a tree; with `missing` none of a tree that does not exist."""
+    """Which page of a tree's conversations; with `missing` none of a tree that does not exist."""
 
     missing: Literal["empty"] | None = None
 
