@@ -55,6 +55,7 @@ class Told:
         (lambda chat: chat.context.sync({"messages": []}), "memory"),
         (lambda chat: chat.context.sync("memory"), "memory"),
         (lambda chat: chat.turn("ai", "x", context="memory"), "context"),
+        (lambda chat: chat.turn("ai", "x", based_on="none"), "based_on"),
         (lambda chat: chat.say(None, "x"), "role"),
         (lambda chat: chat.say("user", None), "text"),
         (lambda chat: chat.say("tool", "x"), "role"),

@@ -47,6 +47,8 @@ SAID_HERE = {
 }
 """Words of the API and of git, and the command that does this."""
 _NO_OPTION = re.compile("No such option: -[^-]")
+_OF_PYDANTIC = re.compile("Value error, |, unable to parse .*")
+"""Parts of a message of typer's that say nothing to who types."""
 
 
 @cache
@@ -145,7 +147,8 @@ def _usage(error: typer.TyperException) -> int:
     if not error.format_message():  # there was no command, and the help is written
         return exits.USAGE
     context = getattr(error, "ctx", None)
-    said = exits.line_of(exits.CommandError(error.format_message()))
+    told = _OF_PYDANTIC.sub("", error.format_message()).replace("Input should be", "must be")
+    said = exits.line_of(exits.CommandError(told))
     where = f" ({context.command_path} --help)" if context is not None else ""
     hint = "; -- before a text lets it begin with -" if _NO_OPTION.match(said) else ""
     unknown = _NO_COMMAND.match(said)

@@ -209,8 +209,11 @@ class AsyncConversation:
         No fork ever shows one without the other. What became of the memory is in `context` of what
         is returned. based_on: as of `context.sync`. The other arguments are those of `say`.
         Raises ConflictError with the reason `context_moved` if the memory would replace another one
-        than that which it is based on. Then the message is not appended either.
+        than that which it is based on. Then the message is not appended either. Raises InputError
+        for `based_on` without `context`.
         """
+        if context is None and based_on is not OMITTED:
+            raise InputError("based_on is about a context, and there is none", details={"field": "based_on"})
         memory = None if context is None else self.context.present(context, content_type, based_on)
         with jsontext.called("context", context):
             appended = await self.say(
