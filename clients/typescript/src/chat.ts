@@ -266,10 +266,7 @@ export class ChatStore {
 	}
 
 	async #read(): Promise<Known> {
-		const { entries, branches } = await treeOf(this.#api, this.conversationId, {}).catch((error: unknown) => {
-			if (error instanceof NotFoundError && error.code === "not_found") return { entries: [], branches: [] };
-			throw error;
-		});
+		const { entries, branches } = await treeOf(this.#api, this.conversationId, { missing: "empty" });
 		const known: Known = {
 			entries: new Map(),
 			branches: new Map(branches.map((one) => [one.conversationId, one.lastEntryId])),

@@ -657,6 +657,7 @@ export type ListForksArguments = {
 	conversationId: string;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `listChildren` takes. */
@@ -855,6 +856,7 @@ export type AdminListForksArguments = {
 	justification?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `adminListChildren` takes. */
@@ -1030,6 +1032,7 @@ export interface Operations {
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For every member. Each says where it was forked, and which entry of the history it shows last.
+	 * With `missing=empty` a conversation that does not exist is an empty list and no 404.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**

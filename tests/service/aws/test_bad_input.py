@@ -246,6 +246,7 @@ BAD_CURSORS = [
     bad("forks: of conversations", forks("afterCursor=<conversations>"), CURSOR),
     bad("forks: of another conversation", forks("afterCursor=<forks of fork>"), CURSOR),
     bad("forks: an entry's", forks("afterCursor=<first>"), CURSOR),
+    bad("forks: missing in another way", forks("missing=404")),
     bad("forks: empty", forks("afterCursor="), CURSOR),
 ]
 

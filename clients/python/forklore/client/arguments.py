@@ -125,6 +125,10 @@ class SearchArguments(TypedDict, total=False):
     include_entry: bool | None
 
 
+class ListForks(Paged, total=False):
+    missing: Literal["empty"] | None
+
+
 class ListChildren(Paged, total=False):
     started_by_entry_id: str | None
 
@@ -141,11 +145,11 @@ class ListNames(Paged, total=False):
     prefix: str | None
 
 
-class AdminListForks(Paged, Justified, total=False):
+class AdminCompareConversations(CompareConversations, Justified, total=False):
     pass
 
 
-class AdminCompareConversations(CompareConversations, Justified, total=False):
+class AdminListMemberships(Paged, Justified, total=False):
     pass
 
 
@@ -169,11 +173,15 @@ class RequestTransfer(Keyed, total=False):
     user_id: str | None
 
 
+class AdminListForks(ListForks, Justified, total=False):
+    pass
+
+
 class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
-class AdminListNames(AdminListForks, total=False):
+class AdminListNames(AdminListMemberships, total=False):
     user_id: Required[str]
 
 
@@ -258,7 +266,7 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class AdminListConversations(AdminListForks, total=False):
+class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
@@ -272,7 +280,7 @@ class ListEntries(EntriesArguments, Paged, total=False):
     tail: bool | None
 
 
-class AdminListEntries(AdminListForks, total=False):
+class AdminListEntries(AdminListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None

@@ -105,12 +105,13 @@ class Methods:
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/forks", results.ForkPage.of)
-    def list_forks(self, conversation_id: str, **given: Unpack[arguments.Paged]) -> results.ForkPage:
+    def list_forks(self, conversation_id: str, **given: Unpack[arguments.ListForks]) -> results.ForkPage:
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/children", results.ConversationPage.of)
@@ -399,7 +400,8 @@ class Methods:
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/children", results.AdminConversationPage.of)
@@ -485,7 +487,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def admin_list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
+        self, conversation_id: str, **given: Unpack[arguments.AdminListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 
