@@ -58,7 +58,7 @@ class Told:
         (lambda chat: chat.turn("ai", "x", based_on="none"), "based_on"),
         (lambda chat: chat.say(None, "x"), "role"),
         (lambda chat: chat.say("user", None), "text"),
-        (lambda chat: chat.say("tool", "x"), "role"),
+        (lambda chat: chat.say("robot", "x"), "role"),
         (lambda chat: chat.say("user", "x", if_match=5), "if_match"),
         (lambda chat: chat.say("user", "x", idempotency_key=5), "idempotency_key"),
         (lambda chat: chat.entries(limit=3), "limit"),

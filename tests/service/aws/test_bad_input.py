@@ -353,7 +353,7 @@ BAD_ENTRIES = [
 BAD_HISTORY = [
     bad("another content type", append({**SAID, "contentType": "text/plain"})),
     bad("no message", append({**SAID, "content": []})),
-    bad("an unknown role", append({**SAID, "content": [{"role": "TOOL", "text": "hello"}]})),
+    bad("an unknown role", append({**SAID, "content": [{"role": "ROBOT", "text": "hello"}]})),
     bad("the second attachment", append(with_message(attachments=[{"attachmentId": "1"}, {"size": 1}]))),
     bad("in upper case", append({**SAID, "channel": "HISTORY", "content": ["hello"]})),
     bad("one of several", append({"entries": [SAID, {**SAID, "content": []}]})),
