@@ -6,7 +6,6 @@ import typer
 
 from forklore.cli import completing
 from forklore.cli.exits import CommandError
-from forklore.cli.output import moment
 from forklore.cli.references import PART_MIN, id_with, is_id, is_part
 from forklore.cli.registering import command
 from forklore.cli.shell import PAGE_ROWS, Shell
@@ -98,8 +97,5 @@ def _list(shell: Shell) -> None:
     if shell.out.is_json:
         shell.out.results(offers)
         return
-    rows = (
-        ((one.id, "yellow"), one.conversation_id, one.from_user_id, one.to_user_id, moment(one.created_at))
-        for one in offers
-    )
-    shell.out.table(("offer", "conversation", "from", "to", "since"), rows)
+    rows = (((one.id, "yellow"), one.conversation_id, one.from_user_id, one.to_user_id) for one in offers)
+    shell.out.table(("offer", "conversation", "from", "to"), rows)
