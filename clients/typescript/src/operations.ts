@@ -616,6 +616,7 @@ export type CreateConversationArguments = CreateConversation;
 
 /** What `listConversations` takes. */
 export type ListConversationsArguments = {
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
@@ -629,6 +630,7 @@ export type ListConversationsArguments = {
 /** What `getConversation` takes. */
 export type GetConversationArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 };
 
 /** What `updateConversation` takes. */
@@ -655,6 +657,7 @@ export type PromoteConversationArguments = {
 /** What `listForks` takes. */
 export type ListForksArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -662,6 +665,7 @@ export type ListForksArguments = {
 /** What `listChildren` takes. */
 export type ListChildrenArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -686,6 +690,7 @@ export type LookUpEntryArguments = {
 /** What `listEntries` takes. */
 export type ListEntriesArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -733,6 +738,7 @@ export type SearchConversationsArguments = SearchConversations;
 /** What `listMemberships` takes. */
 export type ListMembershipsArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -771,6 +777,7 @@ export type RequestTransferArguments = RequestTransfer;
 
 /** What `listTransfers` takes. */
 export type ListTransfersArguments = {
+	wait?: number | undefined;
 	role?: TransferRole | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -796,6 +803,7 @@ export type SetNameArguments = SetName;
 
 /** What `listNames` takes. */
 export type ListNamesArguments = {
+	wait?: number | undefined;
 	prefix?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -818,6 +826,7 @@ export type AppendEntryByNameArguments = AppendByName;
 /** What `listEntriesByName` takes. */
 export type ListEntriesByNameArguments = {
 	name: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -835,6 +844,7 @@ export type ListEntriesByNameArguments = {
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
 	userId?: string | undefined;
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
@@ -847,12 +857,14 @@ export type AdminListConversationsArguments = {
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 };
 
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -861,6 +873,7 @@ export type AdminListForksArguments = {
 export type AdminListChildrenArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -877,6 +890,7 @@ export type AdminLookUpEntryArguments = {
 export type AdminListEntriesArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -919,6 +933,7 @@ export type AdminSearchConversationsArguments = {
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -926,6 +941,7 @@ export type AdminListMembershipsArguments = {
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	userId: string;

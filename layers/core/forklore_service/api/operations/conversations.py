@@ -249,7 +249,14 @@ OPERATIONS = (
         list_conversations,
         query=conversation_requests.ListConversations,
     ),
-    Operation("getConversation", "GET", _ONE, get_conversation, errors=(403, 404)),
+    Operation(
+        "getConversation",
+        "GET",
+        _ONE,
+        get_conversation,
+        query=requests.Watched,
+        errors=(403, 404),
+    ),
     Operation(
         "updateConversation",
         "PATCH",
