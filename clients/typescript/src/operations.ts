@@ -660,6 +660,7 @@ export type ListForksArguments = {
 	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `listChildren` takes. */
@@ -867,6 +868,7 @@ export type AdminListForksArguments = {
 	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `adminListChildren` takes. */
@@ -1046,6 +1048,7 @@ export interface Operations {
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For every member. Each says where it was forked, and which entry of the history it shows last.
+	 * With `missing=empty` a conversation that does not exist is an empty list and no 404.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**

@@ -1,6 +1,7 @@
 """What each command does to a store, and what it prints in a pipe."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,22 @@ def test_what_cannot_be_meant_is_refused_and_changes_nothing(trip: Forklore) -> 
         assert (found.code, found.out, len(found.err.splitlines())) == (2, "", 1), line
 
     assert (trip("branch trip").out, trip("ls --names").out, trip("share trip").out) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("share trip bob boss", "'boss' is not one of 'manager', 'writer', 'reader'."),
+        ("log trip -n x", "must be a valid integer"),
+        ("log trip -n 0", "must be greater than or equal to 1"),
+    ],
+)
+def test_a_value_is_refused_in_words_of_the_command_line(trip: Forklore, line: str, said: str) -> None:
+    [told] = trip(line).err.splitlines()
+
+    assert re.fullmatch(
+        rf"forklore: Invalid value for '[^:]+': {re.escape(said)} \(forklore .* --help\)", told
+    )
 
 
 def test_fork_prints_the_id_of_each_fork(trip: Forklore) -> None:

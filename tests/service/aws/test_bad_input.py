@@ -247,6 +247,7 @@ BAD_CURSORS = [
     bad("forks: of conversations", forks("afterCursor=<conversations>"), CURSOR),
     bad("forks: of another conversation", forks("afterCursor=<forks of fork>"), CURSOR),
     bad("forks: an entry's", forks("afterCursor=<first>"), CURSOR),
+    bad("forks: missing in another way", forks("missing=404")),
     bad("forks: empty", forks("afterCursor="), CURSOR),
 ]
 
@@ -354,7 +355,7 @@ BAD_ENTRIES = [
 BAD_HISTORY = [
     bad("another content type", append({**SAID, "contentType": "text/plain"})),
     bad("no message", append({**SAID, "content": []})),
-    bad("an unknown role", append({**SAID, "content": [{"role": "TOOL", "text": "hello"}]})),
+    bad("an unknown role", append({**SAID, "content": [{"role": "ROBOT", "text": "hello"}]})),
     bad("the second attachment", append(with_message(attachments=[{"attachmentId": "1"}, {"size": 1}]))),
     bad("in upper case", append({**SAID, "channel": "HISTORY", "content": ["hello"]})),
     bad("one of several", append({"entries": [SAID, {**SAID, "content": []}]})),

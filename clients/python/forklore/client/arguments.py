@@ -133,7 +133,7 @@ class SearchArguments(TypedDict, total=False):
     include_entry: bool | None
 
 
-class ListForks(Paged, Watched, total=False):
+class ListMemberships(Paged, Watched, total=False):
     pass
 
 
@@ -149,7 +149,11 @@ class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class ListChildren(ListForks, total=False):
+class ListForks(ListMemberships, total=False):
+    missing: Literal["empty"] | None
+
+
+class ListChildren(ListMemberships, total=False):
     started_by_entry_id: str | None
 
 
@@ -169,15 +173,15 @@ class RequestTransfer(Keyed, total=False):
     user_id: str | None
 
 
-class ListTransfers(ListForks, total=False):
+class ListTransfers(ListMemberships, total=False):
     role: Literal["sender", "recipient", "all"] | None
 
 
-class ListNames(ListForks, total=False):
+class ListNames(ListMemberships, total=False):
     prefix: str | None
 
 
-class AdminListForks(ListForks, Justified, total=False):
+class AdminListMemberships(ListMemberships, Justified, total=False):
     pass
 
 
@@ -213,11 +217,15 @@ class SetName(DeleteName, Keyed, total=False):
     data: Mapping[str, Any] | None
 
 
+class AdminListForks(ListForks, Justified, total=False):
+    pass
+
+
 class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
-class AdminListNames(AdminListForks, total=False):
+class AdminListNames(AdminListMemberships, total=False):
     user_id: Required[str]
 
 
@@ -266,11 +274,11 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class ListConversations(ConversationsArguments, ListForks, total=False):
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
     pass
 
 
-class AdminListConversations(AdminListForks, total=False):
+class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
@@ -285,13 +293,13 @@ class ForkArguments(CreateConversation, total=False):
     if_match: str | None
 
 
-class ListEntries(EntriesArguments, ListForks, total=False):
+class ListEntries(EntriesArguments, ListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None
 
 
-class AdminListEntries(AdminListForks, total=False):
+class AdminListEntries(AdminListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None

@@ -112,7 +112,8 @@ class Methods:
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/children", results.ConversationPage.of)
@@ -232,7 +233,7 @@ class Methods:
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.ListForks]
+        self, conversation_id: str, **given: Unpack[arguments.ListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 
@@ -401,7 +402,8 @@ class Methods:
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/children", results.AdminConversationPage.of)
@@ -487,7 +489,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def admin_list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
+        self, conversation_id: str, **given: Unpack[arguments.AdminListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 

@@ -82,6 +82,12 @@ class ForkConversation(Described):
         return self
 
 
+class ListForks(ListPage):
+    """Which page of a tree's conversations; with `missing` none of a tree that does not exist."""
+
+    missing: Literal["empty"] | None = None
+
+
 class ListChildren(ListPage):
     """Which of the started conversations to list, oldest first."""
 

@@ -226,10 +226,19 @@ class AsyncForklore:
         return AsyncPages(fetch)
 
     def names(self, prefix: str | None = None) -> AsyncPages[results.Name]:
-        """Return the caller's names that begin with `prefix`."""
+        """Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere."""
 
         async def fetch(cursor: str | None) -> Page[results.Name]:
             page = await self.api.list_names(prefix=prefix, limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
+
+    async def delete_name(self, name: results.Name | str) -> None:
+        """Delete a name; what it points to stays. One of `names` goes only if nobody has moved it.
+
+        Raises NotFoundError if there is none, and ConflictError for one that has moved.
+        """
+        revision = name.revision if isinstance(name, results.Name) else None
+        held = name.name if isinstance(name, results.Name) else name
+        await self.api.delete_name(name=held, expect_revision=revision)

@@ -225,10 +225,19 @@ class Forklore:
         return Pages(fetch)
 
     def names(self, prefix: str | None = None) -> Pages[results.Name]:
-        """Return the caller's names that begin with `prefix`."""
+        """Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere."""
 
         def fetch(cursor: str | None) -> Page[results.Name]:
             page = self.api.list_names(prefix=prefix, limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
+
+    def delete_name(self, name: results.Name | str) -> None:
+        """Delete a name; what it points to stays. One of `names` goes only if nobody has moved it.
+
+        Raises NotFoundError if there is none, and ConflictError for one that has moved.
+        """
+        revision = name.revision if isinstance(name, results.Name) else None
+        held = name.name if isinstance(name, results.Name) else name
+        self.api.delete_name(name=held, expect_revision=revision)
