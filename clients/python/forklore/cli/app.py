@@ -24,7 +24,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 """
 COMMANDS = (
     *("say", "log", "show", "ls", "grep"),
-    *("branch", "fork", "switch", "diff", "merge", "share", "archive", "unarchive"),
+    *("branch", "fork", "switch", "name", "diff", "merge", "share", "archive", "unarchive", "rm"),
     *("import", "export"),
     *("serve", "backup", "fsck", "explore", "erase-user", "retention", "help"),
 )
@@ -39,10 +39,11 @@ SAID_HERE = {
     "append": "say",
     "checkout": "switch",
     "compare": "diff",
-    "delete": "branch -d",
+    "delete": "rm",
     "list": "ls",
+    "mv": "name --rename",
     "promote": "switch",
-    "rm": "branch -d",
+    "rename": "name --rename",
     "search": "grep",
 }
 """Words of the API and of git, and the command that does this."""
