@@ -616,6 +616,7 @@ export type CreateConversationArguments = CreateConversation;
 
 /** What `listConversations` takes. */
 export type ListConversationsArguments = {
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
@@ -629,6 +630,7 @@ export type ListConversationsArguments = {
 /** What `getConversation` takes. */
 export type GetConversationArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 };
 
 /** What `updateConversation` takes. */
@@ -655,6 +657,7 @@ export type PromoteConversationArguments = {
 /** What `listForks` takes. */
 export type ListForksArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	missing?: "empty" | undefined;
@@ -663,6 +666,7 @@ export type ListForksArguments = {
 /** What `listChildren` takes. */
 export type ListChildrenArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -687,6 +691,7 @@ export type LookUpEntryArguments = {
 /** What `listEntries` takes. */
 export type ListEntriesArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -734,6 +739,7 @@ export type SearchConversationsArguments = SearchConversations;
 /** What `listMemberships` takes. */
 export type ListMembershipsArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -772,6 +778,7 @@ export type RequestTransferArguments = RequestTransfer;
 
 /** What `listTransfers` takes. */
 export type ListTransfersArguments = {
+	wait?: number | undefined;
 	role?: TransferRole | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -797,6 +804,7 @@ export type SetNameArguments = SetName;
 
 /** What `listNames` takes. */
 export type ListNamesArguments = {
+	wait?: number | undefined;
 	prefix?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -819,6 +827,7 @@ export type AppendEntryByNameArguments = AppendByName;
 /** What `listEntriesByName` takes. */
 export type ListEntriesByNameArguments = {
 	name: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -836,6 +845,7 @@ export type ListEntriesByNameArguments = {
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
 	userId?: string | undefined;
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
@@ -848,12 +858,14 @@ export type AdminListConversationsArguments = {
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 };
 
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	missing?: "empty" | undefined;
@@ -863,6 +875,7 @@ export type AdminListForksArguments = {
 export type AdminListChildrenArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -879,6 +892,7 @@ export type AdminLookUpEntryArguments = {
 export type AdminListEntriesArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -921,6 +935,7 @@ export type AdminSearchConversationsArguments = {
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -928,6 +943,7 @@ export type AdminListMembershipsArguments = {
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	userId: string;
