@@ -416,6 +416,7 @@ CARDS = [
         Step("listForks", at("fork", limit=1)),
         Step("listForks", at("fork", afterCursor="x")),
         Step("listForks", at("fresh")),
+        Step("listForks", at("fresh", missing="empty")),
     ),
     card(
         "listChildren",

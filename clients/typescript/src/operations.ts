@@ -701,6 +701,7 @@ export type CreateConversationArguments = CreateConversation;
 
 /** What `listConversations` takes. */
 export type ListConversationsArguments = {
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
@@ -714,6 +715,7 @@ export type ListConversationsArguments = {
 /** What `getConversation` takes. */
 export type GetConversationArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 };
 
 /** What `updateConversation` takes. */
@@ -740,13 +742,16 @@ export type PromoteConversationArguments = {
 /** What `listForks` takes. */
 export type ListForksArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `listChildren` takes. */
 export type ListChildrenArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -771,6 +776,7 @@ export type LookUpEntryArguments = {
 /** What `listEntries` takes. */
 export type ListEntriesArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -848,6 +854,7 @@ export type SearchConversationsArguments = SearchConversations;
 /** What `listMemberships` takes. */
 export type ListMembershipsArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -886,6 +893,7 @@ export type RequestTransferArguments = RequestTransfer;
 
 /** What `listTransfers` takes. */
 export type ListTransfersArguments = {
+	wait?: number | undefined;
 	role?: TransferRole | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -911,6 +919,7 @@ export type SetNameArguments = SetName;
 
 /** What `listNames` takes. */
 export type ListNamesArguments = {
+	wait?: number | undefined;
 	prefix?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -933,6 +942,7 @@ export type AppendEntryByNameArguments = AppendByName;
 /** What `listEntriesByName` takes. */
 export type ListEntriesByNameArguments = {
 	name: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -950,6 +960,7 @@ export type ListEntriesByNameArguments = {
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
 	userId?: string | undefined;
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
@@ -962,20 +973,24 @@ export type AdminListConversationsArguments = {
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 };
 
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `adminListChildren` takes. */
 export type AdminListChildrenArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -992,6 +1007,7 @@ export type AdminLookUpEntryArguments = {
 export type AdminListEntriesArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -1042,6 +1058,7 @@ export type AdminSearchConversationsArguments = {
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1049,6 +1066,7 @@ export type AdminListMembershipsArguments = {
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	userId: string;
@@ -1153,6 +1171,7 @@ export interface Operations {
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For every member. Each says where it was forked, and which entry of the history it shows last.
+	 * With `missing=empty` a conversation that does not exist is an empty list and no 404.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**

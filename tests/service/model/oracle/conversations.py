@@ -66,6 +66,8 @@ class Conversations(Making):
         return 204, None
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:
+        if r.given.get("missing") and r.id not in self.conversations:
+            return 200, []
         tree = self._opened(r).tree.live()
         said = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
         rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, "title": None} for c in tree]
