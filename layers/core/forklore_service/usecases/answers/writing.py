@@ -190,25 +190,32 @@ def append_part(
     size = escaped_size(content)
     if size > PART_BYTES_MAX:
         raise PayloadTooLargeError(f"a part's content is at most {PART_BYTES_MAX} bytes as escaped JSON")
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, after)))
-    loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
-    of = AnswerRef(loaded.group.group_id, answer_id)
-    before = looked_up.found.part(*of, after, now_s=table.now_s())
-    if before is None or before.kind not in (PartKind.BEGIN, PartKind.DATA):
-        raise no_more(_last_of(table, of, conversation_id))
-    if before.conversation_id != conversation_id:
-        raise no_answer(answer_id)
-    if before.user_id != caller.user_id:
-        raise ForbiddenError("an answer is written by the user who has begun it")
-    if before.is_full(table.now_ms(), more_bytes=size):
-        raise ConflictError("the answer takes no more; finish it", reason="answer_full")
-    part = before.with_data(content, size, at=table.now())
-    refused = _put(table, of, part)
-    if refused is not None:
-        there = refused.part(now_s=table.now_s())
-        if there is None or (there.kind, there.content) != (part.kind, part.content):
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, after)))
+        loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
+        of = AnswerRef(loaded.group.group_id, answer_id)
+        before = looked_up.found.part(*of, after, now_s=table.now_s())
+        if before is None:
+            last = _last_of(table, of, conversation_id)
+            if last.position < after:
+                raise no_more(last)
+            continue  # the part before it has just been written
+        if before.kind not in (PartKind.BEGIN, PartKind.DATA):
             raise no_more(_last_of(table, of, conversation_id))
-    return part.position
+        if before.conversation_id != conversation_id:
+            raise no_answer(answer_id)
+        if before.user_id != caller.user_id:
+            raise ForbiddenError("an answer is written by the user who has begun it")
+        if before.is_full(table.now_ms(), more_bytes=size):
+            raise ConflictError("the answer takes no more; finish it", reason="answer_full")
+        part = before.with_data(content, size, at=table.now())
+        refused = _put(table, of, part)
+        if refused is not None:
+            there = refused.part(now_s=table.now_s())
+            if there is None or (there.kind, there.content) != (part.kind, part.content):
+                raise no_more(_last_of(table, of, conversation_id))
+        return part.position
+    raise UnavailableError("the answer is busy; try again")
 
 
 def _put(table: Table, of: AnswerRef, part: Part) -> ConditionFailed | None:
@@ -256,18 +263,16 @@ def drop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id
     for _ in attempts(table, CHANGE):
         looked_up = look_up(table, conversation_id, caller=caller)
         loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
-        of, standing = AnswerRef(loaded.group.group_id, answer_id), loaded.head.answer
+        of = AnswerRef(loaded.group.group_id, answer_id)
         last = _last_of(table, of, conversation_id)
         if last.entry is not None:
             raise no_more(last)
         if last.is_end:
             return
-        is_named = standing is not None and standing.answer_id == answer_id
-        end = actions.answer.end(of.group_id, conversation_id, answer_id, owner=_owner(caller, loaded))
         refused = table.try_commit(
             [
                 actions.answer.put(*of, last.ended(at=table.now()), now_s=table.now_s()),
-                *([end] if is_named else []),
+                actions.answer.end(of.group_id, conversation_id, answer_id, owner=_owner(caller, loaded)),
                 *_check_member(caller, loaded),
             ]
         )
