@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from forklore_service.domain import keys
+from forklore_service.domain.answer_logs import KEPT_SECONDS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
@@ -25,6 +26,7 @@ from tests.service.reliability.violation import hold
 from tests.service.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
+    ANSWER,
     BOB,
     CHILD,
     CODER,
@@ -41,6 +43,7 @@ from tests.service.reliability.world import (
     LONG,
     MIA,
     NEW,
+    NOT_YET_SILENT_SECONDS,
     OTHER,
     PASSED,
     PASSED_FORK,
@@ -52,6 +55,7 @@ from tests.service.reliability.world import (
     UNUSED_SECONDS,
     WORDS,
     World,
+    answering,
     begin,
     built,
     crowded,
@@ -695,6 +699,24 @@ def _at_read_of_children(act: Callable[[], object]) -> Choose:
     return choose
 
 
+def end_an_answer_whose_time_is_over(
+    name: str, endpoint: Endpoint, rewrite: Rewrite | None = None, **given: Any
+) -> None:
+    """Assert that the late end of an answer leaves the next one, which was begun after its time."""
+    with built(answering, endpoint).copy(endpoint) as store:
+        next_one = Process(store, clock=later(NOT_YET_SILENT_SECONDS + KEPT_SECONDS + 1))
+
+        def begin_the_next() -> None:
+            assert next_one.ask("beginAnswer", ANN, conversationId=FORK, id=NEW).status == 201
+
+        ending = Process(store, first_write(begin_the_next), rewrite=rewrite)
+        answer = ending.ask(name, BOB, **{"conversationId": FORK} | given)
+
+        hold(answer.status == 503, answer)  # its clock stands before the end of the time
+        named = items.head(store.item(keys.head(ROOT, FORK))).answer
+        hold(named is not None and named.answer_id == NEW, named)
+
+
 def fork_without_room(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that one of two simultaneous forks is refused if there is room for only one.
 
@@ -859,6 +881,12 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         act_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
     ),
     "fork in a tree without room": fork_without_room,
+    "finish an answer whose time is over": partial(
+        end_an_answer_whose_time_is_over, "appendEntry", answerId=ANSWER, **said("too late")
+    ),
+    "drop an answer whose time is over": partial(
+        end_an_answer_whose_time_is_over, "deleteAnswer", answerId=ANSWER
+    ),
     "give a child up while another request continues it": give_a_child_up,
     "two requests continue a copy": go_on_with_a_copy,
     "give a copy up while another request continues it": give_a_copy_up,

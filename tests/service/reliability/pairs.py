@@ -497,8 +497,9 @@ PAIRS: dict[str, Pair] = {
     "begin an answer, begin one under its id": pair(answer(id=NEW), answer(ANN, in_=FORK, id=NEW)),
     "begin an answer with one key": by_key(answer()),
     "begin an answer, append": pair(answer(id=NEW), append(ANN)),
-    "begin an answer with If-Match, append": pair(
-        OPERATIONS["begin an answer with If-Match"], replace(append(BOB), in_seconds=60)
+    "begin an answer with If-Match, append and a look": pair(
+        OPERATIONS["begin an answer with If-Match"],
+        (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
     ),
     "begin an answer, write it": pair(answer(id=NEW), part("a", after=0, to=NEW, of=family, in_=ROOT)),
     "begin an answer, stop it": pair(answer(id=NEW), stop(of=family, in_=ROOT, what=NEW)),
@@ -522,6 +523,9 @@ PAIRS: dict[str, Pair] = {
             "show": _look(FORK, of=hushed),
         }.items()
     },
+    "take over an answer, finish it and begin another": pair(
+        _TAKE_OVER_ANSWER, (finish(of=hushed), answer(ANN, of=hushed, in_=FORK, id=OTHER))
+    ),
     "part, part": pair(_PART, part("d")),
     "part, the same part": pair(_PART, _PART),
     "part, the next part": pair(_PART, part("d", after=3)),

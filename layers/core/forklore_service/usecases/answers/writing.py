@@ -83,8 +83,12 @@ def begin_answer(
         once.raise_if_answered(looked_up.found)
         loaded = looked_up.require(request.conversation_id, AccessLevel.WRITER)
         after = _after(table, caller, request, looked_up, loaded)
-        require_match(request.if_match, loaded.head.lasts)
-        sealed = _seal(table, loaded)
+        try:
+            require_match(request.if_match, loaded.head.lasts)
+            sealed = _seal(table, loaded)
+        except ConflictError:
+            once.raise_if_answered(table.get(once.keys))  # HEAD may be newer than the record was
+            raise
         group_id, at = loaded.group.group_id, table.now()
         standing = loaded.head.answer.answer_id if loaded.head.answer else None
         if sealed and standing == answer_id:
