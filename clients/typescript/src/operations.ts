@@ -823,6 +823,7 @@ export type AppendToAnswerArguments = {
 export type GetAnswerArguments = {
 	conversationId: string;
 	answerId: string;
+	wait?: number | undefined;
 	after?: number | undefined;
 };
 
@@ -1046,6 +1047,7 @@ export type AdminGetAnswerArguments = {
 	conversationId: string;
 	answerId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	after?: number | undefined;
 };
 

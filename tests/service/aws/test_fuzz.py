@@ -365,6 +365,7 @@ CALLERS: list[tuple[str | None, str | None]] = [
 ENTRIES_NAMED = ["<first>", "<second>", "<noted>", "<of fork>", FRESH, "x", "a/b"]
 ERASED_BY = "/v1/admin/erasures"
 ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
+ANSWERS = ["<answer>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
 
 
@@ -381,12 +382,14 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
     entry = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ENTRIES_NAMED))
     erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
+    answer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ANSWERS))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
         .replace("{transferId}", quote(transfer, safe="<>"))
         .replace("{entryId}", quote(entry, safe="<>"))
         .replace("{erasureId}", quote(erasure, safe="<>"))
+        .replace("{answerId}", quote(answer, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
@@ -549,15 +552,18 @@ def let_an_erasure_run(world: World) -> None:
         world.made["erasure"] = begun.json["id"]
 
 
-def let_an_answer_be_open(world: World) -> None:
-    """Begin an answer of Ann's, if she has none that is open."""
-    begun = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers"))
-    world.made["answer"] = begun.json["id"] if begun.status == 201 else begun.json["details"]["answerId"]
-
-
 def let_no_answer_be_open(world: World) -> None:
-    let_an_answer_be_open(world)
-    assert world.send(Ask("DELETE", f"/v1/conversations/{ROOT}/answers/{world.made['answer']}")).status == 204
+    standing = world.send(show(ROOT)).json.get("answering")
+    if standing:
+        world.send(Ask("DELETE", f"/v1/conversations/{ROOT}/answers/{standing['answerId']}"))
+
+
+def let_an_answer_be_open(world: World) -> None:
+    """Begin an answer of Ann's, which has nothing yet."""
+    let_no_answer_be_open(world)
+    begun = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers"))
+    assert begun.status == 201, begun.text
+    world.made["answer"] = begun.json["id"]
 
 
 PREPARED: Mapping[str, Callable[[World], None]] = {

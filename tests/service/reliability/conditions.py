@@ -39,7 +39,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
-    "answer": {"Put ANSWER", "Update HEAD"},
+    "answer": {"Put ANSWER"},
     "change": {"Update CONV", "Update HEAD"},
     "rewriting": {"Update HEAD"},
     "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},

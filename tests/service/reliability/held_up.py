@@ -712,7 +712,7 @@ def end_an_answer_whose_time_is_over(
         ending = Process(store, first_write(begin_the_next), rewrite=rewrite)
         answer = ending.ask(name, BOB, **{"conversationId": FORK} | given)
 
-        hold(answer.status == 503, answer)  # its clock stands before the end of the time
+        hold(answer.status in (404, 503), answer)  # its clock stands before the end of the time
         named = items.head(store.item(keys.head(ROOT, FORK))).answer
         hold(named is not None and named.answer_id == NEW, named)
 

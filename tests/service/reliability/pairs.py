@@ -53,6 +53,7 @@ from tests.service.reliability.world import (
     full,
     given_up,
     hushed,
+    leaving_answering,
     left,
     lengthy,
     offered,
@@ -829,6 +830,17 @@ PAIRS: dict[str, Pair] = {
         ),
         is_endless=True,
     ),
+    **{
+        f"erase, {name} an answer": pair(
+            work(run_erasures, of=leaving_answering), one, is_endless=True, gone=WORDS
+        )
+        for name, one in {
+            "begin": answer(of=leaving_answering, id=NEW, agentId=WORDS),
+            "write": part(WORDS, of=leaving_answering, in_=ROOT),
+            "drop": drop(ANN, of=leaving_answering, in_=ROOT),
+            "finish": finish(to=ROOT, of=leaving_answering, entry=said(WORDS)),
+        }.items()
+    },
     **{
         f"erase, {name}": pair(
             work(run_erasures, of=left), (replace(one, of=left),), is_endless=True, gone=WORDS

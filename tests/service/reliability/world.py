@@ -289,6 +289,11 @@ def left(endpoint: Endpoint) -> World:
     return build(endpoint, _written, _left, _erase)
 
 
+def leaving_answering(endpoint: Endpoint) -> World:
+    """Return the world of such a user who writes an answer, too, and is a member yet."""
+    return build(endpoint, _written, _answering_in_the_root, _erase)
+
+
 def silent(endpoint: Endpoint) -> World:
     """Return the world of such a user who has written nothing: the tree still says who left it."""
     return build(endpoint, _silent, _leave, _erase)
@@ -374,6 +379,10 @@ def _hushed(store: Store, _process: Process, _made: dict[str, str]) -> None:
 
 def _answering_as_the_owner(store: Store, _process: Process, _made: dict[str, str]) -> None:
     _answer(store, ANN, GIVEN_FORK, ANNS_ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
+
+
+def _answering_in_the_root(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, ROOT, ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
 
 
 def _answer(store: Store, by: Caller, of: str, answer_id: str, *, in_seconds: int) -> None:

@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 
 from tests.service.model.asking import Json, Outcome, Refusal, Request, is_history, require
+from tests.service.model.oracle.answers import Answers
 from tests.service.model.oracle.branches import Branches
-from tests.service.model.oracle.conversations import Conversations
 from tests.service.model.oracle.erasing import Erasing
 from tests.service.model.oracle.names import Names
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
@@ -31,7 +31,7 @@ MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
 
 
-class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
+class Oracle(Answers, Names, Branches, Search, Sharing, Erasing):
     """The service, in memory."""
 
     def __init__(self) -> None:
@@ -132,6 +132,8 @@ def check_form(r: Request) -> None:
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
     require("position" not in given or given.keys() & {"atEntryId", "atKey"}, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require(not {"answerId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require(not {"afterKey", "afterEntryId"} <= given.keys() or r.name != "beginAnswer", *INVALID)
     require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
     is_head = given.get("forkedAtPosition") == "head"
     anchors = given.keys() & {"forkedAtEntryId", "forkedAtKey"}
