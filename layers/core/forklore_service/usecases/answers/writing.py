@@ -201,9 +201,9 @@ def append_part(
         before = looked_up.found.part(*of, after, now_s=table.now_s())
         if before is None:
             last = _last_of(table, of, conversation_id)
-            if last.position < after:
-                raise no_more(last)
-            continue  # the part before it has just been written
+            if last.position >= after and last.kind in (PartKind.BEGIN, PartKind.DATA):
+                continue  # the part before it has just been written
+            raise no_more(last)
         if before.kind not in (PartKind.BEGIN, PartKind.DATA):
             raise no_more(_last_of(table, of, conversation_id))
         if before.conversation_id != conversation_id:
