@@ -45,6 +45,7 @@ TRIES_MAX = 40
 LEFT_SHARE = 0.2
 """How often a caller who got no answer does not ask again, as if its machine was gone."""
 PARTS_MAX = 12
+ROUND_SECONDS_MAX = 240
 HEARTBEAT_SHARE, KEY_SHARE, FORK_SHARE = 0.15, 0.7, 0.2
 REMOVALS = ((0.25, Kind.REMOVE_MEMBER), (0.5, Kind.REMOVE_BRANCH), (0.75, Kind.DELETE_TREE))
 """What the owner removes, and after which share of its parts."""
@@ -104,7 +105,9 @@ class Client:
             (0.1, self._look),
         ]
         removals = list(REMOVALS) if self.user == USERS[0] else []
+        ends_s = time.monotonic() + ROUND_SECONDS_MAX
         while self.counts["parts"] < job["parts"]:
+            assert time.monotonic() < ends_s, self.counts
             if removals and self.counts["parts"] >= removals[0][0] * job["parts"]:
                 self._remove(removals.pop(0)[1])
             [act] = self._random.choices([act for _, act in acts], [weight for weight, _ in acts])
@@ -204,6 +207,7 @@ class Client:
         self._finish(of)
 
     def _stop(self, of: str) -> None:
+        self._look(of)
         self._end(Kind.STOP, "stopAnswer", of)
 
     def _drop(self, of: str) -> None:

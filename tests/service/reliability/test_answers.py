@@ -20,8 +20,9 @@ from forklore_service.storage import bodies, items
 from forklore_service.storage.clock import system_ms
 from tests.service.reliability.answer_logs import Asked, Final, Kind, check, of_lines
 from tests.service.reliability.answer_writer import USERS, Client, FastClock
+from tests.service.reliability.conditions import without
 from tests.service.reliability.faults import Rewrite
-from tests.service.reliability.figures import Measure
+from tests.service.reliability.figures import Measure, skip_unless_tried
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.list_append import Outcome
 from tests.service.reliability.service import Process
@@ -39,6 +40,12 @@ LATER_S = 12 * 3600
 ANN = Caller(USERS[0])
 WANTED = ("part ok", "begin ok", "finish ok", "drop ok", "stop ok", "read ok", "removals", "kills")
 FREE = "Put ANSWER: attribute_not_exists(PK) OR ttl < :now"
+LOST_WITHOUT = (
+    FREE,
+    "Update HEAD (answer, answerAfter): attribute_not_exists(answer)",
+    "Update HEAD (answer, answerAfter): answer = :seen",
+)
+ROUNDS_WITHOUT_MAX, ROUND_PARTS_WITHOUT = 20, 120
 
 
 def job_of(store: Store, random: Random, parts: int) -> dict[str, Any]:
@@ -106,9 +113,11 @@ def count(measure: Measure, done: Counter[str]) -> None:
     assert [name for name in WANTED if not done[name]] == []
 
 
-def in_threads(store: Store, measure: Measure, parts: int, rewrite: Rewrite | None = None) -> Counter[str]:
+def in_threads(
+    store: Store, measure: Measure, random: Random, parts: int, rewrite: Rewrite | None = None
+) -> Counter[str]:
     """Let the callers work side by side in this process, and judge what they saw."""
-    random, asked = measure.random, dict[str, Asked]()
+    asked = dict[str, Asked]()
     job = job_of(store, random, parts)
     clients = [
         Client(
@@ -158,13 +167,17 @@ def counts_of(process: Started) -> Counter[str]:
 
 
 @pytest.mark.failure(
-    "killed-between-calls", "lost-answer", "write-during-revocation", "write-during-deletion"
+    "two-at-one-answer",
+    "killed-between-calls",
+    "lost-answer",
+    "write-during-revocation",
+    "write-during-deletion",
 )
 def test_processes_that_write_one_answer_lose_nothing_and_double_nothing(
     served_store: Store, measure: Measure, tmp_path: Path
 ) -> None:
     """One of the processes is killed in the middle, and another one goes on for its user."""
-    goal, random, done = measure.goal(ci=400, gate=6_000), measure.random, Counter[str]()
+    goal, random, done = measure.goal(ci=250, gate=6_000), measure.random, Counter[str]()
     number = 0
     while done["parts"] < goal:
         folder = tmp_path / str(number)
@@ -190,3 +203,17 @@ def test_processes_that_write_one_answer_lose_nothing_and_double_nothing(
 def whole_lines(file: Path) -> Iterable[str]:
     """Return the lines of a log. The last one may be cut."""
     return (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))
+
+
+@pytest.mark.parametrize("condition", LOST_WITHOUT)
+def test_without_a_condition_the_check_fails(store: Store, measure: Measure, condition: str) -> None:
+    """The callers work side by side in this process, a few rounds at most."""
+    skip_unless_tried(measure, ci=condition == FREE)
+    random = measure.random
+    for number in range(ROUNDS_WITHOUT_MAX):
+        try:
+            in_threads(store, measure, random, ROUND_PARTS_WITHOUT, without(condition))
+        except AssertionError:
+            measure.count(rounds=number + 1)
+            return
+    raise AssertionError(f"nothing fails without {condition}")

@@ -478,6 +478,7 @@ def test_a_part_that_comes_before_the_end_is_kept(
     assert log(store) == ["begin", "data", "end"]
 
 
+@pytest.mark.failure("two-at-one-answer")
 def test_of_two_who_finish_one_does(table: Table, other: Table, asked: EntryId) -> None:
     begin(table)
     at_once(table, TRANSACT, lambda: finish(other, "First."))
@@ -527,6 +528,7 @@ def test_of_two_who_begin_one_does(store: Store, table: Table, other: Table, ask
     assert log(store, A) == []
 
 
+@pytest.mark.failure("late-visible-entry")
 def test_a_reader_who_goes_on_misses_no_part(table: Table, other: Table, asked: EntryId) -> None:
     """A Query may show a later part, and one before it not yet."""
     begin(other)
