@@ -92,6 +92,22 @@ def test_a_reader_that_leaves_before_the_end_of_the_process_is_not_noticed_eithe
     assert ran(f"$F {long} ls | true").stderr == ""
 
 
+def test_a_reader_of_the_help_that_has_gone_is_told_by_the_exit_code() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        done = subprocess.run(
+            [*COMMAND, "--help"],
+            env=variables(),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            timeout=RUN_S,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @contextmanager
 def silent_server() -> Iterator[tuple[str, socket.socket]]:
     """A server that takes requests and answers none."""
