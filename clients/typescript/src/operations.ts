@@ -621,6 +621,7 @@ export type CreateConversationArguments = CreateConversation;
 
 /** What `listConversations` takes. */
 export type ListConversationsArguments = {
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
@@ -634,6 +635,7 @@ export type ListConversationsArguments = {
 /** What `getConversation` takes. */
 export type GetConversationArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 };
 
 /** What `updateConversation` takes. */
@@ -660,6 +662,7 @@ export type PromoteConversationArguments = {
 /** What `listForks` takes. */
 export type ListForksArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	missing?: "empty" | undefined;
@@ -668,6 +671,7 @@ export type ListForksArguments = {
 /** What `listChildren` takes. */
 export type ListChildrenArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -692,6 +696,7 @@ export type LookUpEntryArguments = {
 /** What `listEntries` takes. */
 export type ListEntriesArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -739,6 +744,7 @@ export type SearchConversationsArguments = SearchConversations;
 /** What `listMemberships` takes. */
 export type ListMembershipsArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -777,6 +783,7 @@ export type RequestTransferArguments = RequestTransfer;
 
 /** What `listTransfers` takes. */
 export type ListTransfersArguments = {
+	wait?: number | undefined;
 	role?: TransferRole | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -802,6 +809,7 @@ export type SetNameArguments = SetName;
 
 /** What `listNames` takes. */
 export type ListNamesArguments = {
+	wait?: number | undefined;
 	prefix?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -824,6 +832,7 @@ export type AppendEntryByNameArguments = AppendByName;
 /** What `listEntriesByName` takes. */
 export type ListEntriesByNameArguments = {
 	name: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -841,6 +850,7 @@ export type ListEntriesByNameArguments = {
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
 	userId?: string | undefined;
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
@@ -853,12 +863,14 @@ export type AdminListConversationsArguments = {
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 };
 
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	missing?: "empty" | undefined;
@@ -868,6 +880,7 @@ export type AdminListForksArguments = {
 export type AdminListChildrenArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -884,6 +897,7 @@ export type AdminLookUpEntryArguments = {
 export type AdminListEntriesArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -926,6 +940,7 @@ export type AdminSearchConversationsArguments = {
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -933,6 +948,7 @@ export type AdminListMembershipsArguments = {
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	userId: string;

@@ -15,8 +15,8 @@ from forklore_service.api.operation import Operation
 
 Json = Any
 
-PAGING = frozenset({"limit", "afterCursor", "beforeCursor"})
-"""The parameters that choose a page, and not what the list holds."""
+PAGING = frozenset({"limit", "afterCursor", "beforeCursor", "wait"})
+"""The parameters that choose a page and its time, and not what the list holds."""
 AUDITED = frozenset({"justification"})
 """The parameters that are logged and have no other effect: tests/service/aws/test_admin.py."""
 WITHOUT_EFFECT = frozenset({"missing"})

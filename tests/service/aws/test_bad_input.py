@@ -216,6 +216,7 @@ BAD_LIMITS = [
     )
     for limit in limits
 ]
+BAD_WAITS = [bad(repr(wait), entries(f"wait={wait}")) for wait in ("21", "-1", "1.5", "", "true")]
 
 BAD_CURSORS = [
     *(
@@ -260,6 +261,7 @@ BAD_CUTS = [
     bad("alternatives of all forks", entries("alternatives=true&forks=all")),
     bad("compare: with nothing", compare("")),
     bad("compare: with no id", compare("with=x")),
+    bad("compare: to be held", compare(f"with={FORK}&wait=1")),
     bad("compare: a cursor", compare(f"with={FORK}&afterCursor=<first>")),
     bad("one entry: a parameter", Ask("GET", path_of(ROOT) + "/entries/<first>", query="limit=1")),
     bad("ancestors: a parameter", Ask("GET", path_of(ROOT) + "/ancestors", query="limit=1")),
@@ -627,6 +629,7 @@ TABLE = {
     "new id": BAD_NEW_IDS,
     "field": BAD_FIELDS,
     "limit": BAD_LIMITS,
+    "wait": BAD_WAITS,
     "cursor": BAD_CURSORS,
     "cut": BAD_CUTS,
     "conversation": BAD_CONVERSATIONS,

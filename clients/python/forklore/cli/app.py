@@ -23,8 +23,9 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
 COMMANDS = (
-    *("say", "log", "show", "ls", "grep"),
-    *("branch", "fork", "switch", "diff", "merge", "share", "archive", "unarchive"),
+    *("say", "log", "show", "ls", "grep", "children"),
+    *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
+    *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
     *("serve", "backup", "fsck", "explore", "erase-user", "retention", "help"),
 )
@@ -39,10 +40,11 @@ SAID_HERE = {
     "append": "say",
     "checkout": "switch",
     "compare": "diff",
-    "delete": "branch -d",
+    "delete": "rm",
     "list": "ls",
+    "mv": "name --rename",
     "promote": "switch",
-    "rm": "branch -d",
+    "rename": "name --rename",
     "search": "grep",
 }
 """Words of the API and of git, and the command that does this."""

@@ -60,6 +60,10 @@ class Paged(TypedDict, total=False):
     after_cursor: str | None
 
 
+class Watched(TypedDict, total=False):
+    wait: int | None
+
+
 class Begun(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
@@ -112,6 +116,10 @@ class DeleteName(LookUpName, total=False):
     expect_revision: int | None
 
 
+class AdminGetConversation(Justified, Watched, total=False):
+    pass
+
+
 class AdminLookUpEntry(Justified, LookUpEntry, total=False):
     pass
 
@@ -125,36 +133,28 @@ class SearchArguments(TypedDict, total=False):
     include_entry: bool | None
 
 
-class ListForks(Paged, total=False):
-    missing: Literal["empty"] | None
-
-
-class ListChildren(Paged, total=False):
-    started_by_entry_id: str | None
+class ListMemberships(Paged, Watched, total=False):
+    pass
 
 
 class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
 
 
-class ListTransfers(Paged, total=False):
-    role: Literal["sender", "recipient", "all"] | None
-
-
-class ListNames(Paged, total=False):
-    prefix: str | None
-
-
 class AdminCompareConversations(CompareConversations, Justified, total=False):
-    pass
-
-
-class AdminListMemberships(Paged, Justified, total=False):
     pass
 
 
 class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
+
+
+class ListForks(ListMemberships, total=False):
+    missing: Literal["empty"] | None
+
+
+class ListChildren(ListMemberships, total=False):
+    started_by_entry_id: str | None
 
 
 class CopyConversation(Keyed, total=False):
@@ -173,16 +173,16 @@ class RequestTransfer(Keyed, total=False):
     user_id: str | None
 
 
-class AdminListForks(ListForks, Justified, total=False):
+class ListTransfers(ListMemberships, total=False):
+    role: Literal["sender", "recipient", "all"] | None
+
+
+class ListNames(ListMemberships, total=False):
+    prefix: str | None
+
+
+class AdminListMemberships(ListMemberships, Justified, total=False):
     pass
-
-
-class AdminListChildren(ListChildren, Justified, total=False):
-    pass
-
-
-class AdminListNames(AdminListMemberships, total=False):
-    user_id: Required[str]
 
 
 class AdminLookUpName(Justified, LookUpName, total=False):
@@ -205,6 +205,18 @@ class SearchConversations(Paged, SearchArguments, total=False):
 class SetName(DeleteName, Keyed, total=False):
     conversation_id: Required[str]
     data: Mapping[str, Any] | None
+
+
+class AdminListForks(ListForks, Justified, total=False):
+    pass
+
+
+class AdminListChildren(ListChildren, Justified, total=False):
+    pass
+
+
+class AdminListNames(AdminListMemberships, total=False):
+    user_id: Required[str]
 
 
 class AdminDeleteName(AdminLookUpName, total=False):
@@ -254,10 +266,6 @@ class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
 
 
-class ListConversations(ConversationsArguments, Paged, total=False):
-    pass
-
-
 class SyncContext(Keyed, total=False):
     content_type: Required[str]
     content: Required[Sequence[Any]]
@@ -268,6 +276,10 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
+    pass
+
+
 class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
@@ -276,7 +288,14 @@ class AdminListConversations(AdminListMemberships, total=False):
     tag: str | None
 
 
-class ListEntries(EntriesArguments, Paged, total=False):
+class ForkArguments(CreateConversation, total=False):
+    at_key: str | None
+    position: Literal["before", "after"] | None
+    reset_metrics: bool | None
+    if_match: str | None
+
+
+class ListEntries(EntriesArguments, ListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None
@@ -291,13 +310,6 @@ class AdminListEntries(AdminListMemberships, total=False):
     forks: Literal["all"] | None
     own: bool | None
     alternatives: bool | None
-
-
-class ForkArguments(CreateConversation, total=False):
-    at_key: str | None
-    position: Literal["before", "after"] | None
-    reset_metrics: bool | None
-    if_match: str | None
 
 
 class ListEntriesByName(ListEntries, LookUpName, total=False):

@@ -48,7 +48,9 @@ class Methods:
         """
 
     @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)
-    def get_conversation(self, conversation_id: str) -> results.ConversationDetails:
+    def get_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.Watched]
+    ) -> results.ConversationDetails:
         """Show a conversation.
 
         For every member of its fork tree.
@@ -233,7 +235,7 @@ class Methods:
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.Paged]
+        self, conversation_id: str, **given: Unpack[arguments.ListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 
@@ -387,7 +389,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/conversations/{conversationId}", results.AdminConversation.of)
     def admin_get_conversation(
-        self, conversation_id: str, **given: Unpack[arguments.Justified]
+        self, conversation_id: str, **given: Unpack[arguments.AdminGetConversation]
     ) -> results.AdminConversation:
         """Show any conversation, with the client that its context is bound to.
 

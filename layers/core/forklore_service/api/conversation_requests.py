@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from forklore_service.api import fields
-from forklore_service.api.requests import Described, ListPage, MoveName, Request
+from forklore_service.api.requests import Described, ListPage, MoveName, Request, Watched
 from forklore_service.domain.listing import Ancestry, Archived, Mode
 from forklore_service.usecases.deletion.branch_removal import Scope
 
@@ -24,7 +24,7 @@ class UpdateConversation(Described):
     user_id: str | None = None
 
 
-class ListConversations(Request):
+class ListConversations(Watched):
     """Which of the caller's conversations to list."""
 
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK

@@ -2,7 +2,7 @@
 
 import json
 
-from forklore_service.api import answers, conversation_requests, cursors
+from forklore_service.api import answers, conversation_requests, cursors, requests
 from forklore_service.api.operation import OF_TIME, Answer, CheckedRequest, Operation
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.listing import Filter, ListPlace
@@ -261,7 +261,14 @@ OPERATIONS = (
         list_conversations,
         query=conversation_requests.ListConversations,
     ),
-    Operation("getConversation", "GET", _ONE, get_conversation, errors=(403, 404)),
+    Operation(
+        "getConversation",
+        "GET",
+        _ONE,
+        get_conversation,
+        query=requests.Watched,
+        errors=(403, 404),
+    ),
     Operation(
         "updateConversation",
         "PATCH",
