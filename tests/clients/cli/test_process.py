@@ -139,6 +139,22 @@ def test_a_reader_that_leaves_while_nothing_is_new_ends_the_command_at_once(url:
         assert process.stderr.read() == ""
 
 
+def test_a_reader_of_the_help_that_has_gone_is_told_by_the_exit_code() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        done = subprocess.run(
+            [*COMMAND, "--help"],
+            env=variables(),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            timeout=RUN_S,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @contextmanager
 def silent_server() -> Iterator[tuple[str, socket.socket]]:
     """A server that takes requests and answers none."""

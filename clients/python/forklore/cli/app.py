@@ -98,6 +98,10 @@ class CommandLine(TyperGroup):
                 _flush()
         except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, *OTHERS) as error:
             code = _told(error)
+        except SystemExit as ended:
+            if ended.code != 1:
+                raise
+            code = exits.BROKEN_PIPE  # rich says so when the reader of the help has gone
         except KeyboardInterrupt:
             code = exits.INTERRUPTED
         except Exception as error:  # noqa: BLE001 (the last resort)
