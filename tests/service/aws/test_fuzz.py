@@ -138,6 +138,7 @@ DRAWN: Fields = {
     "mergedUpToEntryId": as_text("<of fork>", "<of fork>", "<first>"),
     "name": NAMED,
     "data": OBJECTS,
+    "after": as_text(0, 0, 0.0, 1, -1),
     "expectRevision": REVISIONS,
     "count": st.integers(2, 4).map(str),
     "contentType": NAMES.filter(lambda name: name != '""'),
@@ -444,6 +445,11 @@ def assert_kept(sent: Mapping[str, Any], shown: Mapping[str, Any], *names: str) 
             assert shown[name] == sent[name], (name, sent, shown)
 
 
+def answer_of(world: World, made: Mapping[str, Any]) -> str:
+    """Return the answer that a request was about: it has just begun it, or it has written to it."""
+    return str(made["id"] if "id" in made else world.made["answer"])
+
+
 def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
     """Read what a request has created or changed, and compare it with the request."""
     sent, made = exact(world.named(ask.body) or "{}"), exact(answer.text)
@@ -464,6 +470,11 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         asked = Ask("GET", f"{ask.path}/lookup", query=f"name={quote(made['name'], safe='')}")
         assert exact(world.send(replace(asked, user=ask.user, agent=ask.agent)).text) == made
         assert_kept(sent, made, "name", "conversationId", "data")
+        return
+    if "/answers" in ask.path:
+        log = exact(world.send(Ask("GET", f"/v1/conversations/{ROOT}/answers/{answer_of(world, made)}")).text)
+        assert_kept(sent, log, "afterEntryId", "agentId")
+        assert_kept(sent, log["parts"][0] if log["parts"] else {}, "content")
         return
     is_merge = ask.path.endswith("/merge")
     if "/entries" not in ask.path and not is_merge:

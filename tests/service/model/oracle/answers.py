@@ -83,7 +83,7 @@ class Answers(Entries, Conversations):
         return found[0]
 
     def _status(self, log: Log) -> Json:
-        became = log.became or {}
+        became: Json = log.became or {}
         told = {"entryConversationId": became.get("conversationId"), "entryId": became.get("id")}
         shown = {"id": log.id, **log.said, "state": log.state, "position": len(log.parts) - 1}
         return shown | {name: held for name, held in told.items() if held}

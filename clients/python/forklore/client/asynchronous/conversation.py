@@ -18,6 +18,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
+from forklore.client.asynchronous.watching import AsyncWatch
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
     ApiError,
@@ -511,6 +512,22 @@ class AsyncConversation:
 
         return AsyncPages(back if backward else forward)
 
+    def watch(
+        self,
+        *,
+        after: results.Entry | str | Omitted | None = OMITTED,
+        channel: Literal["history", "context"] | None = None,
+    ) -> AsyncWatch:
+        """Return what is new, as it comes: `async for entry in chat.watch()`. It has no end.
+
+        after: begin behind this entry, or with None at the beginning; without it, behind the last
+        entry of now. channel: as of `entries`.
+        A connection that is lost meanwhile is no end. Each step raises the error of a caller who
+        may not see the conversation, or not any more.
+        """
+        begin = after if isinstance(after, Omitted) or after is None else id_of(after)
+        return AsyncWatch(self._api, self.resolve, after=begin, channel=channel)
+
     async def last(self) -> results.ListedEntry | None:
         """Return the last entry of the history; None without any."""
         return await self.entries(channel="history", backward=True, page_entries=1).first()
@@ -574,9 +591,10 @@ class AsyncConversation:
     async def merge(
         self, other: "AsyncConversation | str", **more: Unpack[MergeArguments]
     ) -> tuple[results.Entry, ...]:
-        """Append copies of what another branch shows; return them.
+        """Append copies of what another branch shows and this one does not have; return them.
 
-        more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
+        more: `after_entry_id`, `up_to_entry_id`, `again`, `with_context`, and the others of
+        `merge_conversation`. The memory that `with_context` brings is read by `context.latest`.
         Raises TooLargeError for more than 50 entries; nothing is merged in parts by itself.
         """
         merged = await self._api.merge_conversation(

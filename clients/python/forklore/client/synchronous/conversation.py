@@ -35,6 +35,7 @@ from forklore.client.operations import Operations
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
+from forklore.client.synchronous.watching import Watch
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
@@ -512,6 +513,22 @@ class Conversation:
 
         return Pages(back if backward else forward)
 
+    def watch(
+        self,
+        *,
+        after: results.Entry | str | Omitted | None = OMITTED,
+        channel: Literal["history", "context"] | None = None,
+    ) -> Watch:
+        """Return what is new, as it comes: `for entry in chat.watch()`. It has no end.
+
+        after: begin behind this entry, or with None at the beginning; without it, behind the last
+        entry of now. channel: as of `entries`.
+        A connection that is lost meanwhile is no end. Each step raises the error of a caller who
+        may not see the conversation, or not any more.
+        """
+        begin = after if isinstance(after, Omitted) or after is None else id_of(after)
+        return Watch(self._api, self.resolve, after=begin, channel=channel)
+
     def last(self) -> results.ListedEntry | None:
         """Return the last entry of the history; None without any."""
         return self.entries(channel="history", backward=True, page_entries=1).first()
@@ -569,9 +586,10 @@ class Conversation:
         return self._api.update_conversation(self.resolve(), **fields)
 
     def merge(self, other: "Conversation | str", **more: Unpack[MergeArguments]) -> tuple[results.Entry, ...]:
-        """Append copies of what another branch shows; return them.
+        """Append copies of what another branch shows and this one does not have; return them.
 
-        more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
+        more: `after_entry_id`, `up_to_entry_id`, `again`, `with_context`, and the others of
+        `merge_conversation`. The memory that `with_context` brings is read by `context.latest`.
         Raises TooLargeError for more than 50 entries; nothing is merged in parts by itself.
         """
         merged = self._api.merge_conversation(self.resolve(), from_conversation_id=_resolved(other), **more)
