@@ -126,7 +126,7 @@ class Client:
         repeats: whether the request may be sent again. given: `answer`, `after` and `text` as of
         the request that is logged, and what else is sent.
         """
-        noted = {field: given.pop(field) for field in ("answer", "text") if field in given}
+        noted: dict[str, Any] = {field: given.pop(field) for field in ("answer", "text") if field in given}
         noted["after"] = int(given.get("after", 0))
         self._requests += 1
         number = f"{self._number} {self._begun_ms} {self._requests}"
@@ -164,8 +164,8 @@ class Client:
     def _write(self, of: str) -> None:
         """Write an answer, if there is none. End it, or leave it."""
         answer_id, has_key = self._uuid(), self._random.random() < KEY_SHARE
-        where = {"of": of, "answer": answer_id, "conversationId": of}
-        key = {"idempotency_key": answer_id} if has_key else {}
+        where: Any = {"of": of, "answer": answer_id, "conversationId": of}
+        key: Any = {"idempotency_key": answer_id} if has_key else {}
         begun = self._ask(Kind.BEGIN, "beginAnswer", **where, id=answer_id, repeats=has_key, **key)
         if begun is None or begun.status != 201:
             if begun is not None and begun.body["details"].get("answerId"):
@@ -175,7 +175,7 @@ class Client:
         for _ in range(self._random.randint(0, PARTS_MAX)):
             self._known[of] = (answer_id, at)
             text = "" if self._random.random() < HEARTBEAT_SHARE else self._text()
-            part = {"after": at, "content": [text] if text else []}
+            part: Any = {"after": at, "content": [text] if text else []}
             told = self._ask(Kind.PART, "appendToAnswer", **where, answerId=answer_id, text=text, **part)
             if told is None or told.status in (403, 404):
                 return
@@ -196,7 +196,7 @@ class Client:
         text, has_key = self._text(), self._random.random() < KEY_SHARE
         fork = {"conversationId": self._uuid(), "forkedAtConversationId": of, "forkedAtPosition": "head"}
         to = fork if self._random.random() < FORK_SHARE else {"conversationId": of}
-        key = {"idempotency_key": self._uuid()} if has_key else {}
+        key: Any = {"idempotency_key": self._uuid()} if has_key else {}
         entry = {"contentType": "text/plain", "content": [text], "answerId": answer_id}
         self._ask(
             Kind.FINISH, "appendEntry", of, answer=answer_id, text=text, repeats=has_key, **to, **key, **entry
@@ -222,13 +222,10 @@ class Client:
         """Read the answer that is known of a conversation, from where it was read to."""
         answer_id, at = self._known.get(of, ("", 0))
         if answer_id:
-            where = {"conversationId": of, "answerId": answer_id, "after": str(at)}
-            self._read_after(of, answer_id, at, where)
-
-    def _read_after(self, of: str, answer_id: str, at: int, where: dict[str, str]) -> None:
-        told = self._ask(Kind.READ, "getAnswer", of, answer=answer_id, **where)
-        if told is not None and told.status == 200:
-            self._known[of] = (answer_id, self._random.choice([0, at, told.body["position"]]))
+            where: Any = {"conversationId": of, "answerId": answer_id, "after": str(at)}
+            told = self._ask(Kind.READ, "getAnswer", of, answer=answer_id, **where)
+            if told is not None and told.status == 200:
+                self._known[of] = (answer_id, self._random.choice([0, at, told.body["position"]]))
 
     def _look(self, of: str) -> None:
         """Learn which answer a conversation has."""

@@ -389,7 +389,7 @@ def _answer(store: Store, by: Caller, of: str, answer_id: str, *, in_seconds: in
     process = Process(store, clock=later(in_seconds))
     assert process.ask("beginAnswer", by, conversationId=of, id=answer_id).status == 201
     for after, text in enumerate(("a", "b")):
-        part = {"conversationId": of, "answerId": answer_id, "after": after, "content": [text]}
+        part: Any = {"conversationId": of, "answerId": answer_id, "after": after, "content": [text]}
         assert process.ask("appendToAnswer", by, **part).status == 201
 
 
@@ -781,8 +781,8 @@ def part(
     of: Any = answering,
     in_: str = FORK,
 ) -> Operation:
-    where = {"conversationId": in_, "answerId": to}
-    return change("appendToAnswer", caller, of=of, **where, after=after, content=list(content))
+    where: Any = {"conversationId": in_, "answerId": to, "after": after}
+    return change("appendToAnswer", caller, of=of, **where, content=list(content))
 
 
 def stop(caller: Caller = ANN, *, of: Any = answering, in_: str = FORK, what: str = ANSWER) -> Operation:
