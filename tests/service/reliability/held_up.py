@@ -68,6 +68,7 @@ from tests.service.reliability.world import (
     killed_at_write,
     later,
     leaving,
+    leaving_answering,
     left,
     lengthy,
     nearly_erased,
@@ -717,6 +718,22 @@ def end_an_answer_whose_time_is_over(
         hold(named is not None and named.answer_id == NEW, named)
 
 
+def erase_before_the_next_answer(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an erasure lets HEAD name the answer that is begun once the user's has ended."""
+    with built(leaving_answering, endpoint).copy(endpoint) as store:
+        waiting = [partial(Process(store).ask, "beginAnswer", ANN, conversationId=ROOT, id=NEW)]
+
+        def choose(call: Call) -> Fault | None:
+            if call.operation == WRITE and "#answerBy = :user" in str(call.body) and waiting:
+                begun = waiting.pop()()
+                assert begun.status == 201, begun
+            return None
+
+        run_erasures(Process(store, choose, rewrite=rewrite))
+        assert not waiting
+        assert_intact(store)
+
+
 def fork_without_room(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that one of two simultaneous forks is refused if there is room for only one.
 
@@ -901,6 +918,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "erase beside a fork": partial(erase_beside, _fork, _has_no_words),
     "erase beside a fork and a removal": partial(erase_beside, _fork_and_remove_a_branch, _has_no_words),
     "erase beside a new member": partial(erase_beside, _share, _mia_came_last, of=silent),
+    "erase before the next answer": erase_before_the_next_answer,
     "two workers erase": partial(
         erase_beside, run_erasures, lambda process, _store: _shown(process)["entries"] == 1
     ),
