@@ -122,7 +122,7 @@ export interface AppendEntriesByName {
 	title?: string | null | undefined;
 }
 
-/** One entry to append. */
+/** One entry to append. `metadata` is that of the entry. */
 export interface AppendEntry {
 	agentId?: string | null | undefined;
 	channel?: string | null | undefined;
@@ -149,7 +149,7 @@ export interface AppendEntry {
 	userId?: string | null | undefined;
 }
 
-/** One entry to append to the conversation that a name points to. */
+/** One entry to append to the conversation that a name points to. `metadata` is the entry's. */
 export interface AppendEntryByName {
 	agentId?: string | null | undefined;
 	channel?: string | null | undefined;
@@ -198,6 +198,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -306,6 +307,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -322,6 +324,7 @@ export interface EntryFields {
 	key?: string | null | undefined;
 	mergedFromConversationId?: string | null | undefined;
 	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
 	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
 	userId?: string | null | undefined;
 }
@@ -423,6 +426,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;

@@ -67,7 +67,6 @@ class Watched(TypedDict, total=False):
 class Begun(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
     promote: bool | None
@@ -85,6 +84,7 @@ class Written(TypedDict, total=False):
     channel: str | None
     user_id: str | None
     epoch: int | None
+    metadata: Mapping[str, Any] | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
     merged_up_to_entry_id: str | None
@@ -317,6 +317,7 @@ class ListEntriesByName(ListEntries, LookUpName, total=False):
 
 
 class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+    metadata: Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
     if_match: str | None
