@@ -91,7 +91,7 @@ const FORKS_AT_ONCE = 10;
 /** What an append says of the conversation that it makes; one of several also says `metadata`. */
 const DESCRIPTION = ["title", "tags"] as const;
 /** What an append of one entry says beside the entry. */
-const BESIDE = /^(forkedAt|startedBy)|^(title|tags|promote|name|context)$/;
+const BESIDE = /^(forkedAt|startedBy)|^(title|tags|promote|name|context|answerId)$/;
 
 /**
  * One conversation. Nothing is sent before the first call.
