@@ -52,6 +52,14 @@ class Options:
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})
 
+    def within(self, seconds: float) -> "Options":
+        """Return the same for calls that take at most so long."""
+        return replace(
+            self,
+            timeout_s=min(self.timeout_s, seconds),
+            deadline_s=min(self.deadline_s, seconds),
+        )
+
     @property
     def wait_s(self) -> int:
         """How long the service may hold a request, so that its answer comes in time."""
