@@ -54,11 +54,8 @@ class Options:
 
     def within(self, seconds: float) -> "Options":
         """Return the same for calls that take at most so long."""
-        return replace(
-            self,
-            timeout_s=min(self.timeout_s, seconds),
-            deadline_s=min(self.deadline_s, seconds),
-        )
+        timeout_s, deadline_s = min(self.timeout_s, seconds), min(self.deadline_s, seconds)
+        return replace(self, timeout_s=timeout_s, deadline_s=deadline_s)
 
     @property
     def wait_s(self) -> int:
