@@ -13,28 +13,29 @@ import {
 } from "./errors.ts";
 import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
-import type {
-	Ancestor,
-	Append,
-	AppendEntries,
-	AppendEntry,
-	AppendedEntry,
-	Appended,
-	Comparison,
-	ConversationDetails,
-	CopyConversation,
-	Entry,
-	EntryFields,
-	Fork,
-	ForkConversation,
-	ListedEntry,
-	ListEntriesArguments,
-	Membership,
-	RemovedMembership,
-	MergeConversation,
-	Name,
-	Operations,
-	UpdateConversation,
+import {
+	DESCRIPTION,
+	type Ancestor,
+	type Append,
+	type AppendEntries,
+	type AppendEntry,
+	type AppendedEntry,
+	type Appended,
+	type Comparison,
+	type ConversationDetails,
+	type CopyConversation,
+	type Entry,
+	type EntryFields,
+	type Fork,
+	type ForkConversation,
+	type ListedEntry,
+	type ListEntriesArguments,
+	type Membership,
+	type RemovedMembership,
+	type MergeConversation,
+	type Name,
+	type Operations,
+	type UpdateConversation,
 } from "./operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
@@ -77,7 +78,7 @@ export type EntriesOptions = Sent &
  * this conversation; its id is made of both. by: the entry that starts it.
  */
 export type ChildOptions = Sent &
-	Pick<AppendEntry, "agentId" | "title" | "tags" | "metadata"> & {
+	Pick<AppendEntry, "agentId" | (typeof DESCRIPTION)[number]> & {
 		id?: string | undefined;
 		key?: string | undefined;
 		by?: EntryOrId | undefined;
@@ -88,8 +89,6 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
-/** What an append says of the conversation that it makes. */
-const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
 /**
  * One conversation. Nothing is sent before the first call.

@@ -64,10 +64,13 @@ class Watched(TypedDict, total=False):
     wait: int | None
 
 
-class Begun(TypedDict, total=False):
+class Described(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
+
+
+class Begun(TypedDict, total=False):
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
     promote: bool | None
@@ -190,10 +193,7 @@ class AdminLookUpName(Justified, LookUpName, total=False):
     client_id: str | None
 
 
-class UpdateConversation(TypedDict, total=False):
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
+class UpdateConversation(Described, total=False):
     user_id: str | None
     if_match: str | None
 
@@ -249,10 +249,7 @@ class ConversationsArguments(TypedDict, total=False):
     tag: str | None
 
 
-class CreateConversation(Keyed, total=False):
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
+class CreateConversation(Described, Keyed, total=False):
     id: str | None
     user_id: str | None
     agent_id: str | None
@@ -316,7 +313,7 @@ class ListEntriesByName(ListEntries, LookUpName, total=False):
     pass
 
 
-class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+class AppendAllArguments(ForkedAt, Described, Begun, Keyed, total=False):
     context: Mapping[str, Any] | None
     name: Mapping[str, Any] | None
     if_match: str | None
@@ -329,7 +326,7 @@ class ForkConversation(ForkArguments, total=False):
     count: int | None
 
 
-class TurnArguments(Written, Begun, ForkedAt, total=False):
+class TurnArguments(Written, ForkedAt, Described, Begun, total=False):
     name: Mapping[str, Any] | None
 
 
@@ -349,7 +346,7 @@ class AppendEntry(AppendArguments, total=False):
     entries: Sequence[Mapping[str, Any]] | None
 
 
-class AppendEntryByName(Written, Begun, ForkedAt, Keyed, LookUpName, total=False):
+class AppendEntryByName(Written, ForkedAt, Described, Begun, Keyed, LookUpName, total=False):
     context: Mapping[str, Any] | None
     data: Mapping[str, Any] | None
     content_type: str | None

@@ -10,6 +10,7 @@ from forklore.client.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    Described,
     EntriesArguments,
     ForkArguments,
     MergeArguments,
@@ -42,7 +43,7 @@ INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
-DESCRIPTION = ("title", "tags", "metadata")
+DESCRIPTION = tuple(Described.__annotations__)
 """What an append says of the conversation that it makes."""
 NAME_MOVED = "name_moved"
 """The service's reason not to move a name that somebody has moved."""
