@@ -36,7 +36,10 @@ SHARED = {
     ),
     "Written": (
         "appendEntry",
-        "agent_id channel user_id epoch indexed_content merged_from_conversation_id merged_up_to_entry_id",
+        (
+            "agent_id channel user_id epoch metadata indexed_content"
+            " merged_from_conversation_id merged_up_to_entry_id"
+        ),
     ),
 }
 """What many operations take: one of them, and which of its arguments."""

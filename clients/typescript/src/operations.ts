@@ -175,7 +175,7 @@ export interface AppendEntriesByName {
 	title?: string | null | undefined;
 }
 
-/** One entry to append. */
+/** One entry to append. `metadata` is that of the entry. */
 export interface AppendEntry {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -203,7 +203,7 @@ export interface AppendEntry {
 	userId?: string | null | undefined;
 }
 
-/** One entry to append to the conversation that a name points to. */
+/** One entry to append to the conversation that a name points to. `metadata` is the entry's. */
 export interface AppendEntryByName {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -259,6 +259,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -381,6 +382,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -397,6 +399,7 @@ export interface EntryFields {
 	key?: string | null | undefined;
 	mergedFromConversationId?: string | null | undefined;
 	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
 	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
 	userId?: string | null | undefined;
 }
@@ -505,6 +508,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;

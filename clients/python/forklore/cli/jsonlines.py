@@ -23,17 +23,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.arguments import AppendAllArguments, AppendArguments, Described
+from forklore.client.arguments import Described, Written
 from forklore.client.values import wire_name
 
 VERSION = 1
 DESCRIPTION = tuple(map(wire_name, Described.__annotations__))
 """What callers say of a conversation."""
-SAID = tuple(
-    wire_name(name)
-    for name in AppendArguments.__annotations__
-    if name not in AppendAllArguments.__annotations__
-)
+SAID = tuple(map(wire_name, (*Written.__annotations__, "key", "usage")))
 """What callers say of an entry beside its content."""
 CONVERSATION_MEMBERS = (
     *("id", *DESCRIPTION, "agentId", "createdAt", "isCurrent", "removed"),
@@ -42,7 +38,7 @@ CONVERSATION_MEMBERS = (
 )
 _OF_ENTRY = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
-    *("contentType", "content", "erased", "usage", "createdAt"),
+    *("contentType", "content", "erased", "usage", "metadata", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
 ENTRY_MEMBERS = (*_OF_ENTRY, *(name for name in SAID if name not in _OF_ENTRY))

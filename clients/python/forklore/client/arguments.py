@@ -90,6 +90,7 @@ class Written(TypedDict, total=False):
     channel: str | None
     user_id: str | None
     epoch: int | None
+    metadata: Mapping[str, Any] | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
     merged_up_to_entry_id: str | None
@@ -350,7 +351,9 @@ class AppendAllArguments(ForkedAt, Described, Begun, Keyed, total=False):
     if_match: str | None
 
 
-class TurnArguments(Written, ForkedAt, Described, Begun, total=False):
+class TurnArguments(Written, ForkedAt, Begun, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
     answer_id: str | None
     name: Mapping[str, Any] | None
 
@@ -371,7 +374,9 @@ class AppendEntry(AppendArguments, total=False):
     entries: Sequence[Mapping[str, Any]] | None
 
 
-class AppendEntryByName(Written, ForkedAt, Described, Begun, Keyed, LookUpName, total=False):
+class AppendEntryByName(Written, ForkedAt, Begun, Keyed, LookUpName, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     answer_id: str | None
     data: Mapping[str, Any] | None
