@@ -549,11 +549,25 @@ def let_an_erasure_run(world: World) -> None:
         world.made["erasure"] = begun.json["id"]
 
 
+def let_an_answer_be_open(world: World) -> None:
+    """Begin an answer of Ann's, if she has none that is open."""
+    begun = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers"))
+    world.made["answer"] = begun.json["id"] if begun.status == 201 else begun.json["details"]["answerId"]
+
+
+def let_no_answer_be_open(world: World) -> None:
+    let_an_answer_be_open(world)
+    assert world.send(Ask("DELETE", f"/v1/conversations/{ROOT}/answers/{world.made['answer']}")).status == 204
+
+
 PREPARED: Mapping[str, Callable[[World], None]] = {
     "shareConversation": let_somebody_new_come,
     "removeMembership": let_members_be,
     "removeMembershipByPath": let_members_be,
     "requestTransfer": let_none_be_pending,
+    "beginAnswer": let_no_answer_be_open,
+    **dict.fromkeys(("appendToAnswer", "getAnswer", "adminGetAnswer"), let_an_answer_be_open),
+    **dict.fromkeys(("stopAnswer", "deleteAnswer"), let_an_answer_be_open),
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

@@ -8,7 +8,9 @@ from typing import Any, Literal, Required, TypedDict
 
 LENGTHS_MAX: Mapping[str, int] = {
     "afterEntryId": 1000,
+    "afterKey": 128,
     "agentId": 255,
+    "answerId": 1000,
     "atEntryId": 1000,
     "atKey": 128,
     "basedOnEntryId": 1000,
@@ -98,6 +100,10 @@ class LookUpEntry(TypedDict, total=False):
     key: Required[str]
 
 
+class GetAnswer(TypedDict, total=False):
+    after: int | None
+
+
 class LookUpName(TypedDict, total=False):
     name: Required[str]
 
@@ -105,6 +111,11 @@ class LookUpName(TypedDict, total=False):
 class CompareConversations(TypedDict, total=False):
     with_: Required[str]
     limit: int | None
+
+
+class AppendToAnswer(TypedDict, total=False):
+    after: Required[int]
+    content: Required[Sequence[Any]]
 
 
 class RemoveMembership(TypedDict, total=False):
@@ -121,6 +132,10 @@ class AdminGetConversation(Justified, Watched, total=False):
 
 
 class AdminLookUpEntry(Justified, LookUpEntry, total=False):
+    pass
+
+
+class AdminGetAnswer(Justified, GetAnswer, total=False):
     pass
 
 
@@ -223,6 +238,14 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
+class BeginAnswer(Keyed, total=False):
+    id: str | None
+    after_entry_id: str | None
+    after_key: str | None
+    agent_id: str | None
+    if_match: str | None
+
+
 class EntriesArguments(TypedDict, total=False):
     up_to_entry_id: str | None
     all_forks: bool | None
@@ -316,12 +339,6 @@ class ListEntriesByName(ListEntries, LookUpName, total=False):
     pass
 
 
-class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
-    context: Mapping[str, Any] | None
-    name: Mapping[str, Any] | None
-    if_match: str | None
-
-
 class ForkConversation(ForkArguments, total=False):
     at_entry_id: str | None
     name: Mapping[str, Any] | None
@@ -329,7 +346,15 @@ class ForkConversation(ForkArguments, total=False):
     count: int | None
 
 
+class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+    context: Mapping[str, Any] | None
+    answer_id: str | None
+    name: Mapping[str, Any] | None
+    if_match: str | None
+
+
 class TurnArguments(Written, Begun, ForkedAt, total=False):
+    answer_id: str | None
     name: Mapping[str, Any] | None
 
 
@@ -351,6 +376,7 @@ class AppendEntry(AppendArguments, total=False):
 
 class AppendEntryByName(Written, Begun, ForkedAt, Keyed, LookUpName, total=False):
     context: Mapping[str, Any] | None
+    answer_id: str | None
     data: Mapping[str, Any] | None
     content_type: str | None
     content: Sequence[Any] | None
