@@ -3,7 +3,7 @@
 from pydantic import model_validator
 
 from forklore_service.api import fields
-from forklore_service.api.requests import Request
+from forklore_service.api.requests import Request, Watched
 
 
 class BeginAnswer(Request):
@@ -28,7 +28,7 @@ class AppendToAnswer(Request):
     content: fields.Content
 
 
-class GetAnswer(Request):
+class GetAnswer(Watched):
     """After which position the pieces are wanted."""
 
     after: fields.PositionInQuery = 0
