@@ -828,6 +828,7 @@ export type AppendToAnswerArguments = {
 export type GetAnswerArguments = {
 	conversationId: string;
 	answerId: string;
+	wait?: number | undefined;
 	after?: number | undefined;
 };
 
@@ -1051,6 +1052,7 @@ export type AdminGetAnswerArguments = {
 	conversationId: string;
 	answerId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	after?: number | undefined;
 };
 

@@ -100,10 +100,6 @@ class LookUpEntry(TypedDict, total=False):
     key: Required[str]
 
 
-class GetAnswer(TypedDict, total=False):
-    after: int | None
-
-
 class LookUpName(TypedDict, total=False):
     name: Required[str]
 
@@ -116,6 +112,10 @@ class CompareConversations(TypedDict, total=False):
 class AppendToAnswer(TypedDict, total=False):
     after: Required[int]
     content: Required[Sequence[Any]]
+
+
+class GetAnswer(Watched, total=False):
+    after: int | None
 
 
 class RemoveMembership(TypedDict, total=False):
@@ -132,10 +132,6 @@ class AdminGetConversation(Justified, Watched, total=False):
 
 
 class AdminLookUpEntry(Justified, LookUpEntry, total=False):
-    pass
-
-
-class AdminGetAnswer(Justified, GetAnswer, total=False):
     pass
 
 
@@ -157,6 +153,10 @@ class UpdateMembership(RemoveMembership, total=False):
 
 
 class AdminCompareConversations(CompareConversations, Justified, total=False):
+    pass
+
+
+class AdminGetAnswer(GetAnswer, Justified, total=False):
     pass
 
 

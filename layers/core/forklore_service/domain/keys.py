@@ -547,6 +547,12 @@ def parts_range(group_id: str, answer_id: str, *, first: int = 0) -> SortRange:
     return parts_in(_answer(group_id, answer_id), first=first)
 
 
+def in_answer(key: Key) -> tuple[str, str]:
+    """Return the tree and the answer that the key of a part names."""
+    _, group_id, answer_id = key.partition.split("#")
+    return group_id, answer_id
+
+
 def parts_in(partition: str, *, first: int = 0) -> SortRange:
     """Return the range of the parts in the partition of an answer."""
     return SortRange(partition, f"{first:04}", ":")

@@ -685,9 +685,12 @@ def mention(item: Item) -> Mention:
     of = key(item)
     if keys.is_idempotency(of):
         return Mention(of, record=idempotency_record(item, now_s=0))
-    words_of = item.get("previewBy") or item.get("titledBy")
+    if keys.is_part(of):
+        return Mention(of, answer=keys.in_answer(of), answer_by=text_in(item, "userId"))
     return Mention(
         of,
         entry=stored_entry(item) if keys.is_entry(of) else None,
-        words_of=words_of["S"] if words_of else None,
+        words_of=text_in(item, "previewBy") or text_in(item, "titledBy"),
+        answer=(of.partition, item["answer"]["S"]) if "answer" in item else None,
+        answer_by=text_in(item, "answerBy"),
     )

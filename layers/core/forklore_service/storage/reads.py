@@ -243,9 +243,9 @@ class Reads:
         rows = self._source.query(of, backward=last_only, limit=1 if last_only else None)
         return (part for row in rows if (part := items.part(row, now_s=now_s)) is not None)
 
-    def part_keys(self, partition: str) -> Iterator[Key]:
-        """Yield the keys of the parts of the answer's log in a partition."""
-        return map(items.key, self._source.query(keys.parts_in(partition), only=()))
+    def part_keys(self, group_id: str, answer_id: str) -> Iterator[Key]:
+        """Yield the keys of the parts of an answer's log, also of one that has expired."""
+        return map(items.key, self._source.query(keys.parts_range(group_id, answer_id), only=()))
 
     def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CHILD items of one conversation."""

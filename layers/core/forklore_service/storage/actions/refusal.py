@@ -50,9 +50,9 @@ class ConditionFailed(Exception):
         item = self._item(kind)
         return items.group(item) if item else None
 
-    def head(self) -> Head | None:
-        """Return the HEAD that refused; None if there is none."""
-        item = self._item(ActionKind.HEAD)
+    def head(self, kind: ActionKind = ActionKind.HEAD) -> Head | None:
+        """Return the HEAD that refused; None if there is none. kind: HEAD or one like it."""
+        item = self._item(kind)
         return items.head(item) if item else None
 
     def epoch(self) -> Epoch | None:

@@ -33,6 +33,7 @@ from forklore_service.usecases.answers.reading import Answer
 from forklore_service.usecases.reading.entry_lookup import find_entry
 from forklore_service.usecases.shared.answer_logs import (
     AnswerRef,
+    drop,
     in_progress,
     last_part,
     no_answer,
@@ -256,21 +257,14 @@ def drop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id
     for _ in attempts(table, CHANGE):
         looked_up = look_up(table, conversation_id, caller=caller)
         loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
-        of, standing = AnswerRef(loaded.group.group_id, answer_id), loaded.head.answer
+        of = AnswerRef(loaded.group.group_id, answer_id)
         last = _last_of(table, of, conversation_id)
         if last.entry is not None:
             raise no_more(last)
         if last.is_end:
             return
-        is_named = standing is not None and standing.answer_id == answer_id
-        end = actions.answer.end(of.group_id, conversation_id, answer_id, owner=_owner(caller, loaded))
-        refused = table.try_commit(
-            [
-                actions.answer.put(*of, last.ended(at=table.now()), now_s=table.now_s()),
-                *([end] if is_named else []),
-                *_check_member(caller, loaded),
-            ]
-        )
+        ended = drop(table, of, last, loaded.head, owner=_owner(caller, loaded))
+        refused = table.try_commit([*ended, *_check_member(caller, loaded)])
         if refused is None:
             return
         if refused.has(ActionKind.MEMBER):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from forklore_service.domain import ids
 from forklore_service.domain.answer_logs import AnswerState, Part, PartKind, Standing
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, Channel, Entry, EntryRef
+from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, Head
 from forklore_service.errors import ConflictError, NotFoundError, brief
 from forklore_service.storage import actions
-from forklore_service.storage.actions import Action
+from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import LoadedConversation
 
@@ -66,6 +66,26 @@ def standing(table: Table, loaded: LoadedConversation) -> Standing | None:
     return Standing(answer, last.state(table.now_ms())) if last and not last.is_end else None
 
 
+def drop(
+    table: Table, of: AnswerRef, last: Part, head: Head | None, *, owner: str | None = None
+) -> list[Action]:
+    """Return the actions that end an answer without an entry.
+
+    head: of the conversation in which it was begun, if that is there. owner: who must still be the
+    owner; None: whoever is.
+    """
+    end = last.ended(at=table.now())
+    named = head is not None and head.answer is not None and head.answer.answer_id == of.answer_id
+    return [
+        actions.answer.put(*of, end, now_s=table.now_s()),
+        *(
+            [actions.answer.end(of.group_id, last.conversation_id, of.answer_id, owner=owner)]
+            if named
+            else []
+        ),
+    ]
+
+
 class Finish:
     """The end of an answer, which an append writes in its own transaction.
 
@@ -77,8 +97,7 @@ class Finish:
 
         Raise ConflictError, too, if somebody else still writes it.
         """
-        self._table = table
-        self._of = of
+        self._table, self._caller, self._of = table, caller, of
         last = last_part(table, of) if ids.is_uuid(of.answer_id) else None
         if last is None:
             raise no_answer(of.answer_id)
@@ -110,3 +129,13 @@ class Finish:
     def is_in(self, conversation_id: str) -> bool:
         """Tell whether the answer was begun in this conversation."""
         return self._last.conversation_id == conversation_id
+
+    def raise_if_lost(self, refused: ConditionFailed, *, to: str) -> None:
+        """Raise the error of the append if HEAD does not name the answer any more.
+
+        to: as of `actions`.
+        """
+        head = refused.head(ActionKind.HEAD if self.is_in(to) else ActionKind.ANSWER_HEAD)
+        if head is not None and (head.answer is None or head.answer.answer_id != self._of.answer_id):
+            Finish(self._table, self._caller, self._of)
+            raise no_answer(self._of.answer_id)

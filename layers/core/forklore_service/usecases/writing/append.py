@@ -331,6 +331,8 @@ class _Appending:
         refused = table.try_commit(writes)
         # With this nonce the entries exist because this very transaction was sent twice.
         if refused is not None and not refused.has_nonce(ActionKind.ENTRY, self._nonce):
+            if finish is not None:
+                finish.raise_if_lost(refused, to=self._id)
             return refused
         now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
