@@ -16,8 +16,8 @@ import { showList } from "./views/list.js";
 import { aside, problemText } from "./views/problem.js";
 import { showTree } from "./views/tree.js";
 
-const TREE_EVERY = 2; // of so many looks for news one is also for the tree
-const FORKS_EVERY = 10; // of so many of these, in a tree with many branches, one is for the list of its branches
+const TREE_EVERY = 2; // of so many looks one is also for the tree
+const FORKS_EVERY = 10; // of so many of these, in a tree with many branches, one is for their list
 const FORKS_CHEAP = 200; // one page
 const SAID_MS = 8000;
 const AGAIN_MS = 5000; // until a conversation that could not be loaded is tried again

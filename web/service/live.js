@@ -5,8 +5,8 @@ import { isAborted, pause, Problem } from "./http.js";
 const LOST_MS = 3000;
 
 /**
- * Call `tick` at the pace that the service names, while the page is visible, until `signal` comes.
- * A problem is handed to `fail`, once until a call succeeds. While there is no answer, the pauses are longer.
+ * Call `tick` at the service's pace while the page is visible, until `signal` comes.
+ * A problem is handed to `fail`, once until a call succeeds. Without an answer, the pauses are longer.
  * @type {(tick: (count: number) => Promise<void>, fail: (problem: unknown) => void, http: Http, signal: AbortSignal) => Promise<void>}
  */
 export async function follow(tick, fail, http, signal) {
