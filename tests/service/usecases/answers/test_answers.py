@@ -324,7 +324,7 @@ def test_an_answer_follows_an_entry_that_its_conversation_shows(table: Table, as
 
     for wrong in ({"after": elsewhere}, {"after_key": "where"}, {"of": TWIG}):
         with pytest.raises(NotFoundError):
-            begin(table, B, **wrong)  # type: ignore[arg-type]
+            begin(table, B, **wrong)
     with pytest.raises(ConflictError):
         begin(table, B, if_match=asked)
     create(table, OTHER)

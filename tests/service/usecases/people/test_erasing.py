@@ -612,8 +612,8 @@ def test_answers_that_the_user_writes_end_and_go_and_those_of_others_stay(store:
     for of, answer_id, by, pieces in ((ROOT, OWN, BOB, 60), (FORK, CHILD, ANN, 2)):
         begin_answer(table, caller=by, request=Beginning(of, answer_id))
         for after in range(pieces):
-            written = {"conversation_id": of, "answer_id": answer_id, "after": after}
-            append_part(table, caller=by, **written, content=f'["{WORDS if by is BOB else ""}"]')
+            text = f'["{WORDS if by is BOB else ""}"]'
+            append_part(table, caller=by, conversation_id=of, answer_id=answer_id, after=after, content=text)
     create(table, OTHER, by=ANN)
     long_ago = Answering(COPY, None, "bob", "2026-01-01T00:00:00.000Z")
     store.put(store.item(keys.head(OTHER, OTHER)) | items.answering(long_ago))

@@ -6,7 +6,7 @@ free position of the log that each of them wants.
 
 from typing import NamedTuple
 
-from forklore_service.domain import ancestry, ids
+from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
@@ -30,6 +30,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.table import Table
 from forklore_service.usecases.answers.reading import Answer
+from forklore_service.usecases.reading.entries import is_for
 from forklore_service.usecases.reading.entry_lookup import find_entry
 from forklore_service.usecases.shared.answer_logs import (
     AnswerRef,
@@ -142,9 +143,7 @@ def _after(
     if request.after is None:
         return loaded.head.last_history
     stored = looked_up.found.entry(loaded.group.group_id, request.after)
-    if stored is None or not ancestry.shows(
-        loaded.view, conversation_id=stored.entry.conversation_id, entry_id=stored.entry_id
-    ):
+    if stored is None or not is_for(caller, stored.entry, loaded):
         raise NotFoundError(f"no entry {brief(request.after)}")
     return stored.entry_id
 

@@ -228,13 +228,13 @@ def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: s
     looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)))
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = looked_up.found.entry(loaded.group.group_id, named)
-    if stored is None or not _is_for(caller, stored.entry, loaded):
+    if stored is None or not is_for(caller, stored.entry, loaded):
         raise NotFoundError(f"no entry {brief(entry_id)}")
     [entry] = table.with_bodies(loaded.group.group_id, [stored])
     return entry
 
 
-def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
+def is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
     """Tell whether the conversation shows the entry, and shows it to the caller."""
     is_shown = ancestry.shows(loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
     return is_shown and shown_to(caller, loaded).admits(entry)

@@ -38,9 +38,9 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
         raise NotFoundError("no such conversation to fork")
     if request.start is not None:
         raise NotFoundError("no such conversation to be started by")
+    require_own_context(caller, request.drafts, request.context)
     if request.finishes is not None:
         raise no_answer(request.finishes)
-    require_own_context(caller, request.drafts, request.context)
     if not request.drafts and request.context is not None and not request.context.value:
         return _create_nothing(table, caller, request)
     return create_root(table, caller=caller, request=request)
