@@ -172,7 +172,7 @@ export interface AppendEntriesByName {
 	title?: string | null | undefined;
 }
 
-/** One entry to append. */
+/** One entry to append. `metadata` is that of the entry. */
 export interface AppendEntry {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -200,7 +200,7 @@ export interface AppendEntry {
 	userId?: string | null | undefined;
 }
 
-/** One entry to append to the conversation that a name points to. */
+/** One entry to append to the conversation that a name points to. `metadata` is the entry's. */
 export interface AppendEntryByName {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -256,6 +256,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -378,6 +379,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -394,6 +396,7 @@ export interface EntryFields {
 	key?: string | null | undefined;
 	mergedFromConversationId?: string | null | undefined;
 	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
 	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
 	userId?: string | null | undefined;
 }
@@ -502,6 +505,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
