@@ -15,6 +15,7 @@ import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
 import type {
 	Ancestor,
+	AnswerLog,
 	Append,
 	AppendEntries,
 	AppendEntry,
@@ -38,6 +39,7 @@ import type {
 } from "./operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
+import { changesOf } from "./watching.ts";
 
 /** What `say` takes beside the role and the text. ifLast: append only behind this entry. */
 export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
@@ -71,6 +73,9 @@ export type EntriesOptions = Sent &
 		after?: EntryOrId | undefined;
 		pageEntries?: number;
 	};
+
+/** What `watch` takes. after: only what follows this entry; null: all. */
+export type WatchOptions = Sent & { after?: EntryOrId | null | undefined; channel?: string | undefined };
 
 /**
  * What `startChild` takes. agentId: who works in it. id: of one's own, a UUID. key: names the child among those of
@@ -473,6 +478,29 @@ export class Conversation {
 	/** Return the last entry of the history; undefined without any. */
 	async last(options: Sent = {}): Promise<ListedEntry | undefined> {
 		return this.entries({ ...options, channel: HISTORY, backward: true, pageEntries: 1 }).first();
+	}
+
+	/**
+	 * Yield what is new, as it comes: entries; with `answers` also what is new of the answer that is written at the end.
+	 * It has no end.
+	 *
+	 * after: begin behind this entry, or with null at the beginning; without it, behind the last entry of now. A
+	 * connection that is lost meanwhile is no end. Throws the error of a caller who may not see it, or not any more.
+	 */
+	watch(options: WatchOptions & { answers: true }): AsyncGenerator<ListedEntry | AnswerLog, void, undefined>;
+	watch(options?: WatchOptions): AsyncGenerator<ListedEntry, void, undefined>;
+	async *watch({
+		after,
+		answers = false,
+		channel,
+		signal,
+	}: WatchOptions & { answers?: boolean } = {}): AsyncGenerator<ListedEntry | AnswerLog, void, undefined> {
+		const conversationId = await this.resolve({ signal });
+		const last = (): Promise<ListedEntry | undefined> =>
+			this.entries({ signal, channel, backward: true, pageEntries: 1 }).first();
+		const begin = after === undefined ? ((await last()) ?? null) : after;
+		const from = { after: begin && idOf(begin), answers, channel, signal };
+		yield* changesOf(this.#api, conversationId, from);
 	}
 
 	/** Return one entry that the conversation shows. */

@@ -17,6 +17,7 @@ from forklore.client.arguments import (
     UpdateConversation,
     Written,
 )
+from forklore.client.asynchronous.answers import AsyncAnswer
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.asynchronous.watching import AsyncWatch
@@ -236,6 +237,14 @@ class AsyncConversation:
         if context is not None:
             self.context.written(context, appended.context)
         return appended
+
+    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> AsyncAnswer:
+        """Return an answer that is written piece by piece: `async with chat.answer() as answer`.
+
+        after: the entry that it follows; without it the last one of the history. agent_id: who
+        answers.
+        """
+        return AsyncAnswer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
 
     async def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]

@@ -34,6 +34,7 @@ from forklore.client.messages import HISTORY, Role, Said, elements, id_of, messa
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import Operations
 from forklore.client.retrying import NOT_FOUND
+from forklore.client.synchronous.answers import Answer
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.synchronous.watching import Watch
@@ -237,6 +238,14 @@ class Conversation:
         if context is not None:
             self.context.written(context, appended.context)
         return appended
+
+    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> Answer:
+        """Return an answer that is written piece by piece: `with chat.answer() as answer`.
+
+        after: the entry that it follows; without it the last one of the history. agent_id: who
+        answers.
+        """
+        return Answer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
 
     def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
