@@ -537,8 +537,9 @@ class Conversation:
         after: results.Entry | str | Omitted | None = OMITTED,
         channel: Literal["history", "context"] | None = None,
     ) -> Watch:
-        """Return what is new, as it comes: `for entry in chat.watch()`. It has no end.
+        """Return what is new, as it comes: `for new in chat.watch()`. It has no end.
 
+        It is an entry, or an answer in progress with its new parts.
         after: begin behind this entry, or with None at the beginning; without it, behind the last
         entry of now. channel: as of `entries`.
         A connection that is lost meanwhile is no end. Each step raises the error of a caller who
