@@ -16,6 +16,7 @@ import {
 	ChatStore,
 	dropAnswer,
 	isEnded,
+	isRefused,
 	type PlacedAnswer,
 } from "@forklore/client/chat";
 
@@ -93,7 +94,8 @@ export async function beginAnswer(
 			try {
 				await saveTurn(chat, whole, { ...options, answerId: isAnswered ? writer?.id : undefined });
 			} catch (error) {
-				if (isAnswered) await writer?.drop().catch(onError);
+				// else the log keeps what the model has said, and a page ends the answer with it
+				if (isAnswered && isRefused(error)) await writer?.drop().catch(onError);
 				throw error;
 			}
 			if (!isAnswered) await writer?.drop().catch(onError);

@@ -169,3 +169,25 @@ test("an answer that was left hides nothing once the chat has gone on, and one w
 	expect((await resumeAnswer(fl, chat.id)).status).toBe(204);
 	expect(await stopAnswer(fl, chat.id)).toBe(true);
 });
+
+test("an answer whose save fails for a moment stays recorded whole", async () => {
+	const id = crypto.randomUUID();
+	let isOff = false;
+	const errors: unknown[] = [];
+	const failing = client({
+		retries: 0,
+		fetch: async (...sent: Parameters<typeof fetch>) =>
+			isOff && (sent[0] as string).endsWith("/entries")
+				? Response.json({ error: { code: "unauthorized", message: "expired" } }, { status: 401 })
+				: fetch(...sent),
+	});
+	const response = await answered(failing, id, { onError: (error) => errors.push(error) });
+	isOff = true;
+	expect(await textIn(response)).toBe(counted(100));
+	await vi.waitFor(() => {
+		expect(errors).toHaveLength(1);
+	});
+	const [found] = (await fl.conversation(id).forks().list()).map(({ answering }) => answering);
+	const { parts } = await fl.api.getAnswer({ conversationId: id, answerId: found?.answerId ?? "" });
+	expect(await textIn(new Response(parts.flatMap(({ content }) => content).join("")))).toBe(counted(100));
+});

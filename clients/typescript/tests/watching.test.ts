@@ -92,3 +92,19 @@ test("who writes learns that the answer was stopped, and nothing else breaks", a
 	await lost.close();
 	expect([lost.signal.aborted, errors.length]).toEqual([false, 1]);
 });
+
+test("what is written all the time goes in few parts", async () => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "Count");
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id });
+	const begun = Date.now();
+	for (let number = 0; number < 300; number++) {
+		writer.write(`${number} `);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+	await writer.close();
+	const parts = (Date.now() - begun) / 500; // each waits for half a second
+	const { position } = await fl.api.getAnswer({ conversationId: chat.id, answerId: writer.id });
+	expect(position).toBeLessThan(parts + 4);
+});
