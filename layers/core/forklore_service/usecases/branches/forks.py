@@ -152,7 +152,7 @@ def _fork(
         try:
             prepared = _prepare(table, caller, request, creation.once, nonce)
         except ConflictError:
-            # This very request, sent before, may be what is in the way, and is read after its record.
+            # It may be this very request, sent before, whose writes were read after its record.
             creation.once.raise_if_answered(table.get(creation.once.keys))
             raise
         creation.write(prepared)
