@@ -487,6 +487,15 @@ def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, 
     assert read(table) == ["Why?", "Because."]
 
 
+def test_a_conversation_that_does_not_exist_has_no_last_entry_first_and_no_answer_then(
+    table: Table, asked: EntryId
+) -> None:
+    with pytest.raises(ConflictError):
+        finish(table, to=OTHER, if_match=asked)
+    with pytest.raises(NotFoundError):
+        finish(table, to=OTHER)
+
+
 def test_a_producer_that_was_restarted_goes_on_where_its_log_ends(
     table: Table, other: Table, asked: EntryId
 ) -> None:
