@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
+from forklore_service.api.answers import fork as fork_answer
 from forklore_service.domain import answer_logs, keys
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
@@ -37,6 +38,8 @@ from forklore_service.usecases.answers.writing import (
     stop_answer,
 )
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
+from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
+from forklore_service.usecases.reading.fork_lists import list_forks
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
@@ -436,6 +439,23 @@ def test_a_log_is_gone_after_a_day(store: Store, table: Table, clock: Standing, 
     begin(table, B)
 
 
+def test_no_list_shows_an_answer_whose_log_is_gone(table: Table, clock: Standing, asked: EntryId) -> None:
+    """HEAD names it for ever, if nobody ends it."""
+    begin(table)
+
+    def shown_in_lists() -> list[str | None]:
+        of_list = list_conversations(table, caller=ANN, request=ListRequest()).rows[0].answering
+        forks = list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=1).conversations
+        of_fork = fork_answer(*forks[0], is_current=True, now_s=table.now_s()).get("answering")
+        return [of_list and of_list.answer.answer_id, of_fork and of_fork["answerId"]]
+
+    clock.now_s += KEPT_SECONDS
+    assert shown_in_lists() == [A, A]
+    clock.now_s += 1
+    assert shown_in_lists() == [None, None]
+    assert show(table).head.answer is not None
+
+
 def test_an_id_is_used_again_after_a_day_whatever_is_left_of_the_old_log(
     store: Store, table: Table, clock: Standing, asked: EntryId
 ) -> None:
@@ -465,6 +485,15 @@ def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, 
     with pytest.raises(NotFoundError):
         shown(table)
     assert read(table) == ["Why?", "Because."]
+
+
+def test_a_conversation_that_does_not_exist_has_no_last_entry_first_and_no_answer_then(
+    table: Table, asked: EntryId
+) -> None:
+    with pytest.raises(ConflictError):
+        finish(table, to=OTHER, if_match=asked)
+    with pytest.raises(NotFoundError):
+        finish(table, to=OTHER)
 
 
 def test_a_producer_that_was_restarted_goes_on_where_its_log_ends(

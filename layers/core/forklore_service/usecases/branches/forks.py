@@ -239,7 +239,9 @@ def _prepare(
     ).titled(batch.title if drafts else loaded.conversation.title)
     head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
-    details = loaded.details._replace(head=head, is_current=request.promotes, answering=None)
+    details = loaded.details(now_s=table.now_s())._replace(
+        head=head, is_current=request.promotes, answering=None
+    )
     made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(once, appended, group_id=group_id, conversation_id=fork_id)
