@@ -28,14 +28,13 @@ const told = (one: ListedEntry | AnswerLog): unknown =>
 
 test("each entry is told once, in order, through lost connections, until the watcher is removed", async () => {
 	const chat = client().conversation();
-	await chat.say("user", "before");
+	const before = await chat.say("user", "before");
 	await chat.share("other", "reader");
 	let asked = 0;
 	const watch = client("other", () => asked++ > 2 && asked % 3 === 0)
 		.conversation(chat.id)
-		.watch();
+		.watch({ after: before });
 	const all = next(watch, 5);
-	await new Promise((resolve) => setTimeout(resolve, 200));
 	for (const text of ["1", "2", "3"]) await chat.say("user", text);
 	await chat.appendAll(
 		["4", "5"].map((text) => ({ contentType: "history", content: [{ role: "USER", text }] })),
