@@ -71,13 +71,14 @@ export class AnswerWriter {
 		await dropAnswer(this.#api, this);
 	}
 
-	/** Send what waits, again and again; without anything a sign of life. */
+	/** Send what waits, at a pace unless a part is full; without anything a sign of life. */
 	async #writeAll(): Promise<void> {
 		let lastAt = Date.now();
 		try {
 			for (;;) {
 				const isClosing = this.#closing.signal.aborted;
 				const content = this.#next();
+				const isFull = this.#waiting.length > 0;
 				if (isClosing && content.length === 0) return;
 				if (content.length > 0 || Date.now() - lastAt >= HEARTBEAT_MS) {
 					const { conversationId, id: answerId } = this;
@@ -85,7 +86,7 @@ export class AnswerWriter {
 					this.#position = (await this.#api.appendToAnswer(part)).position;
 					lastAt = Date.now();
 				}
-				if (this.#waiting.length === 0) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
+				if (!isFull) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
 			}
 		} catch (error) {
 			this.#closing.abort();
