@@ -10,9 +10,16 @@ import {
 } from "ai";
 
 import { ConflictError, type Forklore } from "@forklore/client";
-import { answeringIn, answerOf, dropAnswer, isEnded, type ChatAnswer } from "@forklore/client/chat";
+import {
+	answeringIn,
+	answerOf,
+	dropAnswer,
+	isEnded,
+	isRefused,
+	type ChatAnswer,
+} from "@forklore/client/chat";
 
-import { behind, loadChat, saveTurn, type Chat, type SaveOptions } from "./chats.ts";
+import { behind, loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";
 import { chatMessageOf } from "./messages.ts";
 
 /** onError: is told why an answer is not recorded or not ended. What a page gets goes on. */
@@ -26,7 +33,11 @@ export interface Answer {
 	readonly signal: AbortSignal;
 	/** For `consumeSseStream`: record the stream, so that every page can show it. */
 	readonly record: (given: { stream: ReadableStream<string> }) => Promise<void>;
-	/** For `onEnd`: store the turn, as `saveTurn` does, and end the answer with it. */
+	/**
+	 * For `onEnd`: store the turn, as `saveTurn` does, and end the answer with it.
+	 *
+	 * If that fails for a moment, `resumeAnswer` of a later page stores the answer.
+	 */
 	readonly save: (messages: readonly UIMessage[], options?: SaveOptions) => Promise<void>;
 }
 
@@ -83,13 +94,18 @@ export async function beginAnswer(
 			await writer?.close();
 			const last = whole.at(-1);
 			const isAnswered = last?.role === "assistant" && last.parts.length > 0;
+			let isOver = !isAnswered;
+			const onUnsaved = (unsaved: Unsaved[]): void => {
+				isOver ||= unsaved.some(({ message, error }) => message.id === last?.id && isRefused(error));
+				options?.onUnsaved?.(unsaved);
+			};
+			const answerId = isAnswered ? writer?.id : undefined;
 			try {
-				await saveTurn(chat, whole, { ...options, answerId: isAnswered ? writer?.id : undefined });
-			} catch (error) {
-				if (isAnswered) await writer?.drop().catch(onError);
-				throw error;
+				await saveTurn(chat, whole, { ...options, answerId, onUnsaved });
+			} finally {
+				// what has failed for a moment stays in the log, from which a page stores it
+				if (isOver) await writer?.drop().catch(onError);
 			}
-			if (!isAnswered) await writer?.drop().catch(onError);
 		},
 	};
 }

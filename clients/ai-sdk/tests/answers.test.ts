@@ -128,6 +128,29 @@ test("a store that fails in the middle breaks no page's stream, and the answer i
 	expect([errors.length, (await resumeAnswer(fl, id)).status]).toEqual([1, 204]);
 });
 
+test("an answer whose save fails for a moment stays for the next page, and one that is refused is over", async () => {
+	for (const [status, code, resumed] of [
+		[401, "unauthorized", 200],
+		[413, "payload_too_large", 204],
+	] as const) {
+		const id = crypto.randomUUID();
+		const errors: unknown[] = [];
+		const failing = client({
+			fetch: async (...sent: Parameters<typeof fetch>) =>
+				typeof sent[1]?.body === "string" && sent[1].body.includes('"answerId"')
+					? Response.json({ error: { code, message: "not this time" } }, { status })
+					: fetch(...sent),
+		});
+		await (await answered(failing, id, { to: 20, onError: (error) => errors.push(error) })).text();
+		await vi.waitFor(() => {
+			expect(errors).toMatchObject([{ status }]);
+		});
+		const page = await resumeAnswer(fl, id);
+		expect([page.status, texts(await loadChat(fl, id))]).toEqual([resumed, ["May?"]]);
+		await page.body?.cancel();
+	}
+});
+
 test("a page shows the plain text that another program writes", async () => {
 	const chat = fl.conversation();
 	await chat.say("user", "May?");

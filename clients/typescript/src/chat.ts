@@ -477,7 +477,7 @@ const isOfAll = (error: unknown): boolean =>
 	error instanceof ApiError && [401, 429, 503, 507].includes(error.status ?? 0);
 
 /** Tell whether a message was refused for what it is, so that it would be again. */
-const isRefused = (error: unknown): boolean =>
+export const isRefused = (error: unknown): boolean =>
 	error instanceof BadRequestError ||
 	error instanceof InputError ||
 	error instanceof TooLargeError ||
