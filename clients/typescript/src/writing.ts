@@ -71,14 +71,13 @@ export class AnswerWriter {
 		await dropAnswer(this.#api, this);
 	}
 
-	/** Send what waits, at a pace unless a part is full; without anything a sign of life. */
+	/** Send what waits, again and again; without anything a sign of life. */
 	async #writeAll(): Promise<void> {
 		let lastAt = Date.now();
 		try {
 			for (;;) {
 				const isClosing = this.#closing.signal.aborted;
 				const content = this.#next();
-				const isFull = this.#waiting.length > 0;
 				if (isClosing && content.length === 0) return;
 				if (content.length > 0 || Date.now() - lastAt >= HEARTBEAT_MS) {
 					const { conversationId, id: answerId } = this;
@@ -86,7 +85,7 @@ export class AnswerWriter {
 					this.#position = (await this.#api.appendToAnswer(part)).position;
 					lastAt = Date.now();
 				}
-				if (!isFull) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
+				if (!this.#isFull()) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
 			}
 		} catch (error) {
 			this.#closing.abort();
@@ -99,9 +98,19 @@ export class AnswerWriter {
 
 	/** Take the pieces of the next part. */
 	#next(): unknown[] {
+		return this.#waiting.splice(0, this.#fitting());
+	}
+
+	/** Tell whether more waits than fits into a part. */
+	#isFull(): boolean {
+		return this.#fitting() < this.#waiting.length;
+	}
+
+	/** Return how many of the pieces that wait fit into a part. */
+	#fitting(): number {
 		let units = 0;
 		const end = this.#waiting.findIndex((piece) => (units += stringify(piece).length) > PART_UNITS);
-		return this.#waiting.splice(0, Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES));
+		return Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES);
 	}
 }
 
