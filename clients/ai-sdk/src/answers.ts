@@ -20,7 +20,7 @@ import {
 	type PlacedAnswer,
 } from "@forklore/client/chat";
 
-import { behind, saveTurn, type Chat, type SaveOptions } from "./chats.ts";
+import { behind, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";
 import { chatMessageOf } from "./messages.ts";
 
 /** onError: is told why an answer is not recorded or not ended. What a page gets goes on. */
@@ -91,14 +91,18 @@ export async function beginAnswer(
 			await writer?.close();
 			const last = whole.at(-1);
 			const isAnswered = last?.role === "assistant" && last.parts.length > 0;
+			// The log keeps an answer that could not be stored just now, and a page ends it with that.
+			let isOver = !isAnswered;
+			const onUnsaved = (unsaved: Unsaved[]): void => {
+				isOver ||= unsaved.some(({ message, error }) => message.id === last?.id && isRefused(error));
+				options?.onUnsaved?.(unsaved);
+			};
+			const answerId = isAnswered ? writer?.id : undefined;
 			try {
-				await saveTurn(chat, whole, { ...options, answerId: isAnswered ? writer?.id : undefined });
-			} catch (error) {
-				// else the log keeps what the model has said, and a page ends the answer with it
-				if (isAnswered && isRefused(error)) await writer?.drop().catch(onError);
-				throw error;
+				await saveTurn(chat, whole, { ...options, onUnsaved, answerId });
+			} finally {
+				if (isOver) await writer?.drop().catch(onError);
 			}
-			if (!isAnswered) await writer?.drop().catch(onError);
 		},
 	};
 }
