@@ -17,8 +17,7 @@ import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./oper
 import { branchesOf, treeOf } from "./tree.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
-export { newIdOf } from "./json.ts";
-export { answerOf, paused } from "./watching.ts";
+export { answerOf } from "./watching.ts";
 export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
 
 /**
