@@ -1,5 +1,6 @@
 import js from "@eslint/js";
 import globals from "globals";
+import typescript from "typescript-eslint";
 
 // What a conversation holds must never be interpreted as HTML or as code.
 const asHtml = [
@@ -8,24 +9,40 @@ const asHtml = [
 	"insertAdjacentHTML",
 	"setHTMLUnsafe",
 	"createContextualFragment",
-].map((property) => ({ property, message: "Make elements with dom.js: text goes in as text." }));
+	"dangerouslySetInnerHTML",
+];
+const message = "Make elements: text goes in as text.";
 
-export default [
+export default typescript.config(
+	{ ignores: ["web/built"] },
 	js.configs.recommended,
+	typescript.configs.recommendedTypeChecked,
 	{
+		languageOptions: {
+			globals: globals.browser,
+			parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+		},
 		linterOptions: { reportUnusedDisableDirectives: "error" },
 		rules: {
 			eqeqeq: "error",
 			"no-eval": "error",
 			"no-implied-eval": "error",
 			"no-new-func": "error",
-			"no-restricted-properties": ["error", ...asHtml, { object: "document", property: "write" }],
+			"no-restricted-properties": [
+				"error",
+				...asHtml.map((property) => ({ property, message })),
+				{ object: "document", property: "write" },
+			],
+			"no-restricted-syntax": [
+				"error",
+				{ selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']", message },
+			],
 			"no-script-url": "error",
 			"no-var": "error",
 			"object-shorthand": "error",
 			"prefer-const": "error",
+			"@typescript-eslint/no-misused-promises": ["error", { checksVoidReturn: false }],
+			"@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
 		},
 	},
-	{ files: ["web/**/*.js"], languageOptions: { globals: globals.browser } },
-	{ files: ["tests/web/unit/**/*.js"], languageOptions: { globals: globals.nodeBuiltin } },
-];
+);

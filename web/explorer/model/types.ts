@@ -1,0 +1,82 @@
+// The shapes that several rooms know. The answers of the service have the client's own types.
+
+import type {
+	AnswerLog,
+	ConversationDetails,
+	Fork,
+	Hit,
+	ListedEntry,
+	Membership,
+	Metrics,
+	Name,
+	Transfer,
+} from "@forklore/client";
+
+export type { AnswerLog, ConversationDetails, Fork, Hit, ListedEntry, Membership, Metrics, Name, Transfer };
+
+/** An entry as a list shows it. `parentId`: the history entry that is shown just before it. */
+export type Entry = ListedEntry;
+
+export type Role = "user" | "ai" | "system" | "tool" | "other";
+
+/**
+ * An entry of the tree, as a line: all that the tree draws of it.
+ *
+ * conversationId: the branch that it was appended to. `id`s sort by time, as text.
+ */
+export interface Line extends Pick<
+	Entry,
+	| "id"
+	| "conversationId"
+	| "parentId"
+	| "createdAt"
+	| "userId"
+	| "agentId"
+	| "mergedFromConversationId"
+	| "usage"
+> {
+	role: Role;
+	/** The first words of what it says; "" if it says nothing. */
+	text: string;
+}
+
+/** A branch of the tree: what the service lists of a fork, and what the page knows beside it. */
+export interface Branch extends Fork {
+	/** Names of the user that point to it. */
+	names: readonly string[];
+	/** Of its details, where these are loaded. */
+	details?: ConversationDetails | undefined;
+}
+
+/** The history of a fork tree: each entry once, and each branch, both the oldest first. */
+export interface Tree {
+	lines: readonly Line[];
+	branches: readonly Branch[];
+	/** Trees that an entry of this one started. */
+	children: readonly ConversationDetails[];
+}
+
+/** How a branch is shown, everywhere the same. */
+export interface Look {
+	/** Its own title, else its own first words, else a short id. */
+	label: string;
+	/** The number of its colour: `--lane-0` to `--lane-9`. */
+	lane: number;
+	names: readonly string[];
+	isCurrent: boolean;
+}
+
+export type Looks = ReadonlyMap<string, Look>;
+
+/** What the page shows, as its address says. */
+export type Route =
+	| { name: "list" }
+	| {
+			name: "conversation";
+			id: string;
+			entryId?: string | undefined;
+			pane?: "tree" | "memory" | "costs" | undefined;
+	  }
+	| { name: "tree"; id: string }
+	| { name: "compare"; ids: readonly string[] }
+	| { name: "alternatives"; id: string; entryId: string };
