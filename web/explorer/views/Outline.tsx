@@ -8,7 +8,7 @@ import { rootward, shownBy, type Limb, type Shape } from "../model/shape.ts";
 import type { ConversationDetails, Line, Look } from "../model/types.ts";
 import { counted, visible } from "../model/words.ts";
 import { BranchName, laneStyle, Press, Time } from "./parts.tsx";
-import { stepped, usePhone, useRows } from "./rows.ts";
+import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 19; // of the first lane
 const GAP = { least: 7, most: 18 }; // between two lanes
@@ -55,7 +55,6 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 	const [folds, setFolds] = useState(true);
 	const { toggled, toggle } = useFolds();
 	const field = useRef<HTMLInputElement>(null);
-	const [width, setWidth] = useState(0);
 	const height = usePhone() ? 40 : 29;
 
 	const limb = shape.limbs.get(openId);
@@ -70,6 +69,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 	}, [shape, query, folds, toggled, chosen, children]);
 	const { rows, rowOf, lanes } = drawing;
 	const { box, first, end, look, reveal } = useRows(rows, height);
+	const [, width] = useWidth(box);
 
 	const [activeKey, setActive] = useState("");
 	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
@@ -79,11 +79,6 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 		if (chosenRow >= 0) reveal(chosenRow, "middle");
 		// What is open comes into view once, not whenever rows come above it.
 	}, [openId, chosen, chosenRow >= 0]);
-	useEffect(() => {
-		const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
-		observer.observe(box.current!);
-		return () => observer.disconnect();
-	}, [box]);
 
 	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / lanes));
 	const go = (row: number): void => {

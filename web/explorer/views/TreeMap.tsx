@@ -10,7 +10,7 @@ import { counted, shortTime, usd, visible } from "../model/words.ts";
 import { Minimap } from "./Minimap.tsx";
 import { isLive, Refs } from "./Outline.tsx";
 import { IconPress, laneStyle, Press } from "./parts.tsx";
-import { stepped, usePhone, useRows } from "./rows.ts";
+import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 18;
 const HEAD = 30;
@@ -57,7 +57,6 @@ export function TreeMap({
 	const [picked, setPicked] = useState<readonly string[]>([]);
 	const [chosen, setChosen] = useState(openId);
 	const [hovered, setHovered] = useState<{ index: number; top: number; left: number }>();
-	const [width, setWidth] = useState(1000);
 	const tree = useRef<HTMLDivElement>(null);
 	const field = useRef<HTMLInputElement>(null);
 	const isPhone = usePhone();
@@ -74,6 +73,7 @@ export function TreeMap({
 		return mapOf(shape, { fits, chosen, opened, sort });
 	}, [shape, query, least, chosen, opened, sort]);
 	const { box, first, end, look, reveal } = useRows(rows, height, HEAD);
+	const [, width] = useWidth(box);
 	const rowOf = (key: string): number => rows.findIndex((row) => row.key === key);
 	const [activeKey, setActive] = useState(openId);
 	const active = Math.max(0, rowOf(activeKey), activeKey === openId ? rowOf(chosen) : -1);
@@ -81,11 +81,6 @@ export function TreeMap({
 
 	useLayoutEffect(() => reveal(rowOf(openId), "middle"), []);
 	useLayoutEffect(() => tree.current!.focus({ preventScroll: true }), []);
-	useEffect(() => {
-		const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
-		observer.observe(box.current!);
-		return () => observer.disconnect();
-	}, [box]);
 
 	const longest = useMemo(
 		() => Math.max(1, ...[...limbs.values()].map(({ start, own }) => start + own.length)),

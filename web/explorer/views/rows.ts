@@ -66,6 +66,21 @@ export function useRows(rows: readonly { key: string }[], height: number, head =
 	return { box, ...seen, look: () => flushSync(look), reveal };
 }
 
+/** Return a place for an element, and how wide that is. */
+export function useWidth<E extends HTMLElement>(
+	given?: React.RefObject<E | null>,
+): [React.RefObject<E | null>, number] {
+	const own = useRef<E>(null);
+	const element = given ?? own;
+	const [width, setWidth] = useState(0);
+	useLayoutEffect(() => {
+		const observer = new ResizeObserver(() => setWidth(element.current?.clientWidth ?? 0));
+		observer.observe(element.current!);
+		return () => observer.disconnect();
+	}, [element]);
+	return [element, width];
+}
+
 /** Return whether a media query holds. */
 export function useMedia(query: string): boolean {
 	const [list] = useState(() => matchMedia(query));
