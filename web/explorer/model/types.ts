@@ -33,6 +33,7 @@ export interface Line extends Pick<
 	| "userId"
 	| "agentId"
 	| "mergedFromConversationId"
+	| "copiedFromConversationId"
 	| "usage"
 > {
 	role: Role;
