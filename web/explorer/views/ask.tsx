@@ -64,7 +64,12 @@ interface QuestionProps<R> {
 function Question<R>({ app, deed, close, resolve }: QuestionProps<R>) {
 	const { title, explain, fields = [], confirm, cancel = "Cancel", isBad, check, run } = deed;
 	const [values, setValues] = useState<Values>(() =>
-		Object.fromEntries(fields.map(({ name, kind, value, options }) => [name, value ?? (kind === "choice" ? options![0]![0] : "")])),
+		Object.fromEntries(
+			fields.map(({ name, kind, value, options }) => [
+				name,
+				value ?? (kind === "choice" ? options![0]![0] : ""),
+			]),
+		),
 	);
 	const [wrong, setWrong] = useState<unknown>();
 	const [progress, setProgress] = useState("");
@@ -178,7 +183,15 @@ function Control({ field, value, set }: ControlProps) {
 					))}
 				</select>
 			) : kind === "lines" ? (
-				<textarea {...common} className="input" rows={4} dir="auto" value={value} onChange={change} autoComplete="off" />
+				<textarea
+					{...common}
+					className="input"
+					rows={4}
+					dir="auto"
+					value={value}
+					onChange={change}
+					autoComplete="off"
+				/>
 			) : (
 				<input
 					{...common}

@@ -116,7 +116,15 @@ export interface MenuItem {
 }
 
 /** A button that opens a menu. Items: null is a line between two groups. */
-export function Menu({ label, items, id }: { label: string; id?: string; items: readonly (MenuItem | null)[] }) {
+export function Menu({
+	label,
+	items,
+	id,
+}: {
+	label: string;
+	id?: string;
+	items: readonly (MenuItem | null)[];
+}) {
 	const menu = useRef<HTMLDivElement>(null);
 	const [isOpen, setOpen] = useState(false);
 	const name = useId();
@@ -138,7 +146,14 @@ export function Menu({ label, items, id }: { label: string; id?: string; items: 
 	};
 	return (
 		<>
-			<IconPress label={label} press={show} aria-haspopup="menu" aria-expanded={isOpen} aria-controls={name} id={id}>
+			<IconPress
+				label={label}
+				press={show}
+				aria-haspopup="menu"
+				aria-expanded={isOpen}
+				aria-controls={name}
+				id={id}
+			>
 				<EllipsisVertical />
 			</IconPress>
 			<div
