@@ -13,7 +13,7 @@ export default defineConfig({
 		assetsDir: "",
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },
-		target: "es2022",
+		target: "es2024",
 		reportCompressedSize: true,
 	},
 	server: { proxy: { "/v1": "http://127.0.0.1:8080" } },

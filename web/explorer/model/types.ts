@@ -33,6 +33,7 @@ export interface Line extends Pick<
 	| "userId"
 	| "agentId"
 	| "mergedFromConversationId"
+	| "copiedFromConversationId"
 	| "usage"
 > {
 	role: Role;
@@ -71,12 +72,9 @@ export type Looks = ReadonlyMap<string, Look>;
 /** What the page shows, as its address says. */
 export type Route =
 	| { name: "list" }
-	| {
-			name: "conversation";
-			id: string;
-			entryId?: string | undefined;
-			pane?: "tree" | "memory" | "costs" | undefined;
-	  }
+	| { name: "conversation"; id: string; entryId?: string | undefined }
 	| { name: "tree"; id: string }
+	/** The first one is what the others are held against. */
 	| { name: "compare"; ids: readonly string[] }
-	| { name: "alternatives"; id: string; entryId: string };
+	/** entryId: the entry that all alternatives follow; null: the beginning. */
+	| { name: "alternatives"; id: string; entryId: string | null };

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+
+import { Growing } from "./growing.ts";
+import { shapeOf, type Limb } from "./shape.ts";
+import type { Role } from "./types.ts";
+import { baseOf, bestOf, rowsOf, sorted, waysFrom, type Way } from "./ways.ts";
+
+const tries = (): { tree: Growing; asked: string } => {
+	const tree = new Growing().branch("main", null, { score: 0.8 });
+	const asked = tree.say("main", ["Write a haiku"]);
+	tree.say("main", ["first"], { costUsd: 0.3 });
+	tree.branch("right", asked, { score: 1 });
+	tree.say("right", ["second", "thanks", "bye"], { costUsd: 0.02 });
+	tree.branch("wrong", asked, { score: 0 });
+	tree.say("wrong", ["third"], { costUsd: 0.001 });
+	tree.branch("blank", asked, { details: undefined });
+	return { tree, asked };
+};
+
+const ids = (ways: readonly Way[]): string[] => ways.map(({ limb }) => limb.id);
+
+test("each way on from an entry is a branch, with what it used since, and its last words", () => {
+	const { tree, asked } = tries();
+
+	const ways = waysFrom(shapeOf(tree), asked);
+
+	expect(ids(ways)).toEqual(["main", "right", "wrong", "blank"]);
+	expect(ways[1]).toMatchObject({
+		entries: 3,
+		costUsd: 0.06,
+		inputTokens: 30,
+		seconds: 2,
+		score: 1,
+		last: "bye",
+	});
+	expect(ways[3]).toMatchObject({ entries: 0, costUsd: 0, last: "" });
+	expect(ids(waysFrom(shapeOf(tree), null))).toEqual(["main"]);
+	expect(waysFrom(shapeOf(tree), "unknown")).toEqual([]);
+});
+
+test("for a way whose branch is deleted stands the oldest that goes on from it", () => {
+	const { tree, asked } = tries();
+	tree.branch("heir", tree.say("wrong", ["more"]));
+	tree.say("heir", ["and more"]);
+	tree.delete("wrong");
+
+	const [, , heir] = waysFrom(shapeOf(tree), asked);
+
+	expect([heir?.limb.id, heir?.entries, heir?.last]).toEqual(["heir", 3, "and more"]);
+});
+
+test("ways are sorted by any measure, those without a score last", () => {
+	const { tree, asked } = tries();
+	const ways = waysFrom(shapeOf(tree), asked);
+
+	expect(ids(sorted(ways, "score", true))).toEqual(["right", "main", "wrong", "blank"]);
+	expect(ids(sorted(ways, "score", false))).toEqual(["wrong", "main", "right", "blank"]);
+	expect(ids(sorted(ways, "costUsd", false))[0]).toBe("blank");
+});
+
+test("the cheapest is looked for among those with a good score", () => {
+	const { tree, asked } = tries();
+
+	expect(bestOf(waysFrom(shapeOf(tree), asked))).toEqual({ good: 0.9, score: 1, costUsd: 0.06, seconds: 2 });
+});
+
+test("without scores every way is good, and one way alone is not the best", () => {
+	const { tree, asked } = tries();
+	for (const branch of tree.branches) branch.details = undefined;
+	const ways = waysFrom(shapeOf(tree), asked);
+
+	expect(bestOf(ways)).toMatchObject({ good: undefined, score: undefined, costUsd: 0.001 });
+	expect(bestOf(ways.slice(0, 1)).costUsd).toBeUndefined();
+});
+
+test("branches are the same up to the last entry that all of them show", () => {
+	const { tree, asked } = tries();
+	const { limbs } = shapeOf(tree.branch("other"));
+	const base = (...all: string[]): string | undefined => baseOf(all.map((id): Limb => limbs.get(id)!))?.id;
+
+	expect(base("main", "right", "wrong")).toBe(asked);
+	expect(base("main", "blank")).toBe(asked);
+	expect(base("main", "other")).toBeUndefined();
+	expect(base("right")).toBe(tree.shown.get("right")?.at(-1));
+});
+
+test("side by side, turns begin in one row, and answers stand beside answers", () => {
+	const column = (text: string): { role: Role; text: string }[] =>
+		text
+			.split(" ")
+			.filter(Boolean)
+			.map((one) => ({ role: one.startsWith("u") ? "user" : "ai", text: one }));
+
+	const rows = rowsOf([
+		column("u1 call1 result1 answer1 u2 answer2"),
+		column("u1 answer1"),
+		column("answer0 u2 end2"),
+	]);
+
+	expect(rows.map((row) => row.map((one) => one?.text ?? "-").join(" "))).toEqual([
+		"u1 u1 -",
+		"call1 - -",
+		"result1 - -",
+		"answer1 answer1 answer0",
+		"u2 - u2",
+		"answer2 - end2",
+	]);
+	expect(rowsOf([])).toEqual([]);
+});

@@ -1,0 +1,358 @@
+// One person's session: what is open, what is shown of it, and what is told.
+
+import { ApiError, type AppendedEntry, type Fork, type Forklore } from "@forklore/client";
+import { newId } from "../../../clients/typescript/src/json.ts";
+import { routeOf, toConversation } from "../model/route.ts";
+import type { Entry, Route } from "../model/types.ts";
+import { titleOf, userOf } from "../model/words.ts";
+import { clientOf, isAborted, sentenceOf, statusOf, type Credentials } from "./connection.ts";
+import { Draft, type Purpose } from "./drafts.ts";
+import { Grove } from "./grove.ts";
+import { Conversations } from "./list.ts";
+import { Place } from "./place.ts";
+import { Source } from "./source.ts";
+
+const SAID_MS = 8000;
+
+/** Beside the conversation. */
+export type PaneName = "tree" | "memory" | "details";
+/** On a narrow screen. */
+export type ViewName = "list" | "talk" | "tree" | "memory";
+
+export interface Failure {
+	sentence: string;
+	requestId: string | undefined;
+}
+
+/** A dialog that is open: what is drawn of it, and what ends it. */
+export interface Opened {
+	id: string;
+	draw: (close: () => void) => React.ReactNode;
+	close: () => void;
+}
+
+export class App extends Source {
+	readonly client: Forklore;
+	readonly user: string;
+	readonly isAgent: boolean;
+	readonly signal: AbortSignal;
+	readonly list: Conversations;
+	/** Where the tab keeps what belongs to this person on this server. */
+	readonly keptAt: string;
+	route: Route = { name: "list" };
+	place: Place | undefined;
+	grove: Grove | undefined;
+	pane: PaneName = "tree";
+	isPaneShown = true;
+	/** What is shown on a narrow screen. */
+	view: ViewName = "list";
+	lost = "";
+	/** When something was loaded last. */
+	answeredAt = new Date();
+	said = "";
+	failure: Failure | undefined;
+	dialogs: readonly Opened[] = [];
+	readonly #ended = new AbortController();
+	readonly #drafts = new Map<string, Draft>();
+	/** Of deeds that are not done. */
+	readonly #keys = new Map<string, string>();
+	#saidTimer = 0;
+
+	/** leave: called when the person signs out, or must sign in again, with a sentence that says why. */
+	constructor(
+		credentials: Credentials,
+		server: string,
+		readonly leave: (sentence: string) => void,
+	) {
+		super();
+		this.signal = this.#ended.signal;
+		this.user = userOf(credentials.token);
+		this.isAgent = credentials.key !== "";
+		this.keptAt = `forklore:${server}:${this.user}:`;
+		this.client = clientOf(credentials, server, {
+			lost: (sentence) => this.#lose(sentence),
+			refused: (sentence) => this.signal.aborted || leave(sentence),
+		});
+		this.list = new Conversations(this.client, this.signal);
+	}
+
+	/** Show what the address names, and follow it. */
+	start(): void {
+		addEventListener("hashchange", () => this.#arrive(), { signal: this.signal });
+		const look = () => document.hidden || void this.list.load();
+		document.addEventListener("visibilitychange", look, { signal: this.signal });
+		void this.list.load();
+		this.list.follow().catch(() => undefined);
+		this.#arrive();
+	}
+
+	/** End: no request goes out any more, and nothing listens. */
+	end(): void {
+		for (const dialog of this.dialogs) dialog.close();
+		this.place?.end();
+		this.grove?.end();
+		this.#ended.abort();
+	}
+
+	go(hash: string): void {
+		if (location.hash === hash) this.#arrive();
+		else location.hash = hash;
+	}
+
+	say(sentence: string): void {
+		this.said = sentence;
+		clearTimeout(this.#saidTimer);
+		this.#saidTimer = window.setTimeout(() => this.say(""), SAID_MS);
+		this.changed();
+	}
+
+	/** Show what went wrong, until it is closed. */
+	readonly fail = (error: unknown): void => {
+		if (isAborted(error) || this.signal.aborted) return;
+		if (!(error instanceof ApiError)) console.error(error);
+		const requestId = error instanceof ApiError ? error.requestId : undefined;
+		this.failure = { sentence: sentenceOf(error), requestId };
+		this.changed();
+	};
+
+	closeFailure(): void {
+		this.failure = undefined;
+		this.changed();
+	}
+
+	/** Load what is open and the list anew, after a deed. It never throws. */
+	async reload(): Promise<void> {
+		const { place, grove } = this;
+		try {
+			await Promise.all([grove?.loadForks(), place?.refresh(), this.list.load()]);
+		} catch (error) {
+			if (place === this.place) place?.fail(error);
+		}
+	}
+
+	showPane(pane: PaneName | undefined): void {
+		if (pane) this.pane = pane;
+		this.isPaneShown = pane !== undefined;
+		this.changed();
+	}
+
+	showView(view: ViewName): void {
+		this.view = view;
+		if (view === "tree" || view === "memory") this.pane = view;
+		this.changed();
+	}
+
+	/** Open a dialog above the others. Returns what closes it. It closes when one goes elsewhere. */
+	open(draw: Opened["draw"], onClose?: () => void): () => void {
+		const id = newId();
+		const opener = document.activeElement as HTMLElement | null;
+		const close = () => {
+			if (!this.dialogs.some((one) => one.id === id)) return;
+			this.dialogs = this.dialogs.filter((one) => one.id !== id);
+			this.changed();
+			onClose?.();
+			// After the drawing: the opener may have been drawn anew meanwhile.
+			requestAnimationFrame(() => {
+				const again = opener?.isConnected ? opener : document.getElementById(opener?.id || "none");
+				if (document.activeElement === document.body) (again ?? document.getElementById("main"))?.focus();
+			});
+		};
+		this.dialogs = [...this.dialogs, { id, draw, close }];
+		this.changed();
+		return close;
+	}
+
+	/** Return the draft of a place. at: behind what is kept for this person. */
+	draft(at: string, first: string, purpose: Purpose): Draft {
+		const key = this.keptAt + at;
+		const known = this.#drafts.get(key);
+		if (known) return Object.assign(known, { purpose });
+		const failed = (error: unknown) => {
+			if (!document.querySelector(`[data-draft="${CSS.escape(key)}"]`)) this.fail(error);
+		};
+		const made = new Draft(this.client, key, first, purpose, failed);
+		this.#drafts.set(key, made);
+		return made;
+	}
+
+	hasDraft(at: string): boolean {
+		return this.#drafts.has(this.keptAt + at) || this.keptAt + at in sessionStorage;
+	}
+
+	dropDraft(at: string): void {
+		this.#drafts.get(this.keptAt + at)?.free("");
+		this.#drafts.delete(this.keptAt + at);
+		this.changed();
+	}
+
+	/** Do a deed under a key that stays the same until it is done, so that it is done once. */
+	async once<T>(deed: string, run: (idempotencyKey: string) => Promise<T>): Promise<T> {
+		const key = this.#keys.get(deed) ?? newId();
+		this.#keys.set(deed, key);
+		const result = await run(key);
+		this.#keys.delete(deed);
+		return result;
+	}
+
+	/** Begin a branch before or after an entry, and open it. */
+	async fork(entry: Entry, position: "before" | "after"): Promise<void> {
+		const conversationId = this.place!.id;
+		const place = this.place;
+		try {
+			const made = await this.once(`${conversationId}${position}${entry.id}`, (idempotencyKey) =>
+				this.client.api.forkConversation(
+					{ conversationId, atEntryId: entry.id, position },
+					{ idempotencyKey, signal: this.signal },
+				),
+			);
+			if ("data" in made) return;
+			const lastEntryId = position === "before" ? entry.parentId : entry.id;
+			if (place === this.place) this.openFork({ ...made, conversationId: made.id, lastEntryId });
+			this.say(
+				position === "before"
+					? "This new branch waits for another answer."
+					: "This new branch goes on from here.",
+			);
+		} catch (error) {
+			this.fail(error);
+		}
+	}
+
+	/** Take in an entry that became a branch of its own: an edit that was sent. */
+	openEdit(entry: AppendedEntry, from: Entry, place: Place): void {
+		if (place !== this.place) return;
+		const { conversationId, createdAt, id: lastEntryId } = entry;
+		const point = {
+			forkedAtConversationId: place.id,
+			forkedAtEntryId: from.id,
+			forkedAtPosition: "before" as const,
+		};
+		const fork = {
+			conversationId,
+			createdAt,
+			lastEntryId,
+			isCurrent: false,
+			title: place.conversation?.title ?? null,
+		};
+		this.openFork({ ...fork, ...point }, lastEntryId);
+		this.grove?.addEntry(entry);
+	}
+
+	/** Put the branch that a deed made into the tree, and open it. */
+	openFork(
+		{ conversationId, createdAt, isCurrent, lastEntryId, title, ...more }: Fork,
+		entryId?: string,
+	): void {
+		const { forkedAtConversationId, forkedAtEntryId, forkedAtPosition } = more;
+		const point = {
+			...(forkedAtConversationId && { forkedAtConversationId }),
+			...(forkedAtEntryId && { forkedAtEntryId }),
+			...(forkedAtPosition && { forkedAtPosition }),
+		};
+		this.grove?.addFork({ conversationId, createdAt, isCurrent, lastEntryId, title, ...point });
+		this.go(toConversation(conversationId, entryId));
+		void this.list.load();
+	}
+
+	/** Open another branch at the place after an entry. after: null for the beginning. */
+	async openOther(conversationId: string, after: string | null): Promise<void> {
+		try {
+			const page = await this.client.api.listEntries(
+				{ conversationId, channel: "history", afterCursor: after ?? undefined, limit: 1 },
+				{ signal: this.signal },
+			);
+			this.go(toConversation(conversationId, page.data[0]?.id));
+		} catch (error) {
+			this.fail(error);
+		}
+	}
+
+	async copyLink(hash: string): Promise<void> {
+		try {
+			await navigator.clipboard.writeText(new URL(hash, location.href).href);
+			this.say("The link is copied.");
+		} catch {
+			this.go(hash);
+			this.say("The browser does not allow copying: the link is in the address line.");
+		}
+	}
+
+	/** Stop the answer that is written. */
+	async stop(): Promise<void> {
+		const { writing } = this.place ?? {};
+		if (!writing) return;
+		try {
+			await this.client.api.stopAnswer({ conversationId: writing.conversationId, answerId: writing.id });
+		} catch (error) {
+			if (statusOf(error) !== 409) this.fail(error);
+		}
+	}
+
+	#arrive(): void {
+		this.route = routeOf(location.hash);
+		this.failure = undefined;
+		for (const dialog of this.dialogs) dialog.close();
+		const { route } = this;
+		if (route.name === "list") {
+			this.#leavePlace();
+			this.grove?.end();
+			this.grove = undefined;
+			this.view = "list";
+		} else {
+			const id = route.name === "compare" ? route.ids[0]! : route.id;
+			const entryId = route.name === "conversation" ? route.entryId : undefined;
+			if (this.view === "list") this.view = "talk";
+			if (this.place?.id !== id || this.place.problem) this.#enter(id, entryId);
+			else if (route.name === "conversation") void this.#goTo(this.place, entryId);
+		}
+		this.changed();
+	}
+
+	/** Open a conversation, and follow it until one goes elsewhere. */
+	#enter(id: string, entryId: string | undefined): void {
+		this.#leavePlace();
+		const place = new Place(this.client, id, this.isAgent);
+		this.place = place;
+		if (!this.grove?.fork(id)) {
+			this.grove?.end();
+			this.grove = new Grove(this.client, id, () => {
+				if (this.place) this.place.refresh().catch(this.place.fail.bind(this.place));
+				void this.list.load();
+			});
+		}
+		this.grove.conversationId = id;
+		void this.grove.load();
+		place.subscribe(() => {
+			if (place === this.place && place.conversation)
+				document.title = `${titleOf(place.conversation.title)} · forklore`;
+			if (place.isGone) this.#endDrafts(place);
+		});
+		void place.load(entryId).then((isThere) => this.#tell(isThere));
+	}
+
+	async #goTo(place: Place, entryId: string | undefined): Promise<void> {
+		if (!place.isLoaded) return;
+		await place.goTo(entryId).then((isThere) => this.#tell(isThere), this.fail);
+	}
+
+	#tell(isThere: boolean | undefined): void {
+		if (isThere === false) this.say("This conversation does not show that entry. This is its end.");
+	}
+
+	#endDrafts(place: Place): void {
+		for (const [at, draft] of this.#drafts) if (at.includes(place.id)) draft.end();
+		void this.list.load();
+	}
+
+	#leavePlace(): void {
+		this.place?.end();
+		this.place = undefined;
+		document.title = "forklore";
+	}
+
+	#lose(sentence: string): void {
+		this.lost = sentence;
+		if (!sentence) this.say("The server answers again.");
+		this.changed();
+	}
+}

@@ -1,0 +1,213 @@
+// The conversations: the current branch of each tree, the last used first.
+
+import type { ConversationDetails, Transfer } from "../model/types.ts";
+import type { Forklore } from "@forklore/client";
+import { isAborted, pause, seen } from "./connection.ts";
+import { Source } from "./source.ts";
+
+const PAGE_ROWS = 40;
+const ROWS_MAX = 200;
+const PAUSE_MS = 5000;
+
+export interface Filter {
+	tag: string;
+	agentId: string;
+	archived: boolean;
+	/** Only what was used in the last so many days; 0: all. */
+	days: number;
+	show: "all" | "live" | "mine";
+}
+
+export const NO_FILTER: Filter = { tag: "", agentId: "", archived: false, days: 0, show: "all" };
+
+export class Conversations extends Source {
+	rows: readonly ConversationDetails[] = [];
+	/** Trees that others offer to this person. */
+	offers: readonly (Transfer & { title?: string | null })[] = [];
+	filter: Filter = NO_FILTER;
+	/** Undefined before the first page, null at the end. */
+	cursor: string | null | undefined;
+	problem: unknown;
+	isLoading = false;
+	/** By a branch, one that stands for its tree. */
+	readonly #trees = new Map<string, string>();
+	#round = new AbortController();
+	#etag: string | undefined;
+
+	constructor(
+		private readonly client: Forklore,
+		private readonly signal: AbortSignal,
+	) {
+		super();
+	}
+
+	get isEmpty(): boolean {
+		return this.cursor === null && !this.rows.length && !this.isFiltered;
+	}
+
+	get isFiltered(): boolean {
+		return JSON.stringify(this.filter) !== JSON.stringify(NO_FILTER);
+	}
+
+	choose(filter: Partial<Filter>): void {
+		this.filter = { ...this.filter, ...filter };
+		this.rows = [];
+		this.cursor = undefined;
+		void this.load();
+	}
+
+	/** Load the list anew, as long as it is now. It never throws. */
+	async load(): Promise<void> {
+		this.#round.abort();
+		this.#round = new AbortController();
+		this.#etag = undefined;
+		await Promise.all([
+			this.#ask(undefined, Math.min(Math.max(this.rows.length, PAGE_ROWS), ROWS_MAX)),
+			this.#loadOffers(),
+		]);
+	}
+
+	async more(): Promise<void> {
+		if (this.isLoading || this.problem || typeof this.cursor !== "string") return;
+		await this.#ask(this.cursor, PAGE_ROWS);
+	}
+
+	again(): Promise<void> {
+		this.problem = undefined;
+		return this.cursor ? this.more() : this.load();
+	}
+
+	async #ask(afterCursor: string | undefined, limit: number): Promise<void> {
+		const signal = AbortSignal.any([this.signal, this.#round.signal]);
+		this.isLoading = true;
+		this.problem = undefined;
+		this.changed();
+		try {
+			let etag: string | undefined;
+			const answer = await this.client.api.listConversations(
+				{ ...this.#query, limit, afterCursor },
+				{ signal, onAnswer: (one) => (etag = one.etag) },
+			);
+			const known = new Set(answer.data.map(({ id }) => id));
+			const earlier = afterCursor ? this.rows.filter(({ id }) => !known.has(id)) : [];
+			this.rows = [...earlier, ...answer.data];
+			this.cursor = answer.afterCursor;
+			if (!afterCursor) this.#etag = limit === PAGE_ROWS ? etag : undefined;
+			this.#learn();
+		} catch (error) {
+			if (isAborted(error)) return;
+			this.problem = error;
+		}
+		this.isLoading = false;
+		this.changed();
+	}
+
+	get #query() {
+		const { tag, agentId, archived } = this.filter;
+		return {
+			mode: "current" as const,
+			ancestry: "all" as const,
+			...(tag && { tag }),
+			...(agentId && { agentId }),
+			...(archived && { archived: "only" as const }),
+		};
+	}
+
+	/** Follow what is used, while somebody looks: what is new at the top. */
+	async follow(): Promise<void> {
+		for (;;) {
+			await pause(PAUSE_MS, this.signal);
+			await seen(this.signal);
+			if (this.isLoading || this.cursor === undefined) continue;
+			try {
+				let etag: string | undefined;
+				const answer = await this.client.api.listConversations(
+					{ ...this.#query, limit: PAGE_ROWS },
+					{ signal: this.#round.signal, ifNoneMatch: this.#etag, onAnswer: (one) => (etag = one.etag) },
+				);
+				if (!answer || this.isLoading) continue;
+				this.#etag = etag;
+				const last = answer.data.at(-1);
+				const known = new Set(answer.data.map(({ id }) => id));
+				const at = this.rows.findLastIndex(({ id }) => id === last?.id);
+				// What stood among these before and is not there now was deleted, or stands further below.
+				const below =
+					answer.afterCursor === null ? [] : this.rows.slice(at + 1).filter(({ id }) => !known.has(id));
+				this.rows = [...answer.data, ...below];
+				if (!below.length) this.cursor = answer.afterCursor;
+				this.#learn();
+				this.changed();
+			} catch (error) {
+				if (this.signal.aborted) throw error;
+			}
+		}
+	}
+
+	/** Return the rows that one may see, each with its children. A child whose tree is not among them stands alone. */
+	get nested(): { row: ConversationDetails; children: ConversationDetails[] }[] {
+		const { show, days } = this.filter;
+		const since = days ? new Date(Date.now() - days * 86_400_000).toISOString() : "";
+		const rows = this.rows.filter(
+			(row) =>
+				(show !== "live" || row.answering) &&
+				(show !== "mine" || row.accessLevel === "owner") &&
+				usedAt(row) >= since,
+		);
+		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
+		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>
+			by && this.#trees.has(by) ? ids.get(this.#trees.get(by)) : undefined;
+		const rootOf = (row: ConversationDetails, depth = 0): string => {
+			const parent = rows.find(({ id }) => id === parentOf(row));
+			return parent && parent !== row && depth < 9 ? rootOf(parent, depth + 1) : row.id;
+		};
+		const roots = Map.groupBy(rows, (row) => rootOf(row));
+		return rows
+			.filter((row) => rootOf(row) === row.id)
+			.map((row) => ({ row, children: roots.get(row.id)!.filter((one) => one !== row) }));
+	}
+
+	/** Learn which branches are of one tree. */
+	#learn(): void {
+		for (const { id, forkedAtConversationId: by = id } of this.rows) {
+			const tree = this.#trees.get(by) ?? by;
+			this.#trees.set(by, tree).set(id, this.#trees.get(id) ?? tree);
+		}
+		for (const { startedByConversationId: by } of this.rows)
+			if (by && !this.#trees.has(by)) void this.#learnTree(by);
+	}
+
+	/** Ask once for the tree of a parent that is no row. */
+	async #learnTree(id: string): Promise<void> {
+		this.#trees.set(id, id);
+		const forks = await this.client
+			.conversation(id)
+			.forks({ signal: this.signal })
+			.list()
+			.catch(() => []);
+		const row = forks.find(({ conversationId }) => this.rows.some((one) => one.id === conversationId));
+		const tree = (row && this.#trees.get(row.conversationId)) ?? id;
+		for (const { conversationId } of forks) this.#trees.set(conversationId, tree);
+		this.#trees.set(id, tree);
+		this.changed();
+	}
+
+	async #loadOffers(): Promise<void> {
+		try {
+			const sent = { signal: this.signal };
+			const { data } = await this.client.api.listTransfers({ role: "recipient", limit: ROWS_MAX }, sent);
+			const titled = async (offer: Transfer) => {
+				const { conversationId } = offer; // this branch may be deleted
+				const tree = await this.client.api.getConversation({ conversationId }, sent).catch(() => undefined);
+				return tree ? { ...offer, title: tree.title } : offer;
+			};
+			this.offers = await Promise.all(data.map(titled));
+			this.changed();
+		} catch {
+			// the next load asks again
+		}
+	}
+}
+
+/** Return when a conversation was last used. */
+export const usedAt = (row: ConversationDetails & { lastUsedAt?: string }): string =>
+	row.lastUsedAt ?? row.updatedAt;
