@@ -40,11 +40,10 @@ test("of branches with the same words the younger ones have a piece of their ids
 	expect(labels(tree)).toEqual(["Try", "Again", "Again · 0002"]);
 });
 
-test("a label is short, and no character of it is split", () => {
-	const tree = new Growing().branch("root");
-	tree.say("root", ["😀".repeat(100)]);
+test("a label is short, on one line, and turns no text around", () => {
+	const tree = new Growing().branch("root", null, { title: `a\u202eb\n${"c".repeat(100)}` });
 
-	expect(labels(tree)).toEqual([`${"😀".repeat(80)}…`]);
+	expect(labels(tree)).toEqual([`a[U+202E]b ${"c".repeat(69)}…`]);
 });
 
 test("a branch has one colour, which differs from that of its source, and stays when others come and go", () => {

@@ -1,6 +1,7 @@
 // The shape of a fork tree: which branch goes on from which, what each one shows, its colour and what it is called.
 
 import type { Branch, Line, Look, Looks, Tree } from "./types.ts";
+import { clipped, shortId, visible } from "./words.ts";
 
 const LANES = 10; // lane 0 is the first branch's
 const LABEL_MAX = 80;
@@ -97,27 +98,16 @@ function name(limbs: ReadonlyMap<string, Limb>, branches: readonly Branch[]): vo
 	const labels = new Set<string>();
 	const known = branches.flatMap(({ conversationId }) => limbs.get(conversationId) ?? []);
 	for (const limb of new Set([...known, ...limbs.values()])) {
-		const title = limb.branch?.title?.trim() ?? "";
+		const title = visible(limb.branch?.title ?? "").trim();
 		const words = limb.own.find(({ text }) => text)?.text ?? "";
-		const label = clipped((titles.has(title) ? "" : title) || words);
+		const label = clipped(((titles.has(title) ? "" : title) || words).replace(/\s+/g, " ").trim(), LABEL_MAX);
 		titles.add(title);
-		const piece = limb.id.slice(-4);
+		const piece = shortId(limb.id);
 		if (!label) limb.look.label = `${limb.branch ? "branch" : "deleted branch"} ${piece}`;
 		else limb.look.label = labels.has(label) ? `${label} · ${piece}` : label;
 		labels.add(label);
 	}
 }
-
-/** Return words on one line, cut where they are too long. */
-const clipped = (words: string): string => {
-	const all = [
-		...words
-			.slice(0, 4 * LABEL_MAX)
-			.replace(/\s+/g, " ")
-			.trim(),
-	];
-	return all.length > LABEL_MAX ? `${all.slice(0, LABEL_MAX).join("")}…` : all.join("");
-};
 
 /** Return how each branch is shown. */
 export const looksOf = ({ limbs }: Shape): Looks =>
