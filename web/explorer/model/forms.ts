@@ -5,8 +5,8 @@
 
 import { parse, type AppendEntries } from "@forklore/client";
 
+import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
 import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
-import { indentedJson, isObject, jsonOf, type Json } from "./text.ts";
 import type { Entry, Role } from "./types.ts";
 
 export type Draft = NonNullable<AppendEntries["entries"]>[number];
@@ -39,10 +39,16 @@ const ROLES: Record<string, Role> = {
 	tool: "tool",
 };
 
-const firstOf = ({ channel, contentType, content }: Pick<Entry, "channel" | "contentType" | "content">): Json | undefined =>
+const firstOf = ({
+	channel,
+	contentType,
+	content,
+}: Pick<Entry, "channel" | "contentType" | "content">): Json | undefined =>
 	channel === "history" && content.length === 1 && isObject(content[0]) && isForm(contentType, content[0])
 		? content[0]
 		: undefined;
+
+const isOfLangGraph = ({ content }: Entry): boolean => isObject(content[0]) && "langgraph" in content[0];
 
 const isForm = (contentType: string, held: Json): boolean =>
 	/^history(\/|$)/i.test(contentType) || "langgraph" in held;
@@ -73,9 +79,13 @@ function read(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[
 	return form.blocks ?? blocksIn(form.truth);
 }
 
-/** Return what may be changed in an entry; undefined if what its agent reads cannot be. */
-export function editableOf(entry: Entry): Editable | undefined {
-	if (entry.erased || entry.channel !== "history") return undefined;
+/**
+ * Return what may be changed in an entry; undefined if what its agent reads cannot be.
+ *
+ * entries: of the branch. A graph of LangGraph goes on from its packed states, whatever the messages say.
+ */
+export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editable | undefined {
+	if (entry.erased || entry.channel !== "history" || entries.some(isOfLangGraph)) return undefined;
 	const held = firstOf(entry);
 	if (!held) return { truth: entry.content };
 	const { truth, blocks } = formOf(held);
@@ -99,18 +109,36 @@ export function edited(entry: Entry, truth: unknown, after: readonly Entry[] = [
 	const content = put(truth);
 	const record = content["record"] ?? recordFor(content, after);
 	const { key } = entry;
-	return { contentType, channel, content: [record ? { ...content, record } : content], ...(hasKey && key && { key }) };
+	return {
+		contentType,
+		channel,
+		content: [record ? { ...content, record } : content],
+		...(hasKey && key && { key }),
+	};
+}
+
+/** What an editor holds of an entry: its words, or all of its truth as JSON. */
+export const editorText = ({ truth, words }: Editable, isJson: boolean): string =>
+	isJson || !words ? indentedJson(truth) : words.text;
+
+/** Return the truth that an editor's text stands for. Throws SyntaxError for what is no JSON. */
+export function truthOf({ truth, words }: Editable, text: string, isJson: boolean): unknown {
+	return isJson || !words ? parse(text) : withAt(truth, words.path, text);
 }
 
 /** Return a value with another one at a place. */
 export function withAt(value: unknown, [step, ...rest]: Path, other: unknown): unknown {
 	if (step === undefined) return other;
-	if (Array.isArray(value)) return value.map((one, at) => (at === step ? withAt(one, rest, other) : one));
+	if (Array.isArray(value))
+		return value.map((one: unknown, at) => (at === step ? withAt(one, rest, other) : one));
 	return { ...(value as Json), [step]: withAt((value as Json)[step], rest, other) };
 }
 
-const valueAt = (value: unknown, path: Path): unknown =>
-	path.reduce<unknown>((held, step) => (held as Record<string | number, unknown> | undefined)?.[step], value);
+function valueAt(value: unknown, path: Path): unknown {
+	let held = value;
+	for (const step of path) held = (held as Record<string | number, unknown> | undefined)?.[step];
+	return held;
+}
 
 function formOf(held: Json): Form {
 	const { events, lines, strands, message, format, langgraph } = held;
@@ -135,9 +163,11 @@ function restored(stored: unknown): unknown {
 }
 
 /** Return a value to be kept as the one before it was: as JSON text, or as it is. */
-const storedAs = (before: unknown, value: unknown): unknown => (typeof before === "string" ? jsonOf(value) : value);
+const storedAs = (before: unknown, value: unknown): unknown =>
+	typeof before === "string" ? jsonOf(value) : value;
 
-const shortened = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+const shortened = (text: string, most: number): string =>
+	text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 
 const said = (blocks: Block[]): string =>
 	shortened(blocks.map(lineOfBlock).filter(Boolean).join("\n"), TEXT_MAX);
@@ -145,7 +175,8 @@ const said = (blocks: Block[]): string =>
 /** Return the words of a block, as adapters put them into the text that people see. */
 function lineOfBlock(block: Block): string {
 	if (block.kind === "text") return block.text;
-	if (block.kind === "call") return `[calls ${block.name} ${typeof block.args === "string" ? block.args : jsonOf(block.args)}]`;
+	if (block.kind === "call")
+		return `[calls ${block.name} ${typeof block.args === "string" ? block.args : jsonOf(block.args)}]`;
 	if (block.kind === "json") return jsonOf(block.value);
 	if (block.kind === "reasoning") return "";
 	if (block.kind !== "result") return `[${block.name}]`;
@@ -205,38 +236,43 @@ function strandsAgents(held: Json, strands: Json): Form {
 /** A message of Pydantic AI. Its `id` stays: others name it as their parent. */
 function pydanticAi(held: Json, message: unknown): Form {
 	const truth = restored(message);
-	const put = (next: unknown): Json => ({ ...held, text: said(blocksIn(next)), message: storedAs(message, next) });
+	const put = (next: unknown): Json => ({
+		...held,
+		text: said(blocksIn(next)),
+		message: storedAs(message, next),
+	});
 	return truth === undefined ? asItIs(held) : { truth, put, hasKey: true };
 }
 
 /** Return what a save of Pydantic AI says if it ends with this message. */
 function recordFor({ id, message, parentId }: Json, after: readonly Entry[]): unknown {
 	if (message === undefined || parentId === undefined) return undefined;
-	const said = after.map(({ content }) => (isObject(content[0]) ? content[0]["record"] : undefined)).find(isObject);
+	const said = after
+		.map(({ content }) => (isObject(content[0]) ? content[0]["record"] : undefined))
+		.find(isObject);
 	const record = restored(said?.["record"]);
 	if (!said || !isObject(record)) return undefined;
 	return { ...said, record: storedAs(said["record"], { ...record, head_id: id }), closed: null };
 }
 
-/** A record of LangGraph. What a graph goes on from is packed, so a page shows its words and changes nothing. */
+/** A record of LangGraph, which is packed. It may have words, for people alone. */
 function langGraph(held: Json): Form {
-	const text = stringIn(held, "text") ?? "";
 	const label = `LangGraph ${stringIn(held["langgraph"], "kind") ?? "part"}`;
-	const record: Block = { kind: "json", label, value: held["langgraph"] };
-	return { ...asItIs(held), blocks: text ? wordsOfLangChain(text, held["role"]) : [record] };
+	const { role, text } = held;
+	const blocks: Block[] = text
+		? blocksOfPlain({ role, text })
+		: [{ kind: "json", label, value: held["langgraph"] }];
+	return { ...asItIs(held), blocks };
 }
 
-function wordsOfLangChain(text: string, role: unknown): Block[] {
-	const returned = role === "SYSTEM" && /^\[(\S+) returned (.*)\]$/s.exec(text);
-	if (returned) return [{ kind: "result", name: returned[1], result: resultIn(returned[2]) }];
-	const blocks: Block[] = [];
-	const lines: string[] = [];
-	for (const line of text.split("\n")) {
-		const called = role === "AI" && /^\[calls (\S+) (.*)\]$/.exec(line);
-		if (called) blocks.push({ kind: "call", name: called[1] ?? "", args: called[2] });
-		else lines.push(line);
-	}
-	return [...blocksIn(lines.join("\n").trim()), ...blocks];
+/** Return the calls and the result that the words of LangGraph's messages tell; undefined without any. */
+function wordsOfLangChain(text: string, role: unknown): Block[] | undefined {
+	const [, name, output] = (role === "SYSTEM" && /^\[(\S+) returned (.*)\]$/s.exec(text)) || [];
+	if (output !== undefined) return [{ kind: "result", name, result: resultIn(output) }];
+	const calls = role === "AI" ? [...text.matchAll(/^\[calls (\S+) (.*)\]$/gm)] : [];
+	if (!calls.length) return undefined;
+	const words = blocksIn(text.slice(0, calls[0]!.index).trim());
+	return [...words, ...calls.map(([, called = "", args]): Block => ({ kind: "call", name: called, args }))];
 }
 
 /** Return how an entry is shown that cannot be changed. */
@@ -255,15 +291,13 @@ function chatKit(held: Json, message: Json): Form {
 			return { ...rest, text: text.slice(...(textAt as [number, number])) };
 		return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, whole(one)]));
 	};
-	const partsIn = (value: unknown): unknown => Object(value).parts ?? Object(value).content;
-	const put = (truth: unknown): Json => {
-		const parts = partsIn(truth);
-		const texts = Array.isArray(parts) ? parts.filter((one) => Object(one).type === "text") : [];
-		return { ...held, text: texts.map(({ text }) => String(text)).join("\n\n"), message: truth };
-	};
 	const truth = whole(message) as Json;
 	const name = "parts" in truth ? "parts" : "content";
-	const files = (Array.isArray(truth["attachments"]) ? truth["attachments"] : []).flatMap((one) => blocksIn(one.content));
+	const put = (next: unknown): Json => {
+		const texts = listOf(member(next, name)).filter((one) => member(one, "type") === "text");
+		return { ...held, text: texts.map((one) => stringIn(one, "text")).join("\n\n"), message: next };
+	};
+	const files = listOf(truth["attachments"]).flatMap((one) => blocksIn(member(one, "content")));
 	return { truth, put, blocks: [...blocksIn(truth[name], [name]), ...files] };
 }
 
@@ -272,23 +306,27 @@ function chatKit(held: Json, message: Json): Form {
 /** A role with a text or with parts; imports keep what else there was in `events`, `attachments` and `source`. */
 function blocksOfPlain(held: Json): Block[] {
 	const { role, text, content, events, attachments, source, tool_calls, tool_call_id, ...rest } = held;
-	const words = typeof text === "string" && text !== "" ? blocksIn(text, ["text"]) : [];
-	const parts = words.length && !tool_calls ? [] : blocksIn({ role, content: words.length ? [] : content, tool_calls }, []);
-	const others = [...listOf(events).flatMap((one) => blocksIn(one)), ...listOf(attachments).flatMap(fileOf)];
-	const called = stringIn(source, "recipient");
-	const author = isObject(source) ? source["author"] : undefined;
-	const tool = stringIn(author, "role") === "tool" || tool_call_id !== undefined;
+	const told =
+		typeof text === "string" && Object.keys(held).length === 2 ? wordsOfLangChain(text, role) : undefined;
+	if (told) return told;
+	const words = typeof text === "string" ? blocksIn(text, ["text"]) : [];
+	const parts =
+		words.length && !tool_calls
+			? []
+			: blocksIn({ role, content: words.length ? [] : content, tool_calls }, []);
+	const others = listOf(events).flatMap((one) => blocksIn(one));
+	const files = listOf(attachments).flatMap(fileOf);
+	const name = stringIn(source, "recipient");
+	const author = member(source, "author");
+	const isTool = stringIn(author, "role") === "tool" || tool_call_id !== undefined;
 	const left = Object.keys(rest).length ? [{ kind: "json" as const, label: "More fields", value: rest }] : [];
-	if (called && words.length) {
-		const args = parsed(text);
-		return [...others.filter(({ kind }) => kind !== "json"), { kind: "call", name: called, args }, ...left];
-	}
-	if (tool) {
-		const name = stringIn(author, "name") ?? stringIn(held, "name");
-		const id = stringIn(held, "tool_call_id");
-		return [{ kind: "result", id, name, result: { ...resultIn([], held), blocks: [...words, ...parts, ...others] } }, ...left];
-	}
-	return [...others.filter(({ kind }) => kind === "reasoning"), ...words, ...parts, ...others.filter(({ kind }) => kind !== "reasoning"), ...left];
+	const isThought = ({ kind }: Block): boolean => kind === "reasoning";
+	if (name && words.length)
+		return [...others.filter(isThought), ...files, { kind: "call", name, args: parsed(text) }, ...left];
+	if (!isTool) return [...others, ...words, ...parts, ...files, ...left];
+	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
+	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
+	return [{ kind: "result", id, name: called, result }];
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
@@ -299,10 +337,13 @@ function fileOf(attachment: unknown): Block[] {
 	const source = isObject(attachment["source"]) ? attachment["source"] : {};
 	const { source: _, ...own } = attachment;
 	const name = stringIn(source, "file_name", "name");
-	const media = mediaOf({ ...(name && { name }), ...own, contentType: own["contentType"] ?? source["mime_type"] ?? "" }, "");
+	const media = mediaOf(
+		{ ...(name && { name }), ...own, contentType: own["contentType"] ?? source["mime_type"] ?? "" },
+		"",
+	);
 	const text = stringIn(source, "extracted_content");
-	return [...(media ? [media] : []), ...(text ? [{ kind: "json" as const, label: "Its text", value: text }] : [])];
+	return [
+		...(media ? [media] : []),
+		...(text ? [{ kind: "json" as const, label: "Its text", value: text }] : []),
+	];
 }
-
-/** Return a truth as the text that an editor shows, and read what the editor holds. */
-export const editorText = (truth: unknown): string => indentedJson(truth);

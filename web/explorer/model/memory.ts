@@ -1,8 +1,9 @@
 // What an agent remembered at a message, and what changed there. Pure.
 
+import { isObject, jsonOf } from "./json.ts";
 import { blocksIn } from "./parts.ts";
-import { isObject, jsonOf, oneLine, type Json } from "./text.ts";
 import type { Entry } from "./types.ts";
+import { oneLine } from "./words.ts";
 
 /** A place of the memory's own history: after which message it changed, and what it holds from there on. */
 export interface Stop {
@@ -68,7 +69,12 @@ interface Line {
 	text: string;
 }
 
-const line = (topic: string, name: string, value: unknown): Line => ({ topic, name, value, text: jsonOf(sorted(value)) });
+const line = (topic: string, name: string, value: unknown): Line => ({
+	topic,
+	name,
+	value,
+	text: jsonOf(sorted(value)),
+});
 
 /** Return the lines of an element: a message is one, an object has one for each member, anything else is one. */
 function linesOf(element: unknown): Line[] {
@@ -76,12 +82,21 @@ function linesOf(element: unknown): Line[] {
 	const { role, text, content } = element;
 	if (typeof role === "string" && (text !== undefined || content !== undefined)) {
 		const words = blocksIn(text ?? content).map((one) => (one.kind === "text" ? one.text : jsonOf(one)));
-		return [{ ...line("Messages", "", `${role.toLowerCase()}: ${oneLine(words.join(" "), 2_000)}`), text: jsonOf(sorted(element)) }];
+		return [
+			{
+				...line("Messages", "", `${role.toLowerCase()}: ${oneLine(words.join(" "), 2_000)}`),
+				text: jsonOf(sorted(element)),
+			},
+		];
 	}
-	const named = ["topic", "name", "title", "key", "type", "kind", "id"].find((one) => typeof element[one] === "string");
+	const named = ["topic", "name", "title", "key", "type", "kind", "id"].find(
+		(one) => typeof element[one] === "string",
+	);
 	const topic = named === undefined ? "" : String(element[named]);
 	const rest = Object.entries(element).filter(([name]) => name !== named);
-	return rest.length ? rest.flatMap(([name, value]) => memberLines(topic, name, value)) : [line("", "", topic)];
+	return rest.length
+		? rest.flatMap(([name, value]) => memberLines(topic, name, value))
+		: [line("", "", topic)];
 }
 
 /** A list of plain values has a line for each of them. */
@@ -97,5 +112,5 @@ function sorted(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(sorted);
 	if (!isObject(value)) return value;
 	const members = Object.entries(value).map(([name, held]) => [name, sorted(held)] as const);
-	return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1))) as Json;
+	return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -2,7 +2,7 @@
 
 import { parse } from "@forklore/client";
 
-import { isObject, type Json } from "./text.ts";
+import { isObject, member, type Json } from "./json.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -57,10 +57,10 @@ export function blocksIn(held: unknown, path: Path = [], at?: string): Block[] {
 	if (isObject(held["message"])) return blocksIn(held["message"], [...path, "message"], when); // a transcript's line
 	if (Array.isArray(held["parts"])) return blocksIn(held["parts"], [...path, "parts"], when);
 	if ("role" in held && "content" in held) {
-		const calls = Array.isArray(held["tool_calls"]) ? held["tool_calls"] : [];
+		const calls: unknown[] = Array.isArray(held["tool_calls"]) ? held["tool_calls"] : [];
 		return [
 			...blocksIn(held["content"], [...path, "content"], when),
-			...calls.map((one) => callOf({ ...Object(one), ...Object(one.function) } as Json, when)),
+			...calls.map((one) => callOf({ ...(one as Json), ...(member(one, "function") as Json) }, when)),
 		];
 	}
 	return blocksOfPart(held, path, when);
@@ -70,7 +70,8 @@ function blocksOfPart(part: Json, path: Path, at: string | undefined): Block[] {
 	const type = stringIn(part, "part_kind", "type", "kind") ?? Object.keys(part)[0] ?? "";
 	if (TEXT.test(type) || (type === "text" && "text" in part)) return saidIn("text", part, path, at);
 	if (REASONING.test(type)) return reasoningIn(part, path);
-	if (isObject(part["reasoningContent"])) return reasoningIn(Object(part["reasoningContent"]["reasoningText"]), path);
+	if (isObject(part["reasoningContent"]))
+		return reasoningIn((part["reasoningContent"]["reasoningText"] ?? {}) as Json, path);
 	if (isObject(part["toolUse"])) return [callOf(part["toolUse"], at)];
 	if (isObject(part["toolResult"])) return [resultOf(part["toolResult"], at)];
 	if (type === "dynamic-tool" || (type.startsWith("tool-") && "toolCallId" in part && "state" in part))
@@ -154,7 +155,9 @@ export function parsed(value: unknown): unknown {
 
 /** Return the image or file that a part is. Its bytes stand in a `data:` address. */
 export function mediaOf(part: Json, type: string): Block | undefined {
-	const held = [part["image"], part["document"], part["video"], part["image_url"], part["content"]].find(isObject);
+	const held = [part["image"], part["document"], part["video"], part["image_url"], part["content"]].find(
+		isObject,
+	);
 	const inner: Json = { ...held, ...part };
 	const source = [inner["source"], held?.["source"], inner["bytes"]].find(isObject) ?? {};
 	const format = stringIn(inner, "format");
@@ -163,9 +166,13 @@ export function mediaOf(part: Json, type: string): Block | undefined {
 		stringIn(source, "media_type") ??
 		(format && isObject(part["image"]) ? `image/${format}` : undefined);
 	const isImage = /image/.test(type) || /^image\//.test(media ?? "");
-	const isFile = /^(file|document|input_file|audio|video|binary)|-url$/.test(type) || "attachmentId" in part || "href" in part;
+	const isFile =
+		/^(file|document|input_file|audio|video|binary)|-url$/.test(type) ||
+		"attachmentId" in part ||
+		"href" in part;
 	if (!isImage && !isFile) return undefined;
-	const bytes = stringIn(source["bytes"], "data") ?? stringIn(source, "data") ?? stringIn(inner, "data", "file_data");
+	const bytes =
+		stringIn(source["bytes"], "data") ?? stringIn(source, "data") ?? stringIn(inner, "data", "file_data");
 	const address = stringIn(inner, "href", "image_url", "url", "image") ?? stringIn(source, "url") ?? bytes;
 	const kind = media ?? (isImage ? "image/png" : "");
 	const isAddress = address === undefined || /^[a-z][a-z0-9+.-]*:/i.test(address);

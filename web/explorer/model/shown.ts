@@ -1,9 +1,10 @@
 // The entries of a branch as the messages that a page shows: calls with their results, runs of calls together. Pure.
 
 import { blocksOf, roleOf } from "./forms.ts";
+import { jsonOf } from "./json.ts";
 import type { Block, Call } from "./parts.ts";
-import { oneLine } from "./text.ts";
 import type { Entry, Role } from "./types.ts";
+import { oneLine } from "./words.ts";
 
 /** The result of a call. entry: which holds it. ms: from the call to the result. */
 export interface CallShown extends Call {
@@ -65,26 +66,36 @@ export function shownOf(entries: readonly Entry[]): Shown[] {
 }
 
 const beginsWay = (entry: Entry, before: Entry | undefined): boolean =>
-	Boolean(entry.alternatives?.length) || (before !== undefined && before.conversationId !== entry.conversationId);
+	Boolean(entry.alternatives?.length) ||
+	(before !== undefined && before.conversationId !== entry.conversationId);
 
 /** Return the call that a result is of: by its id; without one, the oldest open call of that tool. */
-function callFor({ id, name }: { id?: string | undefined; name?: string | undefined }, open: CallShown[]): CallShown | undefined {
+function callFor(
+	{ id, name }: { id?: string | undefined; name?: string | undefined },
+	open: CallShown[],
+): CallShown | undefined {
 	if (id !== undefined) return open.find((one) => one.id === id);
 	return open.find((one) => one.id === undefined && (one.name === name || name === undefined));
 }
 
-function whoOf(role: Role, { userId, agentId, clientId, contentType, erased }: Entry, blocks: BlockShown[]): string {
+function whoOf(
+	role: Role,
+	{ userId, agentId, clientId, contentType, erased }: Entry,
+	blocks: BlockShown[],
+): string {
 	if (erased) return "Erased";
 	if (role === "user") return userId;
 	if (role === "ai") return agentId ?? clientId ?? "Agent";
 	if (role === "system") return "System";
 	const [first] = blocks;
 	if (role === "tool") return (first?.kind === "result" && first.name) || "Tool";
-	return first?.kind === "json" && first.label !== contentType ? first.label : (agentId ?? clientId ?? "Entry");
+	return first?.kind === "json" && first.label !== contentType
+		? first.label
+		: (agentId ?? clientId ?? "Entry");
 }
 
-/** Return one line that says what an entry holds; "" for nothing. */
-export function lineOf(entry: Entry, length = 120): string {
+/** Return the first words of an entry on a line; "" if it says nothing. */
+export function firstWords(entry: Entry, length = 120): string {
 	if (entry.erased) return "[erased]";
 	const blocks = blocksOf(entry);
 	const words = blocks.find((one) => one.kind === "text") ?? blocks[0];
@@ -101,7 +112,9 @@ export function wordsOf(block: Block): string {
 		case "call":
 			return argsLine(block) ? `${block.name} ${argsLine(block)}` : block.name;
 		case "result":
-			return block.result.blocks.map(wordsOf).join(" ");
+			return block.result.blocks
+				.map((one) => (one.kind === "json" ? jsonOf(one.value) : wordsOf(one)))
+				.join(" ");
 		case "json":
 			return block.label;
 		default:
