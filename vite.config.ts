@@ -15,6 +15,7 @@ export default defineConfig({
 		modulePreload: { polyfill: false },
 		target: "es2024",
 		reportCompressedSize: true,
+		license: { fileName: "licenses.md" },
 	},
 	server: { proxy: { "/v1": "http://127.0.0.1:8080" } },
 	test: { include: ["**/*.test.ts"] },

@@ -1,13 +1,11 @@
 // An entry as a line: who says it, and its first words.
 
-import { roleOf, textOf, type ListedEntry } from "@forklore/client";
-import type { Line } from "./types.ts";
-import { clipped, visible } from "./words.ts";
-
-const LINE_CHARACTERS = 120;
+import { roleOf } from "./forms.ts";
+import { firstWords } from "./shown.ts";
+import type { Entry, Line } from "./types.ts";
 
 /** Return what the tree draws of an entry. */
-export function lineOf(entry: ListedEntry): Line {
+export function lineOf(entry: Entry): Line {
 	const { id, conversationId, parentId, createdAt, userId, agentId, usage } = entry;
 	const { mergedFromConversationId, copiedFromConversationId } = entry;
 	const kept = { id, conversationId, parentId, createdAt, userId };
@@ -17,17 +15,5 @@ export function lineOf(entry: ListedEntry): Line {
 		...(copiedFromConversationId && { copiedFromConversationId }),
 		...(usage && { usage }),
 	};
-	return { ...kept, ...beside, role: roleOf(entry) ?? "other", text: firstWords(entry) };
-}
-
-function firstWords(entry: ListedEntry): string {
-	if (entry.erased) return "[erased]";
-	const text = textOf(entry) ?? "";
-	return clipped(
-		visible(text)
-			.slice(0, LINE_CHARACTERS * 4)
-			.replace(/\s+/g, " ")
-			.trim(),
-		LINE_CHARACTERS,
-	);
+	return { ...kept, ...beside, role: roleOf(entry), text: firstWords(entry) };
 }

@@ -22,6 +22,18 @@ export function clipped(text: string, length: number): string {
 	return `${text.slice(0, end)}…`;
 }
 
+/** Return a text on one line of at most `length` characters. */
+export const oneLine = (text: string, length: number): string =>
+	clipped(
+		visible(
+			text
+				.slice(0, length * 4)
+				.replace(/\s+/g, " ")
+				.trim(),
+		),
+		length,
+	);
+
 /** Return a number with its noun: "2,000 forks". */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
 	`${count.toLocaleString("en")} ${count === 1 ? one : many}`;

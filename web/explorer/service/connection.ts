@@ -10,9 +10,9 @@ export interface Credentials {
 
 export interface Told {
 	/** Called with a sentence when the service does not answer, and with "" when it does again. */
-	lost(sentence: string): void;
+	lost: (sentence: string) => void;
 	/** Called with a sentence when the credentials are good no more, or are for another server. */
-	refused(sentence: string): void;
+	refused: (sentence: string) => void;
 }
 
 const LIMITS = { timeoutMs: 35_000, deadlineMs: 90_000 }; // the service gives up after 29 s

@@ -1,8 +1,9 @@
 // One fork tree: its branches, a line of each entry, the names that point to it, and the trees it started.
 
-import type { Branch, ConversationDetails, Entry, Fork, Line, Tree } from "../model/types.ts";
+import type { Branch, ConversationDetails, Entry, Fork, Line, Look, Tree } from "../model/types.ts";
 import type { Forklore, ForkPage, ListEntriesArguments, ListedEntry } from "@forklore/client";
 import { lineOf } from "../model/lines.ts";
+import { shapeOf, type Shape } from "../model/shape.ts";
 import { isAborted, pause, seen, statusOf } from "./connection.ts";
 import { byId } from "./place.ts";
 import { Source } from "./source.ts";
@@ -32,6 +33,7 @@ export class Grove extends Source {
 	#isLoading = false;
 	#lists = { begun: 0, taken: 0 };
 	readonly #pages = new Map<string, { etag: string | undefined; page: ForkPage }>();
+	#shape: { version: number; shape: Shape } | undefined;
 	#tree: { version: number; tree: Tree } | undefined;
 
 	/** conversationId: any live branch. */
@@ -64,6 +66,18 @@ export class Grove extends Source {
 		return tree;
 	}
 
+	/** Where each branch goes on from, and how it is called and drawn. */
+	get shape(): Shape {
+		if (this.#shape?.version !== this.version)
+			this.#shape = { version: this.version, shape: shapeOf(this.tree) };
+		return this.#shape.shape;
+	}
+
+	/** How a branch is called and drawn. */
+	look(id: string): Look | undefined {
+		return this.shape.limbs.get(id)?.look;
+	}
+
 	get current(): Fork | undefined {
 		return this.forks.find(({ isCurrent }) => isCurrent);
 	}
@@ -87,7 +101,7 @@ export class Grove extends Source {
 		this.problem = undefined;
 		try {
 			if (!this.hasForks) await this.loadForks();
-			void this.#loadBeside();
+			void this.loadBeside();
 			while (!this.isWhole) await this.#loadOlder();
 			await this.#follow();
 		} catch (error) {
@@ -102,7 +116,7 @@ export class Grove extends Source {
 			await pause(this.forks.length > ROWS_MAX ? 3 * PAUSE_MS : PAUSE_MS, this.signal);
 			await seen(this.signal);
 			try {
-				if (look % NAMES_EVERY === 0) await this.#loadBeside();
+				if (look % NAMES_EVERY === 0) await this.loadBeside();
 				await this.loadForks();
 			} catch (error) {
 				if (isAborted(error)) throw error;
@@ -202,7 +216,7 @@ export class Grove extends Source {
 	}
 
 	/** Names, and the trees that this one started: they come after what is drawn first. */
-	async #loadBeside(): Promise<void> {
+	async loadBeside(): Promise<void> {
 		try {
 			const names = await this.client.names({ signal: this.signal }).list();
 			const live = names.filter(({ deleted }) => !deleted);

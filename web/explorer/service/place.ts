@@ -14,7 +14,6 @@ export interface Writing extends Omit<AnswerLog, "parts"> {
 
 const PAGE_ENTRIES = 50;
 const AROUND_ENTRIES = 25;
-const ENTRIES_MAX = 1000;
 const PAUSE_MS = 3000;
 
 export const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1);
@@ -23,7 +22,6 @@ export class Place extends Source {
 	conversation: ConversationDetails | undefined;
 	/** Oldest first, without a gap. */
 	entries: readonly Entry[] = [];
-	alternativesAtEnd: readonly string[] = [];
 	/** The answer that is written at the end. */
 	writing: Writing | undefined;
 	/** Whether there is more on a side. */
@@ -136,7 +134,6 @@ export class Place extends Source {
 		this.entries = parts.flatMap((page) => page.data);
 		this.has = { older: first.beforeCursor !== null, newer: parts.length > 1 && last.afterCursor !== null };
 		this.failed = { older: undefined, newer: undefined };
-		this.alternativesAtEnd = last.alternativesAtEnd ?? [];
 		return true;
 	}
 
@@ -164,7 +161,6 @@ export class Place extends Source {
 			if (round === this.round) {
 				this.entries = isOlder ? [...page.data, ...this.entries] : [...this.entries, ...page.data];
 				this.has[side] = (isOlder ? page.beforeCursor : page.afterCursor) !== null;
-				if (!isOlder) this.alternativesAtEnd = page.alternativesAtEnd ?? [];
 			}
 		} catch (error) {
 			if (round === this.round && !isAborted(error)) this.failed[side] = error;
@@ -222,57 +218,34 @@ export class Place extends Source {
 		if (!this.entries.some(({ id }) => id === entry.id)) this.#take([entry]);
 	}
 
-	/** Show entries at the end, and return whether there are any. */
-	#take(entries: readonly Entry[]): boolean {
+	/** Show entries at the end. */
+	#take(entries: readonly Entry[]): void {
 		const added = entries.filter((entry) => entry.channel === "history");
 		if (entries.length > added.length) this.contextRound++;
-		if (!added.length || this.has.newer) {
-			if (entries.length > added.length) this.changed();
-			return false;
+		if (!this.has.newer) {
+			const known = new Map([...this.entries, ...added].map((entry) => [entry.id, entry]));
+			this.entries = [...known.values()].sort(byId);
 		}
-		const [first] = added;
-		const atEnd = this.alternativesAtEnd.length && !this.entries.some(({ id }) => id === first!.id);
-		const known = new Map(this.entries.map((entry) => [entry.id, entry]));
-		for (const entry of added) known.set(entry.id, { ...known.get(entry.id), ...entry });
-		if (atEnd) {
-			const followed = known.get(first!.id)!;
-			known.set(first!.id, {
-				...followed,
-				alternatives: followed.alternatives ?? [...this.alternativesAtEnd],
-			});
-			this.alternativesAtEnd = [];
-		}
-		this.entries = [...known.values()].sort(byId);
 		this.changed();
-		return true;
 	}
 
 	/** So often the agent's context has got something new. */
 	contextRound = 0;
 
-	/** Load the conversation, and the alternatives of the loaded part, anew. */
+	/** Load what is told of the conversation anew. */
 	async refresh(): Promise<void> {
-		if (!this.isLoaded) return;
-		const [round, turn] = [this.round, ++this.#refresh.begun];
-		const first = this.entries[0]?.id;
-		const before = first && (await this.#list({ beforeCursor: first, limit: 1 }));
-		const query = { limit: ENTRIES_MAX, afterCursor: before ? before.data.at(-1)?.id : undefined };
-		const conversationId = this.id;
-		const loading = this.client.api.getConversation({ conversationId }, this.#sent);
-		const [conversation, page] = await Promise.all([loading, this.#list(query)]);
+		if (!this.isLoaded || this.signal.aborted) return;
+		const turn = ++this.#refresh.begun;
+		const conversation = await this.client.api.getConversation({ conversationId: this.id }, this.#sent);
 		if (turn < this.#refresh.taken) return;
 		this.#refresh.taken = turn;
 		this.conversation = conversation;
-		if (round !== this.round) return this.changed();
-		const fresh = new Map(page.data.map((entry) => [entry.id, entry]));
-		this.entries = this.entries.map((entry) => fresh.get(entry.id) ?? entry);
-		if (!this.has.newer) this.alternativesAtEnd = page.alternativesAtEnd ?? this.alternativesAtEnd;
-		if (!this.#take(page.data)) this.changed();
+		this.changed();
 	}
 
 	/** Return a page of the history, or if it is empty though the list goes on, the next one. */
 	async #list(query: Omit<ListEntriesArguments, "conversationId">) {
-		const asked = { conversationId: this.id, channel: "history", alternatives: true, limit: PAGE_ENTRIES };
+		const asked = { conversationId: this.id, channel: "history", limit: PAGE_ENTRIES };
 		const isBack = query.tail || query.beforeCursor;
 		for (;;) {
 			const page = await this.client.api.listEntries({ ...asked, ...query }, this.#sent);

@@ -134,8 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
             if refusal is not None:
                 return _refused(refusal)
             return self.server.stage.ask(self.command, self.path, rules.headers_to_send(headers), body)
-        path, known = self.path.partition("?")[0], ", ".join(headers.get("if-none-match", ()))
-        served = page.answer(self.server.files, path, known=known)
+        known, encodings = (", ".join(headers.get(name, ())) for name in ("if-none-match", "accept-encoding"))
+        path = self.path.partition("?")[0]
+        served = page.answer(self.server.files, path, known=known, encodings=encodings)
         if served is None:
             return message(404, "There is nothing at this address.")
         if self.command not in ("GET", "HEAD"):

@@ -1,0 +1,349 @@
+// How the entries of adapters, chat kits and imports are read, and what an edit of one is stored as. Pure.
+//
+// An agent reads its own form of a message, which stands beside the role and the text that people see: so that form
+// is what is edited, and role and text follow from it.
+
+import { parse, type AppendEntries } from "@forklore/client";
+
+import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
+import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
+import type { Entry, Role } from "./types.ts";
+
+export type Draft = NonNullable<AppendEntries["entries"]>[number];
+
+/**
+ * How a content is read. truth: what is edited; undefined: nothing can be. put: the content with another truth.
+ * hasKey: an agent finds the entry by its key.
+ */
+interface Form {
+	truth: unknown;
+	put: (truth: unknown) => Json;
+	blocks?: Block[];
+	hasKey?: boolean;
+}
+
+/** What may be changed in an entry. words: where its only text stands in `truth`, if it has one. */
+export interface Editable {
+	truth: unknown;
+	words?: { text: string; path: Path } | undefined;
+}
+
+const CLAUDE_TEXT_MAX = 4_000;
+const TEXT_MAX = 8_000;
+const ROLES: Record<string, Role> = {
+	user: "user",
+	human: "user",
+	ai: "ai",
+	assistant: "ai",
+	system: "system",
+	tool: "tool",
+};
+
+const firstOf = ({
+	channel,
+	contentType,
+	content,
+}: Pick<Entry, "channel" | "contentType" | "content">): Json | undefined =>
+	channel === "history" && content.length === 1 && isObject(content[0]) && isForm(contentType, content[0])
+		? content[0]
+		: undefined;
+
+const isOfLangGraph = ({ content }: Entry): boolean => isObject(content[0]) && "langgraph" in content[0];
+
+const isForm = (contentType: string, held: Json): boolean =>
+	/^history(\/|$)/i.test(contentType) || "langgraph" in held;
+
+/** Return who says an entry. What only holds results of tools is said by a tool. */
+export function roleOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Role {
+	const blocks = blocksOf(entry);
+	if (blocks.length && blocks.every(({ kind }) => kind === "result")) return "tool";
+	const said = stringIn(firstOf(entry), "role")?.toLowerCase() ?? "";
+	if (Object.hasOwn(ROLES, said)) return ROLES[said] ?? "other";
+	return blocks.some(({ kind }) => kind === "call") ? "ai" : "other";
+}
+
+const known = new WeakMap<readonly unknown[], Block[]>();
+
+/** Return what an entry says. */
+export function blocksOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[] {
+	const blocks = known.get(entry.content) ?? read(entry);
+	known.set(entry.content, blocks);
+	return blocks;
+}
+
+function read(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[] {
+	const held = firstOf(entry);
+	if (!entry.content.length) return [];
+	if (!held) return [{ kind: "json", label: entry.contentType, value: entry.content }];
+	const form = formOf(held);
+	return form.blocks ?? blocksIn(form.truth);
+}
+
+/**
+ * Return what may be changed in an entry; undefined if what its agent reads cannot be.
+ *
+ * entries: of the branch. A graph of LangGraph goes on from its packed states, whatever the messages say.
+ */
+export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editable | undefined {
+	if (entry.erased || entry.channel !== "history" || entries.some(isOfLangGraph)) return undefined;
+	const held = firstOf(entry);
+	if (!held) return { truth: entry.content };
+	const { truth, blocks } = formOf(held);
+	if (truth === undefined) return undefined;
+	const texts = (blocks ?? blocksIn(truth)).flatMap((one) => (one.kind === "text" ? [one] : []));
+	const [only] = texts;
+	const isAlone = only && texts.length === 1 && valueAt(truth, only.path) === only.text;
+	return { truth, words: isAlone ? { text: only.text, path: only.path } : undefined };
+}
+
+/**
+ * Return the entry that stands in the place of another one, with another truth.
+ *
+ * after: the entries behind it. Of Pydantic AI one of them may hold the record, which an agent looks for.
+ */
+export function edited(entry: Entry, truth: unknown, after: readonly Entry[] = []): Draft {
+	const held = firstOf(entry);
+	const { contentType, channel } = entry;
+	if (!held) return { contentType, channel, content: Array.isArray(truth) ? truth : [truth] };
+	const { put, hasKey } = formOf(held);
+	const content = put(truth);
+	const record = content["record"] ?? recordFor(content, after);
+	const { key } = entry;
+	return {
+		contentType,
+		channel,
+		content: [record ? { ...content, record } : content],
+		...(hasKey && key && { key }),
+	};
+}
+
+/** What an editor holds of an entry: its words, or all of its truth as JSON. */
+export const editorText = ({ truth, words }: Editable, isJson: boolean): string =>
+	isJson || !words ? indentedJson(truth) : words.text;
+
+/** Return the truth that an editor's text stands for. Throws SyntaxError for what is no JSON. */
+export function truthOf({ truth, words }: Editable, text: string, isJson: boolean): unknown {
+	return isJson || !words ? parse(text) : withAt(truth, words.path, text);
+}
+
+/** Return a value with another one at a place. */
+export function withAt(value: unknown, [step, ...rest]: Path, other: unknown): unknown {
+	if (step === undefined) return other;
+	if (Array.isArray(value))
+		return value.map((one: unknown, at) => (at === step ? withAt(one, rest, other) : one));
+	return { ...(value as Json), [step]: withAt((value as Json)[step], rest, other) };
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+	let held = value;
+	for (const step of path) held = (held as Record<string | number, unknown> | undefined)?.[step];
+	return held;
+}
+
+function formOf(held: Json): Form {
+	const { events, lines, strands, message, format, langgraph } = held;
+	if (langgraph !== undefined) return langGraph(held);
+	if (Array.isArray(lines)) return claudeAgent(held, lines);
+	if (isObject(strands)) return strandsAgents(held, strands);
+	if (typeof format === "string" && isObject(message)) return chatKit(held, message);
+	if (message !== undefined && "parentId" in held) return pydanticAi(held, message);
+	if (Array.isArray(events) && events.length && !("attachments" in held) && !("source" in held))
+		if ("textIn" in held || events.every(isItem)) return openAiAgents(held, events);
+	return { truth: held, put: (truth) => truth as Json, blocks: blocksOfPlain(held) };
+}
+
+/** Return a value that an adapter has kept, as JSON text if the service did not take it; undefined for text that is none. */
+function restored(stored: unknown): unknown {
+	if (typeof stored !== "string") return stored;
+	try {
+		return parse(stored);
+	} catch {
+		return undefined;
+	}
+}
+
+/** Return a value to be kept as the one before it was: as JSON text, or as it is. */
+const storedAs = (before: unknown, value: unknown): unknown =>
+	typeof before === "string" ? jsonOf(value) : value;
+
+const shortened = (text: string, most: number): string =>
+	text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+
+const said = (blocks: Block[]): string =>
+	shortened(blocks.map(lineOfBlock).filter(Boolean).join("\n"), TEXT_MAX);
+
+/** Return the words of a block, as adapters put them into the text that people see. */
+function lineOfBlock(block: Block): string {
+	if (block.kind === "text") return block.text;
+	if (block.kind === "call")
+		return `[calls ${block.name} ${typeof block.args === "string" ? block.args : jsonOf(block.args)}]`;
+	if (block.kind === "json") return jsonOf(block.value);
+	if (block.kind === "reasoning") return "";
+	if (block.kind !== "result") return `[${block.name}]`;
+	const { name, result } = block;
+	return `[${name ? `${name} ` : ""}returned ${result.blocks.map(lineOfBlock).join("\n")}]`;
+}
+
+const isItem = (event: unknown): boolean =>
+	typeof event === "string" || stringIn(event, "type", "role") !== undefined;
+
+// The five adapters
+
+/** Items of the OpenAI Agents SDK in `events`. With `textIn` the text of the only one stands in `text` alone. */
+function openAiAgents(held: Json, events: unknown[]): Form {
+	const path = Array.isArray(held["textIn"]) ? (held["textIn"] as Path) : undefined;
+	const items = events.map(restored);
+	const [item] = items;
+	const isOne = items.length === 1;
+	const truth = isOne ? (path ? withAt(item, path, held["text"]) : item) : items;
+	const put = (next: unknown): Json => {
+		const [all, { role, text, textIn: _, ...rest }] = [isOne ? [next] : (next as unknown[]), held];
+		const blocks = blocksIn(all);
+		const isInPlace = isOne && path && typeof valueAt(next, path) === "string";
+		if (isInPlace)
+			return { role, ...rest, text: valueAt(next, path), events: [withAt(next, path, "")], textIn: path };
+		return { ...rest, role, text: said(blocks), events: all.map((one, at) => storedAs(events[at], one)) };
+	};
+	return items.includes(undefined) ? asItIs(held) : { truth, put };
+}
+
+/** Lines of a transcript of the Claude Agent SDK in `lines`. */
+function claudeAgent(held: Json, lines: unknown[]): Form {
+	const truth = lines.map(restored);
+	const put = (next: unknown): Json => {
+		const texts = blocksIn(next).flatMap((one) =>
+			one.kind === "text" ? [one.text] : one.kind === "call" ? [`[${one.name}]`] : [],
+		);
+		const text = shortened(texts.join("\n\n") || String(held["text"]), CLAUDE_TEXT_MAX);
+		return { ...held, text, lines: (next as unknown[]).map((one, at) => storedAs(lines[at], one)) };
+	};
+	return truth.includes(undefined) ? asItIs(held) : { truth, put, hasKey: true };
+}
+
+/** A message of Strands Agents in `strands`, which may have another one in its place. */
+function strandsAgents(held: Json, strands: Json): Form {
+	const value = restored(strands["value"]);
+	const name = isObject(value) && isObject(value["redact_message"]) ? "redact_message" : "message";
+	if (!isObject(value) || !isObject(value[name])) return asItIs(held);
+	const put = (truth: unknown): Json => ({
+		...held,
+		text: said(blocksIn(truth)),
+		strands: { ...strands, value: storedAs(strands["value"], { ...value, [name]: truth }) },
+	});
+	return { truth: value[name], put, hasKey: true };
+}
+
+/** A message of Pydantic AI. Its `id` stays: others name it as their parent. */
+function pydanticAi(held: Json, message: unknown): Form {
+	const truth = restored(message);
+	const put = (next: unknown): Json => ({
+		...held,
+		text: said(blocksIn(next)),
+		message: storedAs(message, next),
+	});
+	return truth === undefined ? asItIs(held) : { truth, put, hasKey: true };
+}
+
+/** Return what a save of Pydantic AI says if it ends with this message. */
+function recordFor({ id, message, parentId }: Json, after: readonly Entry[]): unknown {
+	if (message === undefined || parentId === undefined) return undefined;
+	const said = after
+		.map(({ content }) => (isObject(content[0]) ? content[0]["record"] : undefined))
+		.find(isObject);
+	const record = restored(said?.["record"]);
+	if (!said || !isObject(record)) return undefined;
+	return { ...said, record: storedAs(said["record"], { ...record, head_id: id }), closed: null };
+}
+
+/** A record of LangGraph, which is packed. It may have words, for people alone. */
+function langGraph(held: Json): Form {
+	const label = `LangGraph ${stringIn(held["langgraph"], "kind") ?? "part"}`;
+	const { role, text } = held;
+	const blocks: Block[] = text
+		? blocksOfPlain({ role, text })
+		: [{ kind: "json", label, value: held["langgraph"] }];
+	return { ...asItIs(held), blocks };
+}
+
+/** Return the calls and the result that the words of LangGraph's messages tell; undefined without any. */
+function wordsOfLangChain(text: string, role: unknown): Block[] | undefined {
+	const [, name, output] = (role === "SYSTEM" && /^\[(\S+) returned (.*)\]$/s.exec(text)) || [];
+	if (output !== undefined) return [{ kind: "result", name, result: resultIn(output) }];
+	const calls = role === "AI" ? [...text.matchAll(/^\[calls (\S+) (.*)\]$/gm)] : [];
+	if (!calls.length) return undefined;
+	const words = blocksIn(text.slice(0, calls[0]!.index).trim());
+	return [...words, ...calls.map(([, called = "", args]): Block => ({ kind: "call", name: called, args }))];
+}
+
+/** Return how an entry is shown that cannot be changed. */
+const asItIs = (held: Json): Form => ({ truth: undefined, put: () => held, blocks: blocksOfPlain(held) });
+
+// Chat kits
+
+/** A message of the AI SDK or of assistant-ui. Its texts may be parts of `text`, from `textAt[0]` to `textAt[1]`. */
+function chatKit(held: Json, message: Json): Form {
+	const text = stringIn(held, "text") ?? "";
+	const whole = (value: unknown): unknown => {
+		if (Array.isArray(value)) return value.map(whole);
+		if (!isObject(value)) return value;
+		const { textAt, ...rest } = value;
+		if (value["type"] === "text" && Array.isArray(textAt) && !("text" in value))
+			return { ...rest, text: text.slice(...(textAt as [number, number])) };
+		return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, whole(one)]));
+	};
+	const truth = whole(message) as Json;
+	const name = "parts" in truth ? "parts" : "content";
+	const put = (next: unknown): Json => {
+		const texts = listOf(member(next, name)).filter((one) => member(one, "type") === "text");
+		return { ...held, text: texts.map((one) => stringIn(one, "text")).join("\n\n"), message: next };
+	};
+	const files = listOf(truth["attachments"]).flatMap((one) => blocksIn(member(one, "content")));
+	return { truth, put, blocks: [...blocksIn(truth[name], [name]), ...files] };
+}
+
+// Messages of people, of other programs, and of imports
+
+/** A role with a text or with parts; imports keep what else there was in `events`, `attachments` and `source`. */
+function blocksOfPlain(held: Json): Block[] {
+	const { role, text, content, events, attachments, source, tool_calls, tool_call_id, ...rest } = held;
+	const told =
+		typeof text === "string" && Object.keys(held).length === 2 ? wordsOfLangChain(text, role) : undefined;
+	if (told) return told;
+	const words = typeof text === "string" ? blocksIn(text, ["text"]) : [];
+	const parts =
+		words.length && !tool_calls
+			? []
+			: blocksIn({ role, content: words.length ? [] : content, tool_calls }, []);
+	const others = listOf(events).flatMap((one) => blocksIn(one));
+	const files = listOf(attachments).flatMap(fileOf);
+	const name = stringIn(source, "recipient");
+	const author = member(source, "author");
+	const isTool = stringIn(author, "role") === "tool" || tool_call_id !== undefined;
+	const left = Object.keys(rest).length ? [{ kind: "json" as const, label: "More fields", value: rest }] : [];
+	const isThought = ({ kind }: Block): boolean => kind === "reasoning";
+	if (name && words.length)
+		return [...others.filter(isThought), ...files, { kind: "call", name, args: parsed(text) }, ...left];
+	if (!isTool) return [...others, ...words, ...parts, ...files, ...left];
+	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
+	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
+	return [{ kind: "result", id, name: called, result }];
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** Return the file that an attachment is. The text that an export has of it is shown with it. */
+function fileOf(attachment: unknown): Block[] {
+	if (!isObject(attachment)) return [];
+	const source = isObject(attachment["source"]) ? attachment["source"] : {};
+	const { source: _, ...own } = attachment;
+	const name = stringIn(source, "file_name", "name");
+	const media = mediaOf(
+		{ ...(name && { name }), ...own, contentType: own["contentType"] ?? source["mime_type"] ?? "" },
+		"",
+	);
+	const text = stringIn(source, "extracted_content");
+	return [
+		...(media ? [media] : []),
+		...(text ? [{ kind: "json" as const, label: "Its text", value: text }] : []),
+	];
+}

@@ -1,0 +1,132 @@
+// Where one writes: a message, or the answer of an agent while it comes.
+
+import { Square } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import type { AppendedEntry } from "@forklore/client";
+import type { App } from "../service/app.ts";
+import type { Draft } from "../service/drafts.ts";
+import { useSource } from "../service/source.ts";
+import { quoted } from "./deeds.tsx";
+import { Press } from "./parts.tsx";
+
+/** The text of a draft, with what is told of it. Enter sends it. */
+export function DraftBox({ draft, label, send }: { draft: Draft; label: string; send: () => unknown }) {
+	useSource(draft);
+	const box = useRef<HTMLTextAreaElement>(null);
+	useEffect(() => {
+		const { style, scrollHeight } = box.current!;
+		style.height = "auto";
+		style.height = `${Math.min(box.current!.scrollHeight || scrollHeight, 240)}px`;
+	}, [draft.text]);
+	const press = (event: React.KeyboardEvent) => {
+		event.stopPropagation();
+		if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+		event.preventDefault();
+		void send();
+	};
+	return (
+		<>
+			{draft.told && (
+				<p role="alert" className={draft.isBad ? "bad" : "quiet"}>
+					{draft.told}
+				</p>
+			)}
+			<textarea
+				ref={box}
+				rows={1}
+				dir="auto"
+				data-draft={draft.at}
+				aria-label={label}
+				placeholder={label}
+				value={draft.text}
+				readOnly={draft.held !== undefined || draft.isOver}
+				onChange={(event) => draft.write(event.target.value)}
+				onKeyDown={press}
+			/>
+		</>
+	);
+}
+
+/** The buttons of a draft that may have arrived. */
+export const GiveUp = ({ draft }: { draft: Draft }) =>
+	draft.held && !draft.isOver ? (
+		<Press className="b ghost" press={() => draft.free(draft.text)}>
+			Give up
+		</Press>
+	) : null;
+
+export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry) => void }) {
+	const place = useSource(app.place!);
+	const [role, setRole] = useState("USER");
+	const [waits, setWaits] = useState(false);
+	const draft = useSource(
+		app.draft(place.id, "", {
+			letterOf: (text) => ({
+				conversationId: place.id,
+				body: { channel: "history", contentType: "history", content: [{ role, text }] },
+			}),
+			sent,
+		}),
+	);
+	const { writing } = place;
+	const isWriting = writing?.state === "open";
+	useEffect(() => {
+		if (!waits || isWriting) return;
+		setWaits(false);
+		void draft.send();
+	}, [waits, isWriting, draft]);
+	const send = () => (isWriting && !draft.held ? setWaits(draft.text.trim() !== "") : draft.send());
+	const who = writing?.agentId ?? writing?.clientId ?? writing?.userId;
+	const on = quoted(app.grove, place.id);
+	const label = isWriting
+		? "Write while the answer comes. It is sent when the agent is done."
+		: `Write a message on ${on}`;
+	return (
+		<div className="pen">
+			<div>
+				<DraftBox draft={draft} label={label} send={send} />
+				<div className="foot">
+					{isWriting ? (
+						<>
+							<span className="dot live" />
+							<span className="cut" role="status">
+								{who} is writing{waits && ". Your message waits"}
+							</span>
+						</>
+					) : (
+						<label className="cut">
+							as{" "}
+							<select
+								className="plain"
+								aria-label="Role"
+								value={role}
+								onChange={(event) => setRole(event.target.value)}
+							>
+								{["USER", "AI", "SYSTEM"].map((one) => (
+									<option key={one} value={one}>
+										{one.toLowerCase()}
+									</option>
+								))}
+							</select>{" "}
+							on {on}
+						</label>
+					)}
+					<span className="grow" />
+					{!draft.isOver && (
+						<>
+							<GiveUp draft={draft} />
+							{isWriting && (
+								<Press className="b" press={() => app.stop()}>
+									<Square className="stop" /> Stop <kbd>Esc</kbd>
+								</Press>
+							)}
+							<Press className="b main" press={send}>
+								{draft.held ? "Send again" : "Send"}
+							</Press>
+						</>
+					)}
+				</div>
+			</div>
+		</div>
+	);
+}

@@ -1,0 +1,233 @@
+// The frame of the page: the list, what is open, the tree beside it, and what lies above them.
+
+import {
+	Columns2,
+	GitBranch,
+	Link,
+	List,
+	Maximize2,
+	MessageSquare,
+	Moon,
+	PanelRight,
+	Plus,
+	Share2,
+	Tag,
+} from "lucide-react";
+import { Fragment, useEffect } from "react";
+import { toCompare, toConversation, toTree } from "../model/route.ts";
+import type { App, ViewName } from "../service/app.ts";
+import { useSource } from "../service/source.ts";
+import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
+import { First } from "./First.tsx";
+import { Full } from "./Full.tsx";
+import { openPalette, type Action } from "./Palette.tsx";
+import { Pane } from "./Pane.tsx";
+import { Splitter, useKept } from "./parts.tsx";
+import { openShare } from "./Share.tsx";
+import { Sidebar } from "./Sidebar.tsx";
+import { Talk } from "./Talk.tsx";
+import { toggleTheme } from "./theme.ts";
+
+const LIST = { first: 292, least: 220, most: 480 };
+const PANE = { first: 392, least: 280, rest: 700 };
+const DOCK: [ViewName, string, React.ReactNode][] = [
+	["list", "Conversations", <List key="list" />],
+	["talk", "Messages", <MessageSquare key="talk" />],
+	["tree", "Tree", <GitBranch key="tree" />],
+	["memory", "Memory", <Tag key="memory" />],
+];
+
+export function Frame({ app }: { app: App }) {
+	useSource(app);
+	const [listWidth, setListWidth] = useKept("forklore.list", LIST.first);
+	const [paneWidth, setPaneWidth] = useKept("forklore.pane", PANE.first);
+	const { route, place } = app;
+	const isFull = route.name !== "list" && route.name !== "conversation";
+	const hasPane = route.name === "conversation" && app.isPaneShown && place && !place.isGone;
+	useEffect(() => {
+		const press = (event: KeyboardEvent) => pressed(app, event);
+		addEventListener("keydown", press, { signal: app.signal });
+		return () => removeEventListener("keydown", press);
+	}, [app]);
+	const find = () => openPalette(app, () => actionsOf(app));
+	const style = { "--list": `${listWidth}px`, "--pane": `${paneWidth}px` } as React.CSSProperties;
+	return (
+		<>
+			<a className="skip" href="#main" onClick={(event) => skip(event)}>
+				Skip to the conversation
+			</a>
+			<div className={`frame ${isFull ? "full" : ""}`} data-show={app.view} style={style}>
+				<Sidebar app={app} find={find} />
+				{!isFull && (
+					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />
+				)}
+				{isFull ? <Full key={route.name} app={app} /> : place ? <Talk app={app} /> : <First app={app} />}
+				{(hasPane || (place && !isFull && app.view !== "talk")) && place && !place.isGone && (
+					<>
+						<Splitter
+							label="Width of the tree"
+							side="right"
+							width={paneWidth}
+							least={PANE.least}
+							most={Math.max(PANE.least, innerWidth - PANE.rest)}
+							resize={setPaneWidth}
+						/>
+						<Pane app={app} />
+					</>
+				)}
+			</div>
+			<nav className="dock" aria-label="Views">
+				{DOCK.filter(([name]) => name === "list" || (place && (name !== "memory" || app.isAgent))).map(
+					([name, label, sign]) => (
+						<button
+							key={name}
+							type="button"
+							aria-current={app.view === name ? "page" : undefined}
+							onClick={() => app.showView(name)}
+						>
+							{sign}
+							{label}
+						</button>
+					),
+				)}
+			</nav>
+			{app.dialogs.map(({ id, draw, close }) => (
+				<Fragment key={id}>{draw(close)}</Fragment>
+			))}
+			<div id="toasts" role="status">
+				{app.said && (
+					<div className="toast">
+						<span>{app.said}</span>
+						<button type="button" onClick={() => app.say("")}>
+							Close
+						</button>
+					</div>
+				)}
+			</div>
+		</>
+	);
+}
+
+function skip(event: React.MouseEvent): void {
+	event.preventDefault();
+	document.getElementById("main")?.focus();
+}
+
+/** Return what one may do here, for the palette. */
+function actionsOf(app: App): Action[] {
+	const { place, grove } = app;
+	const other = place && grove && currentWithout(grove, place.id);
+	return [
+		{ label: "New conversation", sign: <Plus />, run: () => askNew(app) },
+		...(place && !place.isGone
+			? [
+					{ label: "Tree at full size", hint: "G", sign: <Maximize2 />, run: () => app.go(toTree(place.id)) },
+					...(other
+						? [
+								{
+									label: "Compare branches",
+									hint: "C",
+									sign: <Columns2 />,
+									run: () => app.go(toCompare([place.id, other])),
+								},
+							]
+						: []),
+					...(may(app, "writer")
+						? [
+								{
+									label: "Names and tags",
+									hint: "T",
+									sign: <Tag />,
+									run: () => askDetails(app, place.id).catch(app.fail),
+								},
+							]
+						: []),
+					{ label: "Share", hint: "S", sign: <Share2 />, run: () => openShare(app) },
+					{
+						label: "Copy link",
+						hint: "L",
+						sign: <Link />,
+						run: () => app.copyLink(toConversation(place.id, place.chosen)),
+					},
+					{
+						label: app.isPaneShown ? "Close the tree" : "Show the tree",
+						sign: <PanelRight />,
+						run: () => app.showPane(app.isPaneShown ? undefined : app.pane),
+					},
+				]
+			: []),
+		{ label: "Dark or light", sign: <Moon />, run: toggleTheme },
+	];
+}
+
+/** The keys of the whole page. Views have their own, and tell by `preventDefault`. */
+function pressed(app: App, event: KeyboardEvent): void {
+	const { target, key } = event;
+	const isTyping =
+		target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
+	const { place, grove } = app;
+	if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") {
+		event.preventDefault();
+		if (!app.dialogs.length) openPalette(app, () => actionsOf(app));
+		return;
+	}
+	if (event.defaultPrevented || app.dialogs.length || event.ctrlKey || event.metaKey || event.altKey) return;
+	if (key === "Escape") {
+		if (document.querySelector("[popover]:popover-open")) return;
+		if (app.route.name !== "conversation" && place) app.go(toConversation(place.id));
+		else if (place?.writing?.state === "open") void app.stop();
+		return;
+	}
+	if (isTyping || !place || place.isGone) {
+		if (key === "/" && !isTyping) {
+			event.preventDefault();
+			openPalette(app, () => actionsOf(app));
+		}
+		return;
+	}
+	const other = grove && currentWithout(grove, place.id);
+	const deeds: Record<string, () => unknown> = {
+		g: () => app.go(toTree(place.id)),
+		c: () => other && app.go(toCompare([place.id, other])),
+		t: () => may(app, "writer") && askDetails(app, place.id).catch(app.fail),
+		s: () => openShare(app),
+		j: () => step(1),
+		k: () => step(-1),
+		ArrowDown: () => step(1),
+		ArrowUp: () => step(-1),
+		"[": () => way(-1),
+		"]": () => way(1),
+		"/": () => focusFilter() || openPalette(app, () => actionsOf(app)),
+	};
+	const deed = deeds[key];
+	if (!deed) return;
+	const isArrow = key.startsWith("Arrow");
+	if (isArrow && !document.activeElement?.closest(".msg")) return;
+	event.preventDefault();
+	void deed();
+}
+
+/** Go to the next message, or the one before. */
+function step(by: 1 | -1): void {
+	const all = [...document.querySelectorAll<HTMLElement>(".msg")];
+	const at = all.indexOf(document.activeElement?.closest<HTMLElement>(".msg") ?? all.at(-1)!);
+	const isIn = document.activeElement?.closest(".msg");
+	all[Math.max(0, Math.min(all.length - 1, isIn ? at + by : at))]?.focus();
+}
+
+/** Open the next way at the fork nearest above the focus, or the last one. */
+function way(by: 1 | -1): void {
+	const forks = [...document.querySelectorAll<HTMLElement>(".forks")];
+	const here = document.activeElement;
+	const above = forks.filter(
+		(one) =>
+			one.contains(here) || (here && one.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING),
+	);
+	(above.at(-1) ?? forks.at(-1))?.querySelector<HTMLButtonElement>(`[data-way="${by}"]`)?.click();
+}
+
+function focusFilter(): boolean {
+	const field = document.querySelector<HTMLInputElement>(".full input[type=search], .full .field input");
+	field?.focus();
+	return field !== null;
+}

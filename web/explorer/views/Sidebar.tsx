@@ -1,0 +1,265 @@
+// The conversations: the last used first, by day, children under what started them.
+
+import {
+	Archive,
+	Bot,
+	Check,
+	ListFilter,
+	LogOut,
+	MessageSquare,
+	Moon,
+	Plus,
+	Search,
+	Sun,
+	Tag,
+	X,
+} from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { toConversation, toList } from "../model/route.ts";
+import { tagLine } from "../model/rules.ts";
+import type { ConversationDetails } from "../model/types.ts";
+import { counted, dayName, titleOf, usd, visible } from "../model/words.ts";
+import type { App } from "../service/app.ts";
+import { NO_FILTER, usedAt, type Filter } from "../service/list.ts";
+import { useSource } from "../service/source.ts";
+import { askAccept, askDecline, askNew } from "./deeds.tsx";
+import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
+import { toggleTheme } from "./theme.ts";
+
+const NEAR_PX = 400; // so near to the end more is loaded
+
+export function Sidebar({ app, find }: { app: App; find: () => void }) {
+	const list = useSource(app.list);
+	const { filter } = list;
+	const scroller = useRef<HTMLDivElement>(null);
+	const nested = list.nested;
+	const live = list.rows.filter(({ answering }) => answering).length;
+
+	const scrolled = () => {
+		const { scrollTop, scrollHeight, clientHeight } = scroller.current!;
+		if (clientHeight > 0 && scrollHeight - clientHeight - scrollTop < NEAR_PX) void list.more();
+	};
+	useEffect(scrolled);
+
+	const groups = Map.groupBy(nested, ({ row, children }) =>
+		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(usedAt(row)),
+	);
+	const shown = (show: Filter["show"]) => ({
+		"aria-pressed": filter.show === show,
+		className: "b ghost s",
+		press: () => list.choose({ show }),
+	});
+	return (
+		<nav className="side" aria-label="Conversations">
+			<div className="brand">
+				<a href={toList()} aria-label="forklore">
+					<img src={mark} alt="" />
+					<b>forklore</b>
+				</a>
+				<span className="grow" />
+				<IconPress label="New conversation" press={() => askNew(app)}>
+					<Plus />
+				</IconPress>
+			</div>
+			<button type="button" className="find" onClick={find}>
+				<Search />
+				<span className="grow">Search or go to…</span>
+				<kbd>Ctrl K</kbd>
+			</button>
+			<div className="tabs" role="group" aria-label="Filter">
+				<Press {...shown("all")}>All</Press>
+				<Press {...shown("live")}>
+					{live > 0 && <span className="dot live" />}Live {live > 0 && <span className="count">{live}</span>}
+				</Press>
+				<Press {...shown("mine")}>Mine</Press>
+				<span className="grow" />
+				<FilterMenu app={app} />
+			</div>
+			{list.offers.map((offer) => (
+				<div key={offer.id} className="offer" role="group" aria-label="Offer">
+					<p>
+						<Said>{offer.fromUserId}</Said> offers you{" "}
+						<a href={toConversation(offer.conversationId)}>{titleOf(offer.title ?? "a tree")}</a>
+					</p>
+					<Press className="b s main" press={() => askAccept(app, offer)}>
+						Accept…
+					</Press>
+					<Press className="b s" press={() => askDecline(app, offer)}>
+						Decline…
+					</Press>
+				</div>
+			))}
+			<div className="rows" ref={scroller} onScroll={scrolled} tabIndex={-1}>
+				{[...groups].map(([name, some]) => (
+					<section key={name} aria-label={name}>
+						<h2 className="day">{name}</h2>
+						<ul>
+							{some.map(({ row, children }) => (
+								<li key={row.id}>
+									<Row app={app} row={row} />
+									{children.map((child) => (
+										<Child key={child.id} app={app} row={child} />
+									))}
+								</li>
+							))}
+						</ul>
+					</section>
+				))}
+				{list.problem !== undefined ? (
+					<Problem error={list.problem} again={() => list.again()} />
+				) : list.isLoading && !nested.length ? (
+					<Loading what="conversations" />
+				) : (
+					!nested.length && (
+						<p className="none">
+							{list.isFiltered ? "No conversation is like that." : "No conversations yet."}
+						</p>
+					)
+				)}
+				{typeof list.cursor === "string" && !list.problem && (
+					<Press className="b ghost s" press={() => list.more()}>
+						More
+					</Press>
+				)}
+			</div>
+			<div className="me">
+				<Avatar name={app.user} />
+				<span className="grow cut">
+					<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
+				</span>
+				<IconPress label="Dark or light" press={toggleTheme}>
+					<Sun className="light" />
+					<Moon className="dark" />
+				</IconPress>
+				<IconPress label="Sign out" press={() => app.leave("")}>
+					<LogOut />
+				</IconPress>
+			</div>
+		</nav>
+	);
+}
+
+const mark = new URL("../mark.svg", import.meta.url).href;
+
+function Row({ app, row }: { app: App; row: ConversationDetails }) {
+	const { id, title, answering, agentId, ownerUserId, tags, metrics, lastMessagePreview, archived } = row;
+	const facts = [
+		agentId,
+		ownerUserId !== app.user && `of ${ownerUserId}`,
+		archived && "archived",
+		...Object.entries(tags).map(tagLine),
+	].filter((one): one is string => Boolean(one));
+	return (
+		<a className="row" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
+			<span className={`dot ${answering ? "live" : "none"}`} />
+			<b className="cut" dir="auto">
+				{titleOf(title)}
+			</b>
+			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
+			<p className="cut" dir="auto">
+				{visible(lastMessagePreview ?? "No messages yet")}
+			</p>
+			<span className="facts">
+				<span>
+					<MessageSquare aria-hidden="true" /> {metrics.entries}
+					<span className="sr"> entries</span>
+				</span>
+				{Number(metrics.costUsd) > 0 && <span>{usd(Number(metrics.costUsd))}</span>}
+				{facts.length > 0 && <span className="cut">{visible(facts.join(", "))}</span>}
+			</span>
+		</a>
+	);
+}
+
+function Child({ app, row }: { app: App; row: ConversationDetails }) {
+	const { id, agentId, title, answering } = row;
+	return (
+		<a className="kid" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
+			<span className={`sq ${answering ? "live" : ""}`} />
+			<span className="cut grow" dir="auto">
+				{agentId && `${visible(agentId)} `}
+				<span className="quiet">{titleOf(title)}</span>
+			</span>
+			<Time at={usedAt(row)} className="quiet" />
+		</a>
+	);
+}
+
+/** Whether a conversation, or another branch of its tree, is open. */
+const isOpen = (app: App, id: string): boolean => app.place?.id === id || app.grove?.fork(id) !== undefined;
+
+function FilterMenu({ app }: { app: App }) {
+	const { list } = app;
+	const { tag, agentId, archived, days } = list.filter;
+	const [isOpen, setOpen] = useState(false);
+	const box = useRef<HTMLDivElement>(null);
+	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
+		<label className="field">
+			{sign}
+			<input
+				aria-label={label}
+				placeholder={label}
+				defaultValue={value}
+				onKeyDown={(event) =>
+					event.key === "Enter" && list.choose({ [name]: event.currentTarget.value.trim() })
+				}
+				onBlur={(event) => {
+					const given = event.currentTarget.value.trim();
+					if (given !== list.filter[name]) list.choose({ [name]: given });
+				}}
+			/>
+		</label>
+	);
+	return (
+		<>
+			<button
+				type="button"
+				className="b ghost s icon"
+				aria-label="Filter by tag, agent, date"
+				title="Filter by tag, agent, date"
+				aria-pressed={Boolean(tag || agentId || archived || days)}
+				onClick={(event) => {
+					const { bottom, left } = event.currentTarget.getBoundingClientRect();
+					box.current!.style.top = `${bottom + 4}px`;
+					box.current!.style.left = `${Math.max(8, Math.min(left - 200, innerWidth - 272))}px`;
+					box.current!.togglePopover();
+				}}
+			>
+				<ListFilter />
+			</button>
+			<div
+				ref={box}
+				className="menu filters"
+				popover="auto"
+				onToggle={(event) => setOpen(event.newState === "open")}
+			>
+				{isOpen && (
+					<>
+						{field("tag", "Tag, or tag:value", <Tag />, tag)}
+						{field("agentId", "Agent", <Bot />, agentId)}
+						<label className="f">
+							Used in
+							<select
+								className="input"
+								value={days}
+								onChange={(event) => list.choose({ days: Number(event.target.value) })}
+							>
+								{([0, 1, 7, 30] as const).map((count) => (
+									<option key={count} value={count}>
+										{count ? `the last ${counted(count, "day")}` : "all time"}
+									</option>
+								))}
+							</select>
+						</label>
+						<Press className="" aria-pressed={archived} press={() => list.choose({ archived: !archived })}>
+							{archived ? <Check /> : <Archive />} Archived ones
+						</Press>
+						<Press className="" press={() => list.choose(NO_FILTER)}>
+							<X /> No filter
+						</Press>
+					</>
+				)}
+			</div>
+		</>
+	);
+}

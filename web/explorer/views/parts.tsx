@@ -1,0 +1,272 @@
+// Small parts that many views are made of.
+
+import { EllipsisVertical, Star, GitBranch } from "lucide-react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import type { Look } from "../model/types.ts";
+import { longTime, shortTime, visible } from "../model/words.ts";
+import { sentenceOf } from "../service/connection.ts";
+import { ApiError } from "@forklore/client";
+
+/** Return the style that gives an element the colour of a branch. */
+export const laneStyle = (lane: number | undefined): React.CSSProperties =>
+	({ "--c": `var(--lane-${lane ?? 0})` }) as React.CSSProperties;
+
+type PressProps = Omit<React.ComponentProps<"button">, "onClick" | "type"> & {
+	press?: (event: React.MouseEvent<HTMLButtonElement>) => unknown;
+	type?: "button" | "submit";
+};
+
+/** A button. A press while an earlier one is at work does nothing; the second press of a double click neither. */
+export function Press({ press, className = "b ghost", type = "button", ...more }: PressProps) {
+	const isBusy = useRef(false);
+	const onClick = async (event: React.MouseEvent<HTMLButtonElement>) => {
+		if (isBusy.current || event.detail > 1) return;
+		isBusy.current = true;
+		try {
+			await press?.(event);
+		} finally {
+			isBusy.current = false;
+		}
+	};
+	return <button {...more} type={type} className={className} onClick={onClick} />;
+}
+
+/** A button that shows a sign alone. */
+export function IconPress({ label, className = "", ...more }: PressProps & { label: string }) {
+	return <Press {...more} className={`b ghost icon ${className}`} aria-label={label} title={label} />;
+}
+
+export function Time({ at, className }: { at: string; className?: string }) {
+	return (
+		<time dateTime={at} title={longTime(at)} className={className}>
+			{shortTime(at)}
+		</time>
+	);
+}
+
+/** Text of others, kept apart from what stands around it. */
+export const Said = ({ children }: { children: string }) => <bdi>{visible(children)}</bdi>;
+
+export function Avatar({ name }: { name: string }) {
+	const lane = [...name].reduce((sum, one) => sum + one.codePointAt(0)!, 0) % 10;
+	return (
+		<span className="av" style={laneStyle(lane)} title={visible(name)} aria-hidden="true">
+			{(visible(name)[0] ?? "?").toUpperCase()}
+		</span>
+	);
+}
+
+/** The names of a branch, or if it has none, what it is called. */
+export function BranchName({ look }: { look: Look | undefined }) {
+	if (!look) return null;
+	const Sign = look.isCurrent ? Star : GitBranch;
+	const title = look.isCurrent ? "The current branch opens first for everybody" : "This branch";
+	const [first, ...others] = look.names;
+	return (
+		<>
+			<span
+				className={`ref ${look.isCurrent ? "now" : ""} ${first === undefined ? "words" : ""}`}
+				style={laneStyle(look.lane)}
+				title={title}
+			>
+				<Sign />
+				<span className="cut">{visible(first ?? look.label)}</span>
+			</span>
+			{others.map((name) => (
+				<span key={name} className="ref" style={laneStyle(look.lane)}>
+					<span className="cut">{visible(name)}</span>
+				</span>
+			))}
+		</>
+	);
+}
+
+/** What went wrong, as a sentence, with the id by which its request is found in the log. */
+export function Problem({ error, again }: { error: unknown; again?: (() => unknown) | undefined }) {
+	const requestId = error instanceof ApiError ? error.requestId : undefined;
+	return (
+		<div className="problem" role="alert">
+			<p>
+				{sentenceOf(error)} {requestId && <small>Request {requestId}</small>}
+			</p>
+			{again && (
+				<Press className="b s" press={again}>
+					Try again
+				</Press>
+			)}
+		</div>
+	);
+}
+
+/** Grey lines in place of what is loading. They come after a moment. */
+export const Loading = ({ what }: { what: string }) => (
+	<div className="loading" role="status" aria-label={`Loading ${what}`}>
+		<i />
+		<i />
+		<i />
+	</div>
+);
+
+export interface MenuItem {
+	label: string;
+	sign: ReactNode;
+	press: () => unknown;
+	hint?: string;
+	isBad?: boolean;
+}
+
+/** A button that opens a menu. Items: null is a line between two groups. */
+export function Menu({
+	label,
+	items,
+	id,
+}: {
+	label: string;
+	id?: string;
+	items: readonly (MenuItem | null)[];
+}) {
+	const menu = useRef<HTMLDivElement>(null);
+	const [isOpen, setOpen] = useState(false);
+	const name = useId();
+	const show = (event: React.MouseEvent<HTMLButtonElement>) => {
+		const { bottom, right } = event.currentTarget.getBoundingClientRect();
+		const box = menu.current!;
+		box.style.left = `${Math.max(8, right - 264)}px`;
+		box.showPopover();
+		box.style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - box.offsetHeight - 8))}px`;
+		box.querySelector("button")?.focus();
+	};
+	const move = (event: React.KeyboardEvent) => {
+		const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (!by) return;
+		event.preventDefault();
+		event.stopPropagation();
+		const all = [...menu.current!.querySelectorAll("button")];
+		all[(all.indexOf(document.activeElement as HTMLButtonElement) + by + all.length) % all.length]!.focus();
+	};
+	return (
+		<>
+			<IconPress
+				label={label}
+				press={show}
+				aria-haspopup="menu"
+				aria-expanded={isOpen}
+				aria-controls={name}
+				id={id}
+			>
+				<EllipsisVertical />
+			</IconPress>
+			<div
+				id={name}
+				ref={menu}
+				className="menu"
+				role="menu"
+				popover="auto"
+				onKeyDown={move}
+				onToggle={(event) => setOpen(event.newState === "open")}
+			>
+				{isOpen &&
+					items.map((item, at) =>
+						item ? (
+							<Press
+								key={item.label}
+								role="menuitem"
+								className={item.isBad ? "bad" : ""}
+								press={() => {
+									menu.current!.hidePopover();
+									return item.press();
+								}}
+							>
+								{item.sign}
+								{item.label}
+								{item.hint && <kbd>{item.hint}</kbd>}
+							</Press>
+						) : (
+							<hr key={at} />
+						),
+					)}
+			</div>
+		</>
+	);
+}
+
+interface ModalProps {
+	label: string;
+	className?: string;
+	close: () => void;
+	children: ReactNode;
+}
+
+export function Modal({ label, className, close, children }: ModalProps) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	useLayoutEffect(() => {
+		const shown = dialog.current!;
+		if (!shown.open) shown.showModal();
+		return () => shown.close();
+	}, []);
+	const cancel = (event: React.SyntheticEvent) => {
+		event.preventDefault();
+		close();
+	};
+	return (
+		<dialog
+			ref={dialog}
+			aria-label={label}
+			className={className}
+			onCancel={cancel}
+			onClick={(event) => event.target === dialog.current && close()}
+		>
+			{children}
+		</dialog>
+	);
+}
+
+interface SplitterProps {
+	label: string;
+	/** The side of the splitter on which what it sizes stands. */
+	side: "left" | "right";
+	width: number;
+	least: number;
+	most: number;
+	resize: (width: number) => void;
+}
+
+/** What one drags, or moves by keys, to size a pane. */
+export function Splitter({ label, side, width, least, most, resize }: SplitterProps) {
+	const sign = side === "left" ? 1 : -1;
+	const set = (wanted: number) => resize(Math.round(Math.min(most, Math.max(least, wanted))));
+	const drag = (event: React.PointerEvent<HTMLDivElement>) => {
+		const from = event.clientX;
+		event.currentTarget.setPointerCapture(event.pointerId);
+		event.currentTarget.onpointermove = (move) => set(width + sign * (move.clientX - from));
+		event.currentTarget.onpointerup = (up) => ((up.currentTarget as HTMLElement).onpointermove = null);
+	};
+	const press = (event: React.KeyboardEvent) => {
+		const by = { ArrowLeft: -24, ArrowRight: 24 }[event.key];
+		if (!by) return;
+		event.preventDefault();
+		event.stopPropagation();
+		set(width + sign * by);
+	};
+	return (
+		<div
+			className={`grip ${side}`}
+			role="separator"
+			tabIndex={0}
+			aria-label={label}
+			aria-orientation="vertical"
+			aria-valuenow={width}
+			aria-valuemin={least}
+			aria-valuemax={most}
+			onPointerDown={drag}
+			onKeyDown={press}
+		/>
+	);
+}
+
+/** Return a width that this browser keeps. */
+export function useKept(name: string, first: number): [number, (value: number) => void] {
+	const [value, setValue] = useState(() => Number(localStorage.getItem(name)) || first);
+	useEffect(() => localStorage.setItem(name, String(value)), [name, value]);
+	return [value, setValue];
+}
