@@ -1,10 +1,12 @@
 // Beside the conversation: its tree, what the agent remembered, and what it cost.
 
 import { Maximize2, X } from "lucide-react";
-import { toTree } from "../model/route.ts";
+import { useCallback } from "react";
+import { toConversation, toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
-import { IconPress } from "./parts.tsx";
+import { Outline } from "./Outline.tsx";
+import { IconPress, Problem } from "./parts.tsx";
 
 const TABS: [PaneName, string][] = [
 	["tree", "Tree"],
@@ -14,8 +16,15 @@ const TABS: [PaneName, string][] = [
 
 export function Pane({ app }: { app: App }) {
 	useSource(app.place);
-	useSource(app.grove);
-	const { pane } = app;
+	const grove = useSource(app.grove);
+	const { pane, place } = app;
+	const open = useCallback(
+		(id: string, entryId?: string) => {
+			app.showView("talk");
+			app.go(toConversation(id, entryId));
+		},
+		[app],
+	);
 	return (
 		<aside className="pane" aria-label="Beside the conversation">
 			<header>
@@ -46,7 +55,22 @@ export function Pane({ app }: { app: App }) {
 					<X />
 				</IconPress>
 			</header>
-			<div role="tabpanel" className="panel" aria-label={pane} />
+			<div role="tabpanel" className="panel" aria-label={pane}>
+				{pane === "tree" && grove?.hasForks && (
+					<Outline
+						shape={grove.shape}
+						children={grove.tree.children}
+						openId={place!.id}
+						entryId={place!.chosen}
+						isLoading={!grove.isWhole}
+						open={open}
+						loadDetails={(ids) => void grove.loadDetails(ids)}
+					/>
+				)}
+				{pane === "tree" && grove?.problem !== undefined && (
+					<Problem error={grove.problem} again={() => grove.load()} />
+				)}
+			</div>
 		</aside>
 	);
 }

@@ -124,7 +124,7 @@ export async function askDetails(app: App, id: string): Promise<void> {
 			for (const name of list)
 				if (!names.includes(name)) await client.api.setName({ name, conversationId: id });
 			for (const name of names) if (!list.includes(name)) await client.deleteName(name);
-			await grove.loadBeside();
+			await Promise.all([grove.loadBeside(), grove.loadDetails([id], true)]);
 		},
 		told: () => "They are saved.",
 	});
