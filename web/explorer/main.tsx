@@ -5,6 +5,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/talk.css";
 import "./styles/dialogs.css";
+import "./styles/narrow.css";
 import { ApiError } from "@forklore/client";
 import { createRoot } from "react-dom/client";
 import { App } from "./service/app.ts";

@@ -235,9 +235,9 @@ export class Grove extends Source {
 		}
 	}
 
-	/** Load the details of branches, such as scores and tags: those that are not known, or all anew. It never throws. */
-	async loadDetails(ids: readonly string[], anew = false): Promise<void> {
-		const missing = ids.filter((id) => anew || !(this.#details.has(id) || this.#asked.has(id)));
+	/** Load the details of branches, such as scores and tags: those that are not known. It never throws. */
+	async loadDetails(ids: readonly string[]): Promise<void> {
+		const missing = ids.filter((id) => !this.#details.has(id) && !this.#asked.has(id));
 		for (const id of missing) this.#asked.add(id);
 		const work = missing.values();
 		const one = async () => {
@@ -252,6 +252,11 @@ export class Grove extends Source {
 		};
 		await Promise.all(Array.from({ length: 6 }, one));
 		if (missing.length) this.changed();
+	}
+
+	/** Let the details of branches be loaded anew: they were changed. */
+	forgetDetails(ids: readonly string[]): void {
+		for (const id of ids) this.#details.delete(id);
 	}
 
 	/** Take in what one has appended. */

@@ -194,7 +194,7 @@ interface WayRowProps {
 }
 
 function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
-	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, last } = way;
+	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, words, last } = way;
 	const { id, look, branch } = limb;
 	const isGood = best.good === undefined || (score !== undefined && score >= best.good);
 	const isBest = (measure: "costUsd" | "seconds"): string =>
@@ -206,13 +206,13 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 					type="checkbox"
 					checked={isChosen}
 					onChange={() => toggle(id)}
-					aria-label={`Choose ${look.label}`}
+					aria-label={`Choose ${words}`}
 				/>
 			</td>
 			<td className="way-name">
 				<a href={toConversation(id)} title={look.label}>
 					<i className="dot" />
-					<bdi className="cut">{look.label}</bdi>
+					<bdi className="cut">{words}</bdi>
 				</a>
 				<Refs look={look} />
 			</td>

@@ -258,8 +258,8 @@ function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHea
 	return (
 		<section className="colhead" style={laneStyle(look.lane)} aria-label={look.label}>
 			<h2 className="cut">
-				<a href={toConversation(id)}>
-					<bdi>{look.label}</bdi>
+				<a href={toConversation(id)} title={look.label}>
+					<bdi>{way.words}</bdi>
 				</a>
 			</h2>
 			<p className="facts">

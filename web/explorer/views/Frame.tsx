@@ -21,7 +21,7 @@ import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
 import { First } from "./First.tsx";
 import { openPalette, type Action } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
-import { Splitter, useKept } from "./parts.tsx";
+import { Loading, Splitter, useKept } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
@@ -62,7 +62,7 @@ export function Frame({ app }: { app: App }) {
 					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />
 				)}
 				{isFull ? (
-					<Suspense fallback={<main className="talk" id="main" tabIndex={-1} />}>
+					<Suspense fallback={<Loading what="the view" />}>
 						<Full key={route.name} app={app} />
 					</Suspense>
 				) : place ? (

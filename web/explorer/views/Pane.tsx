@@ -15,16 +15,14 @@ const TABS: [PaneName, string][] = [
 ];
 
 export function Pane({ app }: { app: App }) {
-	useSource(app.place);
-	const grove = useSource(app.grove);
-	const { pane, place } = app;
-	const open = useCallback(
-		(id: string, entryId?: string) => {
-			app.showView("talk");
-			app.go(toConversation(id, entryId));
-		},
-		[app],
-	);
+	const place = useSource(app.place!);
+	const grove = useSource(app.grove!);
+	const { pane } = app;
+	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
+	const open = (id: string, entryId?: string) => {
+		app.showView("talk");
+		app.go(toConversation(id, entryId));
+	};
 	return (
 		<aside className="pane" aria-label="Beside the conversation">
 			<header>
@@ -45,7 +43,7 @@ export function Pane({ app }: { app: App }) {
 				<span className="grow" />
 				<a
 					className="b ghost icon"
-					href={toTree(app.place!.id)}
+					href={toTree(place.id)}
 					aria-label="Tree at full size"
 					title="Tree at full size (G)"
 				>
@@ -56,20 +54,20 @@ export function Pane({ app }: { app: App }) {
 				</IconPress>
 			</header>
 			<div role="tabpanel" className="panel" aria-label={pane}>
-				{pane === "tree" && grove?.hasForks && (
-					<Outline
-						shape={grove.shape}
-						children={grove.tree.children}
-						openId={place!.id}
-						entryId={place!.chosen}
-						isLoading={!grove.isWhole}
-						open={open}
-						loadDetails={(ids) => void grove.loadDetails(ids)}
-					/>
-				)}
-				{pane === "tree" && grove?.problem !== undefined && (
-					<Problem error={grove.problem} again={() => grove.load()} />
-				)}
+				{pane === "tree" &&
+					(grove.problem !== undefined ? (
+						<Problem error={grove.problem} again={() => grove.load()} />
+					) : (
+						<Outline
+							shape={grove.shape}
+							children={grove.tree.children}
+							openId={place.id}
+							entryId={place.chosen}
+							isLoading={!grove.isWhole}
+							loadDetails={loadDetails}
+							open={open}
+						/>
+					))}
 			</div>
 		</aside>
 	);

@@ -1,7 +1,9 @@
 // A message in the conversation, with what one may do at it.
 
 import { GitFork, Link, Pencil, RotateCcw } from "lucide-react";
+import { textOf } from "@forklore/client";
 import type { Shown } from "../model/shown.ts";
+import type { Entry } from "../model/types.ts";
 import { toConversation } from "../model/route.ts";
 import { visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
@@ -96,3 +98,6 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 		</article>
 	);
 }
+
+/** What an entry says, alone. */
+export const Plain = ({ entry }: { app: App; entry: Entry }) => <p>{textOf(entry)}</p>;
