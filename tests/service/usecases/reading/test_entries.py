@@ -386,8 +386,8 @@ def test_no_chunk_is_read_for_a_line(store: Store, table: Table) -> None:
     [large, small] = say(table, ROOT, Random(1).randbytes(40_000).hex(), "A")
     store.delete(keys.blob(ROOT, large, 0))
 
-    for what in ({"all_forks": True}, {"tail": True}):
-        found = page(table, as_lines=True, **what)
+    for all_forks in (False, True):
+        found = page(table, as_lines=True, all_forks=all_forks)
         assert [one.entry_id for one in found.entries] == [large, small]
         assert found.lines.keys() == {small}
 
