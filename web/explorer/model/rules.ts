@@ -18,7 +18,9 @@ export const givenBy = (own: Level): Exclude<Level, "owner">[] =>
 
 /** Return a tag as a line, `name:value`. A value that a line cannot show is spelled as JSON. */
 export const tagLine = ([name, value]: readonly [string, string]): string =>
-	value === "" ? name : `${name}:${value !== value.trim() || /^"|\p{Cc}/u.test(value) ? JSON.stringify(value) : value}`;
+	value === ""
+		? name
+		: `${name}:${value !== value.trim() || /^"|\p{Cc}/u.test(value) ? JSON.stringify(value) : value}`;
 
 /** Return the lines of tags, in one order. */
 export const tagLines = (tags: Record<string, string>): string =>
