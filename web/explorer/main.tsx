@@ -4,6 +4,8 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/talk.css";
+import "./styles/message.css";
+import "./styles/tree.css";
 import "./styles/dialogs.css";
 import "./styles/narrow.css";
 import { ApiError } from "@forklore/client";

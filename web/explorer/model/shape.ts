@@ -151,7 +151,7 @@ export interface Sum {
 	seconds: number;
 }
 
-export function sumOf(lines: readonly Line[]): Sum {
+export function sumOf(lines: readonly Pick<Line, "createdAt" | "usage">[]): Sum {
 	const total = (name: string): number =>
 		lines.reduce((sum, { usage }) => sum + (Number(usage?.[name]) || 0), 0);
 	const [first, last] = [lines[0], lines.at(-1)];

@@ -15,13 +15,14 @@ export interface CallShown extends Call {
 
 export type BlockShown = Exclude<Block, Call> | CallShown;
 
-/** A message. entries: its own first; the others hold calls and results that are shown in it. */
+/** A message. entries: its own first; the others hold calls and results that are shown in it. ms: since the one before. */
 export interface Shown {
 	id: string;
 	role: Role;
 	who: string;
 	entries: Entry[];
 	blocks: BlockShown[];
+	ms: number;
 }
 
 /**
@@ -33,7 +34,8 @@ export interface Shown {
 export function shownOf(entries: readonly Entry[]): Shown[] {
 	const found: Shown[] = [];
 	let open: CallShown[] = [];
-	for (const entry of entries) {
+	for (const [at, entry] of entries.entries()) {
+		const ms = Date.parse(entry.createdAt) - Date.parse(entries[at - 1]?.createdAt ?? entry.createdAt);
 		const role = roleOf(entry);
 		const blocks: BlockShown[] = [];
 		const isOwn = beginsWay(entry, found.at(-1)?.entries.at(-1));
@@ -51,16 +53,18 @@ export function shownOf(entries: readonly Entry[]): Shown[] {
 				continue;
 			}
 			open = open.filter((one) => one !== call);
-			const ms = Date.parse(block.result.at ?? entry.createdAt) - Date.parse(call.at ?? call.entry.createdAt);
-			Object.assign(call, { result: block.result, resultEntry: entry, ms });
+			const took =
+				Date.parse(block.result.at ?? entry.createdAt) - Date.parse(call.at ?? call.entry.createdAt);
+			Object.assign(call, { result: block.result, resultEntry: entry, ms: took });
 		}
 		if (role === "user") open = [];
 		const last = found.at(-1);
 		const isOfCalls = blocks.every(({ kind }) => kind === "call") && role !== "user" && role !== "system";
 		if (last?.role === "ai" && isOfCalls && !isOwn && blocksOf(entry).length) {
+			last.ms += ms;
 			last.entries.push(entry);
 			last.blocks.push(...blocks);
-		} else found.push({ id: entry.id, role, who: whoOf(role, entry, blocks), entries: [entry], blocks });
+		} else found.push({ id: entry.id, role, who: whoOf(role, entry, blocks), entries: [entry], blocks, ms });
 	}
 	return found;
 }

@@ -6,6 +6,7 @@ import { titleOf } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
 import { AltTable } from "./AltTable.tsx";
+import { Blocks } from "./Blocks.tsx";
 import { Compare, type Deeds } from "./Compare.tsx";
 import type { LoadEntries } from "./compared.ts";
 import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
@@ -58,7 +59,7 @@ export default function Full({ app }: { app: App }) {
 					{...common}
 					ids={route.ids}
 					load={load}
-					render={(blocks) => blocks.map((one, at) => ("text" in one ? <p key={at}>{one.text}</p> : null))}
+					render={(blocks) => <Blocks blocks={blocks} />}
 					go={go}
 					deeds={deeds}
 				/>

@@ -1,6 +1,5 @@
 // The tree beside the conversation: a row for each entry, read downwards, and a lane for each branch.
 
-import "../styles/tree.css";
 import { ChevronRight, Search } from "lucide-react";
 import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
 import { filterOf, saysOf } from "../model/filter.ts";
@@ -87,7 +86,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		// What is open comes into view once, not whenever rows come above it.
 	}, [openId, chosen, chosenRow >= 0]);
 
-	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / lanes));
+	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / Math.max(1, lanes)));
 	const go = (row: number): void => {
 		setActive(rows[row]!.key);
 		reveal(row);

@@ -5,13 +5,15 @@ import { useCallback } from "react";
 import { toConversation, toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
+import { Costs } from "./Costs.tsx";
+import { Memory } from "./Memory.tsx";
 import { Outline } from "./Outline.tsx";
 import { IconPress, Problem } from "./parts.tsx";
 
 const TABS: [PaneName, string][] = [
 	["tree", "Tree"],
 	["memory", "Memory"],
-	["details", "Details"],
+	["details", "Costs"],
 ];
 
 export function Pane({ app }: { app: App }) {
@@ -68,6 +70,8 @@ export function Pane({ app }: { app: App }) {
 							open={open}
 						/>
 					))}
+				{pane === "memory" && <Memory key={place.id} app={app} />}
+				{pane === "details" && <Costs app={app} />}
 			</div>
 		</aside>
 	);

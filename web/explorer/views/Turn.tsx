@@ -1,14 +1,20 @@
 // A message in the conversation, with what one may do at it.
 
-import { GitFork, Link, Pencil, RotateCcw } from "lucide-react";
-import { textOf } from "@forklore/client";
+import { Braces, GitFork, Link, NotebookText, Pencil, RotateCcw } from "lucide-react";
+import { useState } from "react";
+import { duration } from "../model/costs.ts";
+import { editableOf } from "../model/forms.ts";
+import { sumOf } from "../model/shape.ts";
 import type { Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { toConversation } from "../model/route.ts";
-import { visible } from "../model/words.ts";
+import { usageWords, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import type { Writing } from "../service/place.ts";
+import { Blocks, Stored, Words } from "./Blocks.tsx";
+import { ChildCard } from "./ChildCard.tsx";
 import { may } from "./deeds.tsx";
+import { Editing, editsAt } from "./Editing.tsx";
 import { IconPress, laneStyle, Press, Time } from "./parts.tsx";
 
 interface TurnProps {
@@ -20,50 +26,151 @@ interface TurnProps {
 }
 
 export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
-	const { id, role, who, entries } = message;
-	const [entry] = entries;
-	const lane = app.grove?.look(entry!.conversationId)?.lane;
+	const { id, role, who, entries, blocks, ms } = message;
+	const [entry] = entries as [Entry];
+	const place = app.place!;
+	const lane = app.grove?.look(entry.conversationId)?.lane;
+	const mayWrite = may(app, "writer");
+	const [editedId, setEdited] = useState(
+		() => entries.find((one) => editsAt(place.id, one.id).some((at) => app.hasDraft(at)))?.id,
+	);
+	const [isStored, setStored] = useState(false);
+	const inEdit = mayWrite ? entries.find((one) => one.id === editedId) : undefined;
+	const editable = inEdit && editableOf(inEdit, place.entries);
+	const children = app.grove?.tree.children.filter(({ startedByEntryId: by }) =>
+		entries.some((one) => one.id === by),
+	);
+	const facts = [...usageWords({ ...sumOf(entries) }), role === "ai" && ms ? duration(ms) : ""].filter(
+		Boolean,
+	);
+	/** What one may do at an entry. */
+	const pressEdit = (one: Entry, label: string) =>
+		editableOf(one, place.entries) && (
+			<Press
+				className="b ghost s"
+				data-do={label}
+				title="Edit, and go on on a new branch (E)"
+				press={() => setEdited(one.id)}
+			>
+				<Pencil /> Edit
+			</Press>
+		);
+	const pressFork = (one: Entry) => (
+		<Press
+			className="b ghost s"
+			data-do="fork"
+			title="New branch from here (F)"
+			press={() => app.fork(one, "after")}
+		>
+			<GitFork /> Fork here
+		</Press>
+	);
 	return (
 		<article
 			className={`msg ${role} ${isFirst ? "first" : ""} ${isLast ? "last" : ""} ${isChosen ? "chosen" : ""}`}
 			style={laneStyle(lane)}
 			data-key={id}
 			tabIndex={0}
-			aria-label={`${who}`}
+			aria-label={visible(who)}
 		>
 			<span className="node" />
 			<div className="who">
-				<h2>{visible(who)}</h2>
-				<Time at={entry!.createdAt} className="quiet" />
+				<h2 dir="auto">{visible(who)}</h2>
+				<Time at={entry.createdAt} className="quiet" />
 				<div className="acts" role="toolbar" aria-label="Message">
-					{may(app, "writer") && (
+					{mayWrite && (
 						<>
-							<Press className="b ghost s" press={() => app.fork(entry!, "before")}>
-								<Pencil /> Edit
-							</Press>
+							{pressEdit(entry, "edit")}
 							{role === "ai" && (
-								<Press className="b ghost s" press={() => app.fork(entry!, "before")}>
+								<Press
+									className="b ghost s"
+									data-do="again"
+									title="Answer again on a new branch (R)"
+									press={() => app.fork(entry, "before")}
+								>
 									<RotateCcw /> Try again
 								</Press>
 							)}
-							<Press className="b ghost s" press={() => app.fork(entries.at(-1)!, "after")}>
-								<GitFork /> Fork here
-							</Press>
+							{pressFork(entries.at(-1)!)}
 						</>
 					)}
 					<IconPress
 						label="Copy link"
 						className="s"
-						press={() => app.copyLink(toConversation(app.place!.id, id))}
+						data-do="link"
+						press={() => app.copyLink(toConversation(place.id, id))}
 					>
 						<Link />
 					</IconPress>
+					{app.isAgent && (
+						<IconPress
+							label="Memory here"
+							className="s"
+							data-do="memory"
+							press={() => {
+								app.showPane("memory");
+								app.go(toConversation(place.id, id));
+							}}
+						>
+							<NotebookText />
+						</IconPress>
+					)}
+					<IconPress
+						label="As stored"
+						className="s"
+						aria-pressed={isStored}
+						press={() => setStored(!isStored)}
+					>
+						<Braces />
+					</IconPress>
 				</div>
+				<span className="facts">
+					{facts.map((one) => (
+						<span key={one} className={one.startsWith("$") ? "keep" : undefined}>
+							{one}
+						</span>
+					))}
+				</span>
 			</div>
-			<div className="body md">
-				{message.blocks.map((one, at) => ("text" in one ? <p key={at}>{one.text}</p> : null))}
-			</div>
+			{isStored ? (
+				<Stored entries={entries} />
+			) : (
+				<div className="body md">
+					{inEdit && editable && (
+						<Editing
+							key={inEdit.id}
+							app={app}
+							entry={inEdit}
+							editable={editable}
+							close={() => setEdited(undefined)}
+						/>
+					)}
+					{inEdit !== entry && (
+						<Blocks
+							blocks={blocks}
+							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
+						/>
+					)}
+					{entry.erased && <p className="quiet">[erased]</p>}
+				</div>
+			)}
+			<Origin entry={entry} />
+			{children?.map((one) => (
+				<ChildCard key={one.id} child={one} />
+			))}
 		</article>
+	);
+}
+
+/** Where an entry comes from, if it sums up another branch or is a copy. */
+function Origin({ entry }: { entry: Entry }) {
+	const { mergedFromConversationId: merged, copiedFromConversationId: copied } = entry;
+	if (!merged && !copied) return null;
+	return (
+		<p className="origin">
+			{merged && <a href={toConversation(merged, entry.mergedUpToEntryId)}>Merged from another branch</a>}
+			{copied && <a href={toConversation(copied, entry.copiedFromEntryId)}>Copied from another branch</a>}
+		</p>
 	);
 }
 
@@ -90,14 +197,8 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 				<span className="quiet">{writing.state === "open" ? "now" : writing.state}</span>
 			</div>
 			<div className="body md">
-				<p>
-					{visible(text)}
-					<span className="caret" />
-				</p>
+				<Words text={text} end={<span className="caret" />} />
 			</div>
 		</article>
 	);
 }
-
-/** What an entry says, alone. */
-export const Plain = ({ entry }: { app: App; entry: Entry }) => <p>{textOf(entry)}</p>;

@@ -1,0 +1,23 @@
+// A tree that a message has started, such as the run of a sub-agent.
+
+import { ChevronRight } from "lucide-react";
+import { toConversation } from "../model/route.ts";
+import type { ConversationDetails } from "../model/types.ts";
+import { counted, titleOf, usd, visible } from "../model/words.ts";
+
+export function ChildCard({ child }: { child: ConversationDetails }) {
+	const { id, agentId, title, lastMessagePreview, metrics, answering } = child;
+	const words = [title, lastMessagePreview].filter((one) => one?.trim()).join(": ");
+	return (
+		<a className="child" href={toConversation(id)}>
+			<span className={`sq ${answering ? "live" : ""}`} />
+			<b>{visible(agentId ?? "child")}</b>
+			<span className="cut grow quiet" dir="auto">
+				{titleOf(words)}
+			</span>
+			<span className="quiet hidenarrow">{counted(metrics.entries, "entry", "entries")}</span>
+			{Number(metrics.costUsd) > 0 && <span className="quiet">{usd(Number(metrics.costUsd))}</span>}
+			<ChevronRight />
+		</a>
+	);
+}

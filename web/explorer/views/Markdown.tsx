@@ -1,0 +1,149 @@
+// Markdown as elements. What looks like HTML in it is text.
+
+import { lexer, type Token, type Tokens } from "marked";
+import { createElement, memo, type ReactNode } from "react";
+import { visible } from "../model/words.ts";
+import { Outside } from "./Blocks.tsx";
+import { Code } from "./Code.tsx";
+
+interface MarkdownProps {
+	text: string;
+	/** Stands behind the last words, as a caret does. */
+	end?: ReactNode;
+}
+
+export default memo(function Markdown({ text, end }: MarkdownProps) {
+	const tokens = lexer(visible(text), { gfm: true, breaks: true });
+	const last = tokens.findLastIndex(({ type }) => type !== "space");
+	const isInline = ["paragraph", "text"].includes(tokens[last]?.type ?? "");
+	return (
+		<>
+			{tokens.map((token, at) => blockOf(token, at, isInline && at === last ? end : undefined))}
+			{!isInline && end}
+		</>
+	);
+});
+
+function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
+	switch (token.type) {
+		case "space":
+		case "def":
+			return null;
+		case "hr":
+			return <hr key={key} />;
+		case "heading":
+			// The page has levels 1 and 2 itself.
+			return createElement(
+				`h${Math.min(6, (token as Tokens.Heading).depth + 2)}`,
+				{ key, dir: "auto" },
+				inline((token as Tokens.Heading).tokens),
+			);
+		case "code":
+			return (
+				<Code key={key} language={(token as Tokens.Code).lang ?? ""} text={(token as Tokens.Code).text} />
+			);
+		case "blockquote":
+			return <blockquote key={key}>{token.tokens?.map((one, at) => blockOf(one, at))}</blockquote>;
+		case "list": {
+			const { ordered, start, items } = token as Tokens.List;
+			const rows = items.map((item, at) => (
+				<li key={at} dir="auto" className={item.task ? "task" : undefined}>
+					{item.tokens.map((one, index) =>
+						one.type === "text" ? inlineOf(one, index) : blockOf(one, index),
+					)}
+				</li>
+			));
+			return ordered ? (
+				<ol key={key} start={start === "" ? 1 : start}>
+					{rows}
+				</ol>
+			) : (
+				<ul key={key}>{rows}</ul>
+			);
+		}
+		case "table":
+			return <Table key={key} {...(token as Tokens.Table)} />;
+		case "html":
+			return (
+				<p key={key} className="as-is">
+					{token.raw}
+				</p>
+			);
+		default:
+			return (
+				<p key={key} dir="auto">
+					{inlineOf(token, 0)}
+					{end}
+				</p>
+			);
+	}
+}
+
+function Table({ header, rows }: Tokens.Table) {
+	const cell = ({ align, tokens }: Tokens.TableCell, at: number, tag: "th" | "td") =>
+		createElement(tag, { key: at, className: align === "right" ? "n" : undefined }, inline(tokens));
+	return (
+		<div className="wide" tabIndex={0} role="region" aria-label="Table">
+			<table>
+				<thead>
+					<tr>{header.map((one, at) => cell(one, at, "th"))}</tr>
+				</thead>
+				<tbody>
+					{rows.map((row, at) => (
+						<tr key={at}>{row.map((one, index) => cell(one, index, "td"))}</tr>
+					))}
+				</tbody>
+			</table>
+		</div>
+	);
+}
+
+const inline = (tokens: Token[] | undefined): ReactNode[] | undefined => tokens?.map(inlineOf);
+
+function inlineOf(token: Token, key: number): ReactNode {
+	switch (token.type) {
+		case "strong":
+		case "em":
+		case "del":
+			return createElement(token.type, { key }, inline(token.tokens));
+		case "codespan":
+			return <code key={key}>{(token as Tokens.Codespan).text}</code>;
+		case "br":
+			return <br key={key} />;
+		case "escape":
+			return (token as Tokens.Escape).text;
+		case "checkbox":
+			return (
+				<input
+					key={key}
+					type="checkbox"
+					checked={(token as Tokens.Checkbox).checked}
+					disabled
+					aria-label="Task"
+				/>
+			);
+		case "link": {
+			const { href, tokens } = token as Tokens.Link;
+			if (!/^(https?|mailto):/i.test(href)) return inline(tokens);
+			return (
+				<Outside key={key} href={href}>
+					{inline(tokens)}
+				</Outside>
+			);
+		}
+		case "image": {
+			const { href, text } = token as Tokens.Image;
+			if (/^data:image\//i.test(href)) return <img key={key} src={href} alt={text} />;
+			const label = `image: ${text || href}`;
+			return /^https?:/i.test(href) ? (
+				<Outside key={key} href={href}>
+					{label}
+				</Outside>
+			) : (
+				label
+			);
+		}
+		default:
+			return inline((token as Tokens.Text).tokens) ?? (token as Tokens.Text).text ?? token.raw;
+	}
+}
