@@ -18,7 +18,10 @@ export class Growing {
 	/** Make a branch that goes on after an entry, or after nothing. */
 	branch(id: string, after: string | null = null, more: Partial<Branch> & { score?: number } = {}): this {
 		const source = [...this.shown].find(([, ids]) => after !== null && ids.includes(after));
-		const from = source && { forkedAtConversationId: source[0], forkedAtEntryId: after! };
+		const [first] = this.shown.keys();
+		const from = source
+			? { forkedAtConversationId: source[0], forkedAtEntryId: after! }
+			: first !== undefined && { forkedAtConversationId: first };
 		const createdAt = this.#now();
 		const { score, ...rest } = more;
 		const details = { tags: {}, metadata: score === undefined ? {} : { score } } as ConversationDetails;

@@ -60,20 +60,21 @@ export function mapOf(shape: Shape, { fits, chosen, opened, sort }: MapOptions):
 	const best = bestOf(shape);
 	const rank = (limb: Limb): number => best.get(limb) ?? -Infinity;
 	const rows: MapRow[] = [];
-	const walk = (limb: Limb, parent: number): void => {
-		const at = rows.push(row(limb, parent)) - 1;
+	const place = (limbs: readonly Limb[], parent: number, key: string): void => {
 		// What parts later stands higher, so that no line crosses another.
-		const kids = [...limb.kids].sort((one, other) => other.start - one.start || rank(other) - rank(one));
-		const key = `${limb.id}…`;
-		const weak = opened.has(key) ? [] : kids.filter((kid) => !shown.has(kid));
-		for (const kid of kids) if (!weak.includes(kid)) walk(kid, at);
-		if (!weak.length) return;
-		const branches = weak.reduce((sum, kid) => sum + [...leafward(kid)].length, 0);
-		const scores = weak.flatMap((kid) => best.get(kid) ?? []);
+		const all = [...limbs].sort((one, other) => other.start - one.start || rank(other) - rank(one));
+		const weak = opened.has(key) ? [] : all.filter((limb) => !shown.has(limb));
+		const branches = weak.reduce((sum, limb) => sum + [...leafward(limb)].length, 0);
+		for (const limb of all) {
+			if (branches > 1 && weak.includes(limb)) continue;
+			place(limb.kids, rows.push(row(limb, parent)) - 1, `${limb.id}…`);
+		}
+		if (branches < 2) return;
+		const scores = weak.flatMap((limb) => best.get(limb) ?? []);
 		const folded = { limbs: weak, branches, best: scores.length ? Math.max(...scores) : undefined };
-		rows.push({ ...row(weak[0]!, at), key, folded });
+		rows.push({ ...row(weak[0]!, parent), key, folded });
 	};
-	for (const root of shape.roots) walk(root, -1);
+	place(shape.roots, -1, "…");
 	return rows;
 }
 

@@ -116,7 +116,7 @@ test("a merge runs in a lane of its own, and the words of the rows beside it kee
 
 	const merges = strokes.filter(({ kind }) => kind === "merge");
 	expect(merges).toMatchObject([{ from: 4, to: 7, fromLane: 1, toLane: 0, lane: 2 }]);
-	expect(rows.map(({ clear }) => clear)).toEqual([0, 0, 1, 2, 1, 2, 2, 0, 0]);
+	expect(rows.map(({ clear }) => clear)).toEqual([0, 0, 1, 2, 1, 2, 2, 1.6, 0]);
 	expect(lanes).toBe(3);
 });
 

@@ -171,6 +171,7 @@ export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }
 		const between = rows.slice(top + 1, end);
 		const lane = 1 + Math.max(rows[top]!.lane, ...between.map(({ clear }) => clear));
 		for (const row of between) row.clear = lane;
+		rows[end]!.clear = Math.max(rows[end]!.clear, lane - 0.4);
 		lanes = Math.max(lanes, lane + 1);
 		strokes.push({
 			kind: "merge",

@@ -6,7 +6,7 @@ const HIDDEN = /(?![\t\n\r])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]
 
 // To make a format is slow; a long list of times is not.
 const format = (parts: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, parts);
-const HOUR = format({ hour: "2-digit", minute: "2-digit" });
+const HOUR = format({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY = format({ day: "numeric", month: "short" });
 const OTHER_DAY = format({ day: "numeric", month: "short", year: "numeric" });
 const LONG = format({ dateStyle: "medium", timeStyle: "medium" });

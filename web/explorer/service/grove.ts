@@ -251,6 +251,11 @@ export class Grove extends Source {
 		if (missing.length) this.changed();
 	}
 
+	/** Let the details of branches be loaded anew: they were changed. */
+	forgetDetails(ids: readonly string[]): void {
+		for (const id of ids) this.#details.delete(id);
+	}
+
 	/** Take in what one has appended. */
 	addEntry(entry: Entry): void {
 		this.#add([entry]);

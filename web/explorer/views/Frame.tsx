@@ -13,21 +13,21 @@ import {
 	Share2,
 	Tag,
 } from "lucide-react";
-import { Fragment, useEffect } from "react";
+import { Fragment, lazy, Suspense, useEffect } from "react";
 import { toCompare, toConversation, toTree } from "../model/route.ts";
 import type { App, ViewName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
 import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
 import { First } from "./First.tsx";
-import { Full } from "./Full.tsx";
 import { openPalette, type Action } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
-import { Splitter, useKept } from "./parts.tsx";
+import { Loading, Splitter, useKept } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
 import { toggleTheme } from "./theme.ts";
 
+const Full = lazy(() => import("./Full.tsx"));
 const LIST = { first: 292, least: 220, most: 480 };
 const PANE = { first: 392, least: 280, rest: 700 };
 const DOCK: [ViewName, string, React.ReactNode][] = [
@@ -61,7 +61,15 @@ export function Frame({ app }: { app: App }) {
 				{!isFull && (
 					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />
 				)}
-				{isFull ? <Full key={route.name} app={app} /> : place ? <Talk app={app} /> : <First app={app} />}
+				{isFull ? (
+					<Suspense fallback={<Loading what="the view" />}>
+						<Full key={route.name} app={app} />
+					</Suspense>
+				) : place ? (
+					<Talk app={app} />
+				) : (
+					<First app={app} />
+				)}
 				{(hasPane || (place && !isFull && app.view !== "talk")) && place && !place.isGone && (
 					<>
 						<Splitter

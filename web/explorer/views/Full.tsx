@@ -1,10 +1,82 @@
 // What takes the whole page: the tree at full size, branches side by side, the table of all ways from one message.
 
+import { useCallback } from "react";
+import "../styles/compare.css";
+import "../styles/map.css";
+import { toCompare, toConversation } from "../model/route.ts";
+import { titleOf } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
+import { AltTable } from "./AltTable.tsx";
+import { Compare, type Deeds } from "./Compare.tsx";
+import type { LoadEntries } from "./compared.ts";
+import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
+import { Loading, Problem } from "./parts.tsx";
+import { Notes } from "./Talk.tsx";
+import { TreeMap } from "./TreeMap.tsx";
+import { Plain } from "./Turn.tsx";
 
-export function Full({ app }: { app: App }) {
+export default function Full({ app }: { app: App }) {
 	useSource(app.place);
-	useSource(app.grove);
-	return <main className="talk" id="main" tabIndex={-1} />;
+	const grove = useSource(app.grove!);
+	const { place, route } = app;
+	const load = useCallback<LoadEntries>(
+		(conversationId, after, limit, signal) =>
+			app.client.api.listEntries(
+				{ conversationId, channel: "history", limit, ...(after && { afterCursor: after }) },
+				{ signal },
+			),
+		[app],
+	);
+	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
+	if (!place || place.isGone || !grove.hasForks)
+		return (
+			<main className="talk" id="main" tabIndex={-1}>
+				<Notes app={app} />
+				{grove.problem !== undefined || place?.isGone ? (
+					<Problem error={place?.problem ?? grove.problem} again={() => grove.load()} />
+				) : (
+					<Loading what="the tree" />
+				)}
+			</main>
+		);
+	const mayWrite = may(app, "writer");
+	const deeds: Deeds = {
+		promote: mayWrite ? (id) => void askPromote(app, id) : undefined,
+		merge: mayWrite
+			? async (from, into) => {
+					for (const id of from) await askMerge(app, id, into).catch(app.fail);
+				}
+			: undefined,
+		tag: mayWrite ? (ids) => void askTag(app, ids) : undefined,
+		remove: may(app, "manager") ? (ids) => void askDelete(app, ids) : undefined,
+	};
+	const common = { shape: grove.shape, title: titleOf(place.conversation?.title), loadDetails };
+	const go = (hash: string) => app.go(hash);
+	switch (route.name) {
+		case "compare":
+			return (
+				<Compare
+					{...common}
+					ids={route.ids}
+					load={load}
+					renderEntry={(entry) => <Plain entry={entry} />}
+					go={go}
+					deeds={deeds}
+				/>
+			);
+		case "alternatives":
+			return <AltTable {...common} id={route.id} entryId={route.entryId} deeds={deeds} />;
+		default:
+			return (
+				<TreeMap
+					{...common}
+					openId={place.id}
+					isLoading={!grove.isWhole}
+					open={(id) => app.go(toConversation(id))}
+					compare={(ids) => app.go(toCompare(ids))}
+					promote={deeds.promote}
+				/>
+			);
+	}
 }

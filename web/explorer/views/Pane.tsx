@@ -1,10 +1,13 @@
 // Beside the conversation: its tree, what the agent remembered, and what it cost.
 
 import { Maximize2, X } from "lucide-react";
-import { toTree } from "../model/route.ts";
+import { toConversation, toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
-import { IconPress } from "./parts.tsx";
+import { Costs } from "./Costs.tsx";
+import { Memory } from "./Memory.tsx";
+import { Outline } from "./Outline.tsx";
+import { IconPress, Problem } from "./parts.tsx";
 
 const TABS: [PaneName, string][] = [
 	["tree", "Tree"],
@@ -13,8 +16,8 @@ const TABS: [PaneName, string][] = [
 ];
 
 export function Pane({ app }: { app: App }) {
-	useSource(app.place);
-	useSource(app.grove);
+	const place = useSource(app.place!);
+	const grove = useSource(app.grove!);
 	const { pane } = app;
 	return (
 		<aside className="pane" aria-label="Beside the conversation">
@@ -36,7 +39,7 @@ export function Pane({ app }: { app: App }) {
 				<span className="grow" />
 				<a
 					className="b ghost icon"
-					href={toTree(app.place!.id)}
+					href={toTree(place.id)}
 					aria-label="Tree at full size"
 					title="Tree at full size (G)"
 				>
@@ -46,7 +49,23 @@ export function Pane({ app }: { app: App }) {
 					<X />
 				</IconPress>
 			</header>
-			<div role="tabpanel" className="panel" aria-label={pane} />
+			<div role="tabpanel" className="panel" aria-label={pane}>
+				{pane === "tree" &&
+					(grove.problem !== undefined ? (
+						<Problem error={grove.problem} again={() => grove.load()} />
+					) : (
+						<Outline
+							shape={grove.shape}
+							children={grove.tree.children}
+							openId={place.id}
+							entryId={place.chosen}
+							isLoading={!grove.isWhole}
+							open={(id, entryId) => app.go(toConversation(id, entryId))}
+						/>
+					))}
+				{pane === "memory" && <Memory app={app} />}
+				{pane === "details" && <Costs app={app} />}
+			</div>
 		</aside>
 	);
 }

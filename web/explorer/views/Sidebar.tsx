@@ -151,7 +151,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 	].filter((one): one is string => Boolean(one));
 	return (
 		<a className="row" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
-			<span className={`dot ${answering ? "live" : "none"}`} />
+			<span className={`dot ${answering ? "live" : "still"}`} />
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>

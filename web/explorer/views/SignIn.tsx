@@ -17,7 +17,7 @@ interface SignInProps {
 export function SignIn({ stage, notice, enter }: SignInProps) {
 	const [told, setTold] = useState(notice);
 	const open = async (form: FormData) => {
-		const given = (name: string) => String(form.get(name)).trim();
+		const given = (name: string) => (form.get(name) as string).trim();
 		const credentials = { token: given("token"), key: given("key") };
 		if (!credentials.token) setTold(stage ? "Paste a token." : "Choose a user id.");
 		else if (/[^ -~\xa0-\xff]/.test(credentials.token + credentials.key))

@@ -124,9 +124,33 @@ export async function askDetails(app: App, id: string): Promise<void> {
 			for (const name of list)
 				if (!names.includes(name)) await client.api.setName({ name, conversationId: id });
 			for (const name of names) if (!list.includes(name)) await client.deleteName(name);
+			grove.forgetDetails([id]);
 			await grove.loadBeside();
 		},
 		told: () => "They are saved.",
+	});
+}
+
+/** Ask for tags, and add them to branches. */
+export function askTag(app: App, ids: readonly string[]): Promise<unknown> {
+	const { grove, client } = app;
+	return ask(app, {
+		title:
+			ids.length === 1 ? `Tag ${quoted(grove, ids[0]!)}` : `Tag ${counted(ids.length, "branch", "branches")}`,
+		explain: () => <p>They get these tags beside those that they have.</p>,
+		fields: [{ name: "tags", label: "Tags, one a line, as name:value", kind: "lines", required: true }],
+		confirm: "Add",
+		check: ({ tags = "" }) => tagsOf(tags).wrong,
+		run: async ({ tags: lines = "" }, { signal }) => {
+			for (const conversationId of ids) {
+				const { tags, updatedAt } = await client.api.getConversation({ conversationId }, { signal });
+				const all = { ...tags, ...tagsOf(lines).tags };
+				await client.api.updateConversation({ conversationId, tags: all }, { ifMatch: updatedAt, signal });
+			}
+			grove!.forgetDetails(ids);
+			await grove!.loadDetails(ids);
+		},
+		told: () => "They have the tags now.",
 	});
 }
 

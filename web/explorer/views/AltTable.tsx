@@ -1,0 +1,257 @@
+// All ways on from one entry, as a table: which was the cheapest of those that are good.
+
+import { Columns2, GitMerge, RotateCcw, Star, Tag, Trash2 } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import { toCompare, toConversation } from "../model/route.ts";
+import type { Shape } from "../model/shape.ts";
+import { bestOf, sorted, waysFrom, type Best, type Measure, type Way } from "../model/ways.ts";
+import { clipped, counted, short, usd, visible } from "../model/words.ts";
+import { CompareHead, duration, type Deeds } from "./Compare.tsx";
+import { Refs } from "./Outline.tsx";
+import { laneStyle, Press } from "./parts.tsx";
+import { Score } from "./TreeMap.tsx";
+
+const COMPARED_MAX = 6;
+const HEADING_MAX = 40; // characters of the entry
+const COLUMNS: readonly [Measure, string][] = [
+	["entries", "Entries"],
+	["inputTokens", "Tokens in, out"],
+	["costUsd", "Cost"],
+	["seconds", "Time"],
+];
+
+export interface AltTableProps {
+	shape: Shape;
+	title: string;
+	/** A branch that shows the entry, to which one goes back. */
+	id: string;
+	/** The entry that all alternatives follow; null: the beginning. */
+	entryId: string | null;
+	loadDetails: (ids: readonly string[]) => void;
+	deeds: Deeds;
+	/** Answer again on a new branch. */
+	tryAgain?: (() => void) | undefined;
+}
+
+export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAgain }: AltTableProps) {
+	const [sort, setSort] = useState<{ by: Measure; down: boolean }>({ by: "score", down: true });
+	const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+	const ways = useMemo(() => waysFrom(shape, entryId), [shape, entryId]);
+	const best = useMemo(() => bestOf(ways), [ways]);
+	const key = ways.map(({ limb }) => limb.id).join();
+	useEffect(() => loadDetails(key.split(",")), [key, loadDetails]);
+
+	const rows = sorted(ways, sort.by, sort.down);
+	const ids = rows.map(({ limb }) => limb.id);
+	const chosen = ids.filter((one) => picked.has(one));
+	const current = ways.find(({ limb }) => limb.look.isCurrent)?.limb;
+	const from = shape.places.get(entryId ?? "")?.line;
+	const words = from && (from.text || from.role);
+	const sortBy = (by: Measure): void => setSort({ by, down: sort.by === by ? !sort.down : by === "score" });
+	const head = (by: Measure, label: string, className?: string) => (
+		<th
+			key={by}
+			className={className}
+			aria-sort={sort.by === by ? (sort.down ? "descending" : "ascending") : undefined}
+		>
+			<button type="button" onClick={() => sortBy(by)}>
+				{label}
+				{sort.by === by && (sort.down ? " ↓" : " ↑")}
+			</button>
+		</th>
+	);
+	const toggle = (one: string): void =>
+		setPicked(new Set(picked.has(one) ? chosen.filter((other) => other !== one) : [...chosen, one]));
+	const toggleAll = (): void => setPicked(new Set(chosen.length === ids.length ? [] : ids));
+	return (
+		<main className="talk" id="main" tabIndex={-1}>
+			<CompareHead
+				id={id}
+				heading={
+					<>
+						{counted(ways.length, "way")} from{" "}
+						<bdi>{words ? `“${clipped(words, HEADING_MAX)}”` : "the beginning"}</bdi>
+					</>
+				}
+				title={title}
+				sides={toCompare((chosen.length > 1 ? chosen : ids).slice(0, COMPARED_MAX))}
+			>
+				{tryAgain && (
+					<Press className="b" press={tryAgain} title="Answer again on a new branch">
+						<RotateCcw className="i" size={16} />
+						Try again…
+					</Press>
+				)}
+			</CompareHead>
+			<div className="cmp" tabIndex={0} role="region" aria-label="Ways from here">
+				<p className="quiet told">
+					Each row continues after{" "}
+					{words ? (
+						<a href={toConversation(id, entryId)}>
+							<bdi>{words}</bdi>
+						</a>
+					) : (
+						"nothing"
+					)}
+					. Sums count from there. <Told best={best} />
+				</p>
+				<table className="alts">
+					<thead>
+						<tr>
+							<th>
+								<input
+									type="checkbox"
+									aria-label="Choose all"
+									checked={ids.length > 0 && chosen.length === ids.length}
+									onChange={toggleAll}
+								/>
+							</th>
+							<th>Way</th>
+							<th>Ends with</th>
+							{head("score", "Score")}
+							{COLUMNS.map(([by, label]) => head(by, label, "r"))}
+							<th>Tags</th>
+							{deeds.promote && (
+								<th>
+									<span className="sr">Do</span>
+								</th>
+							)}
+						</tr>
+					</thead>
+					<tbody>
+						{rows.map((way) => (
+							<WayRow
+								key={way.limb.id}
+								way={way}
+								best={best}
+								isChosen={picked.has(way.limb.id)}
+								toggle={toggle}
+								promote={deeds.promote}
+							/>
+						))}
+					</tbody>
+				</table>
+			</div>
+			{chosen.length > 0 && (
+				<div className="tray" role="toolbar" aria-label="Chosen branches">
+					<b>{chosen.length} chosen</b>
+					{deeds.tag && (
+						<Press press={() => deeds.tag!(chosen)}>
+							<Tag className="i" size={16} />
+							Tag…
+						</Press>
+					)}
+					{deeds.remove && (
+						<Press className="b ghost bad" press={() => deeds.remove!(chosen)}>
+							<Trash2 className="i" size={16} />
+							Delete…
+						</Press>
+					)}
+					{deeds.merge && current && chosen.some((one) => one !== current.id) && (
+						<Press
+							className="b"
+							press={() =>
+								deeds.merge!(
+									chosen.filter((one) => one !== current.id),
+									current.id,
+								)
+							}
+						>
+							<GitMerge className="i" size={16} />
+							Merge into {visible(current.look.names[0] ?? "the current branch")}…
+						</Press>
+					)}
+					{chosen.length > 1 && chosen.length <= COMPARED_MAX && (
+						<a className="b main" href={toCompare(chosen)}>
+							<Columns2 className="i" size={16} />
+							Side by side
+						</a>
+					)}
+				</div>
+			)}
+		</main>
+	);
+}
+
+/** What green means here. */
+function Told({ best: { good } }: { best: Best }) {
+	if (good === undefined) return "A number “score” in the metadata of a branch is shown here.";
+	return (
+		<>
+			<b className="best">Green</b> is best of those with a score of{" "}
+			{good.toLocaleString("en", { maximumFractionDigits: 2 })} or more.
+		</>
+	);
+}
+
+interface WayRowProps {
+	way: Way;
+	best: Best;
+	isChosen: boolean;
+	toggle: (id: string) => void;
+	promote: ((id: string) => void) | undefined;
+}
+
+function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
+	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, last } = way;
+	const { id, look, branch } = limb;
+	const isGood = best.good === undefined || (score !== undefined && score >= best.good);
+	const isBest = (measure: "costUsd" | "seconds"): string =>
+		`r ${isGood && way[measure] === best[measure] ? "best" : ""}`;
+	return (
+		<tr className={isChosen ? "on" : ""} style={laneStyle(look.lane)}>
+			<td>
+				<input
+					type="checkbox"
+					checked={isChosen}
+					onChange={() => toggle(id)}
+					aria-label={`Choose ${look.label}`}
+				/>
+			</td>
+			<td className="way-name">
+				<a href={toConversation(id)} title={look.label}>
+					<i className="dot" />
+					<bdi className="cut">{look.label}</bdi>
+				</a>
+				<Refs look={look} />
+			</td>
+			<td className="ends">
+				<bdi className="cut" title={last}>
+					{last}
+				</bdi>
+			</td>
+			<td>
+				{score === undefined ? (
+					<span className="quiet">none</span>
+				) : (
+					<Score value={score} isBest={score === best.score} />
+				)}
+			</td>
+			<td className="r">{entries}</td>
+			<td className="r">
+				{inputTokens || outputTokens ? `${short(inputTokens)}, ${short(outputTokens)}` : ""}
+			</td>
+			<td className={isBest("costUsd")}>{costUsd > 0 && usd(costUsd)}</td>
+			<td className={isBest("seconds")}>{seconds > 0 && duration(seconds)}</td>
+			<td>
+				{Object.entries(branch?.details?.tags ?? {}).map(([name, value]) => (
+					<span key={name} className="chip">
+						{visible(value ? `${name}: ${value}` : name)}
+					</span>
+				))}
+			</td>
+			{promote && (
+				<td className="r">
+					{look.isCurrent ? (
+						<span className="quiet">current</span>
+					) : (
+						<Press className="b ghost s" press={() => promote(id)}>
+							<Star className="i" size={14} />
+							Make current…
+						</Press>
+					)}
+				</td>
+			)}
+		</tr>
+	);
+}

@@ -1,0 +1,362 @@
+// Branches side by side, from where they part.
+
+import { textOf } from "@forklore/client";
+import { ChevronLeft, GitMerge, Star, X } from "lucide-react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
+import type { differencesOf } from "../model/differences.ts";
+import { toAlternatives, toCompare, toConversation } from "../model/route.ts";
+import type { Limb, Shape } from "../model/shape.ts";
+import type { Entry } from "../model/types.ts";
+import { lineOf } from "../model/lines.ts";
+import { baseOf, rowsOf, wayOf, type Way } from "../model/ways.ts";
+import { counted, short, usd, visible } from "../model/words.ts";
+import { useSides, type LoadEntries } from "./compared.ts";
+import { Refs } from "./Outline.tsx";
+import { IconPress, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
+import { useWidth } from "./rows.ts";
+
+const COLUMNS_MAX = 6;
+const COLUMN_MIN = 270; // pixels
+const GAP = 14;
+
+/** What one may do with branches; undefined: one may not. */
+export interface Deeds {
+	promote?: ((conversationId: string) => void) | undefined;
+	merge?: ((from: readonly string[], into: string) => void) | undefined;
+	tag?: ((ids: readonly string[]) => void) | undefined;
+	remove?: ((ids: readonly string[]) => void) | undefined;
+}
+
+export interface CompareProps {
+	shape: Shape;
+	title: string;
+	/** The first one is what the others are held against. */
+	ids: readonly string[];
+	load: LoadEntries;
+	loadDetails: (ids: readonly string[]) => void;
+	/** Show what an entry says, in full. */
+	renderEntry: (entry: Entry) => ReactNode;
+	go: (hash: string) => void;
+	deeds: Deeds;
+}
+
+export function Compare({ shape, title, ids, load, loadDetails, renderEntry, go, deeds }: CompareProps) {
+	const [marks, setMarks] = useState(true);
+	const [box, width] = useWidth<HTMLDivElement>();
+	const limbs = useMemo(
+		() => ids.flatMap((id) => shape.limbs.get(id) ?? []).filter(({ branch }) => branch),
+		[shape, ids],
+	);
+	const base = useMemo(() => baseOf(limbs), [limbs]);
+	const ways = useMemo(() => limbs.map((limb) => wayOf(limb, base?.id ?? null)), [limbs, base]);
+	const shown = limbs.map(({ id }) => id);
+	const ends = ways.map(({ lines }) => lines.at(-1)?.id).join();
+	const { sides, problem, more, again } = useSides(load, shown, base?.id ?? null, ends);
+	const key = shown.join();
+	useEffect(() => loadDetails(key.split(",")), [key, loadDetails]);
+
+	const columns = shown.map((id) =>
+		(sides.get(id)?.entries ?? []).map((entry) => ({ entry, role: lineOf(entry).role })),
+	);
+	const rows = rowsOf(columns);
+	const hasMore = shown.some((id) => sides.get(id)?.hasMore);
+	const others = [...shape.limbs.values()].filter(({ id, branch }) => branch && !shown.includes(id));
+	const total = base
+		? (shape.places.get(base.id)?.limb.start ?? 0) + (shape.places.get(base.id)?.index ?? 0) + 1
+		: 0;
+	const [first] = limbs;
+	const grid = { "--n": limbs.length, minWidth: limbs.length * (COLUMN_MIN + GAP) } as React.CSSProperties;
+	return (
+		<main className="talk" id="main" tabIndex={-1}>
+			<CompareHead
+				id={shown[0] ?? ids[0]!}
+				heading={`Compare ${counted(limbs.length, "branch", "branches")}`}
+				title={title}
+				table={toAlternatives(shown[0] ?? ids[0]!, base?.id ?? null)}
+			>
+				{limbs.length < COLUMNS_MAX && others.length > 0 && (
+					<select
+						className="b"
+						aria-label="Add a branch"
+						value=""
+						onChange={({ target }) => go(toCompare([...shown, target.value]))}
+					>
+						<option value="">+ Add branch</option>
+						{others.map(({ id, look }) => (
+							<option key={id} value={id}>
+								{visible(look.names[0] ?? look.label)}
+							</option>
+						))}
+					</select>
+				)}
+			</CompareHead>
+			<div className="cmp" ref={box} tabIndex={0} aria-label="Branches side by side" role="region">
+				<div className="same">
+					<i className="dot" style={laneStyle(first?.look.lane)} />
+					{base ? (
+						<span>
+							The same up to{" "}
+							<a href={toConversation(shown[0]!, base.id)}>
+								<bdi>{base.text || base.role}</bdi>
+							</a>
+							, {counted(total, "entry", "entries")}
+						</span>
+					) : (
+						<span>They share nothing.</span>
+					)}
+					<span className="grow" />
+					<label>
+						<input type="checkbox" checked={marks} onChange={({ target }) => setMarks(target.checked)} /> Mark
+						what differs from
+					</label>
+					<select
+						className="b s"
+						aria-label="The branch that the others are held against"
+						value={shown[0] ?? ""}
+						onChange={({ target }) =>
+							go(toCompare([target.value, ...shown.filter((id) => id !== target.value)]))
+						}
+					>
+						{limbs.map(({ id, look }) => (
+							<option key={id} value={id}>
+								{visible(look.names[0] ?? look.label)}
+							</option>
+						))}
+					</select>
+				</div>
+				<Split limbs={limbs} width={Math.max(width - 48, limbs.length * (COLUMN_MIN + GAP))} />
+				<div className="cols" style={grid}>
+					{ways.map((way, at) => (
+						<ColumnHead
+							key={way.limb.id}
+							way={way}
+							into={at > 0 ? first : undefined}
+							deeds={deeds}
+							takeOut={
+								shown.length > 2 ? () => go(toCompare(shown.filter((id) => id !== way.limb.id))) : undefined
+							}
+						/>
+					))}
+					{rows.map((row, at) =>
+						row.map((one, column) => (
+							<Cell
+								key={`${shown[column]} ${at}`}
+								entry={one?.entry}
+								other={marks && column > 0 ? row[0]?.entry : undefined}
+								isOver={
+									!sides.get(shown[column]!)?.hasMore && rows.slice(at).every((later) => !later[column])
+								}
+								renderEntry={renderEntry}
+							/>
+						)),
+					)}
+				</div>
+				{!sides.size && !problem && <Loading what="the branches" />}
+				{problem !== undefined && <Problem error={problem} again={again} />}
+				{hasMore && (
+					<Press className="b" press={more}>
+						Show more
+					</Press>
+				)}
+			</div>
+		</main>
+	);
+}
+
+interface CompareHeadProps {
+	/** The branch to which one goes back. */
+	id: string;
+	heading: ReactNode;
+	title: string;
+	/** The address of the other of the two views. */
+	table?: string | undefined;
+	sides?: string | undefined;
+	children?: ReactNode;
+}
+
+/** The head of both ways to compare. */
+export function CompareHead({ id, heading, title, table, sides, children }: CompareHeadProps) {
+	const tab = (label: string, href: string | undefined): ReactNode =>
+		href ? (
+			<a className="b ghost s" href={href}>
+				{label}
+			</a>
+		) : (
+			<span className="b ghost s seg" aria-current="page">
+				{label}
+			</span>
+		);
+	return (
+		<header className="head">
+			<a
+				className="b ghost icon"
+				href={toConversation(id)}
+				aria-label="Back to the conversation"
+				title="Back (Esc)"
+			>
+				<ChevronLeft className="i" />
+			</a>
+			<div className="grow">
+				<h1 className="cut">{heading}</h1>
+				<div className="sub">
+					<bdi className="cut">{visible(title)}</bdi>
+				</div>
+			</div>
+			<nav className="zoom" aria-label="How to compare">
+				{tab("Side by side", sides)}
+				{tab("Table", table)}
+			</nav>
+			{children}
+		</header>
+	);
+}
+
+/** Lines from where the branches part to their columns. */
+function Split({ limbs, width }: { limbs: readonly Limb[]; width: number }) {
+	const each = (width - GAP * (limbs.length - 1)) / limbs.length;
+	return (
+		<svg className="split" aria-hidden="true" width={width} height="40">
+			{limbs
+				.map(({ id, look }, at) => {
+					const x = at * (each + GAP) + each / 2;
+					return (
+						<path
+							key={id}
+							style={laneStyle(look.lane)}
+							d={`M14 -6V8Q14 20 26 20H${x - 12}Q${x} 20 ${x} 32V41`}
+						/>
+					);
+				})
+				.reverse()}
+		</svg>
+	);
+}
+
+/** What a branch used since an entry, as words. */
+export function factsOf({ entries, inputTokens, outputTokens, costUsd, seconds, score }: Way): string[] {
+	const facts = [
+		counted(entries, "entry", "entries"),
+		(inputTokens > 0 || outputTokens > 0) && `${short(inputTokens)} in, ${short(outputTokens)} out`,
+		costUsd > 0 && usd(costUsd),
+		seconds > 0 && duration(seconds),
+		score !== undefined && `score ${score}`,
+	];
+	return facts.filter((fact) => fact !== false);
+}
+
+/** Return seconds as words: "4 min 12 s". */
+export function duration(seconds: number): string {
+	const [minutes, hours, days] = [seconds / 60, seconds / 3600, seconds / 86_400].map(Math.floor) as [
+		number,
+		number,
+		number,
+	];
+	if (days) return `${days} d ${hours % 24} h`;
+	if (hours) return `${hours} h ${minutes % 60} min`;
+	return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+interface ColumnHeadProps {
+	way: Way;
+	/** The branch that it is held against, into which it may be merged. */
+	into: Limb | undefined;
+	deeds: Deeds;
+	takeOut: (() => void) | undefined;
+}
+
+function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHeadProps) {
+	const { id, look } = way.limb;
+	return (
+		<section className="colhead" style={laneStyle(look.lane)} aria-label={look.label}>
+			<h2 className="cut">
+				<a href={toConversation(id)}>
+					<bdi>{look.label}</bdi>
+				</a>
+			</h2>
+			<p className="facts">
+				{factsOf(way).map((fact) => (
+					<span key={fact}>{fact}</span>
+				))}
+			</p>
+			<div className="do">
+				<Refs look={look} />
+				{promote && !look.isCurrent && (
+					<Press className="b s" press={() => promote(id)}>
+						<Star className="i" size={14} />
+						Make current…
+					</Press>
+				)}
+				{merge && into && way.entries > 0 && (
+					<Press className="b s" press={() => merge([id], into.id)} title={`Merge into “${into.look.label}”`}>
+						<GitMerge className="i" size={14} />
+						Merge…
+					</Press>
+				)}
+				<span className="grow" />
+				{takeOut && (
+					<IconPress className="s" label="Take out" press={takeOut}>
+						<X className="i" size={14} />
+					</IconPress>
+				)}
+			</div>
+		</section>
+	);
+}
+
+interface CellProps {
+	entry: Entry | undefined;
+	/** What it is held against. */
+	other: Entry | undefined;
+	/** Whether the branch has ended before. */
+	isOver: boolean;
+	renderEntry: (entry: Entry) => ReactNode;
+}
+
+function Cell({ entry, other, isOver, renderEntry }: CellProps) {
+	const from = other && textOf(other);
+	const to = entry && textOf(entry);
+	const pieces = useDifferences(from, to);
+	if (!entry)
+		return <div className={`cell void ${isOver ? "" : "gap"}`}>{isOver && "ended before this"}</div>;
+	const { agentId, userId, createdAt } = entry;
+	return (
+		<article className={`cell ${pieces === "other" ? "other" : ""}`}>
+			<p className="who">
+				<bdi>{visible(agentId ?? userId)}</bdi>, <Time at={createdAt} />
+			</p>
+			{Array.isArray(pieces) ? (
+				<p className="words">
+					{pieces.map(({ kind, text }, at) => {
+						const words = visible(text);
+						return kind === "same" ? (
+							words
+						) : kind === "ins" ? (
+							<ins key={at}>{words}</ins>
+						) : (
+							<del key={at}>{words}</del>
+						);
+					})}
+				</p>
+			) : (
+				renderEntry(entry)
+			)}
+		</article>
+	);
+}
+
+/** Return the pieces of two texts; "other" if they have too little in common, undefined if there is nothing to mark. */
+function useDifferences(
+	from: string | undefined,
+	to: string | undefined,
+): ReturnType<typeof differencesOf> | "other" {
+	const [compute, setCompute] = useState<typeof differencesOf>();
+	const isNeeded = Boolean(from && to && from !== to);
+	useEffect(() => {
+		if (isNeeded)
+			void import("../model/differences.ts").then((loaded) => setCompute(() => loaded.differencesOf));
+	}, [isNeeded]);
+	return useMemo(
+		() => (isNeeded && compute ? (compute(from!, to!) ?? "other") : undefined),
+		[compute, isNeeded, from, to],
+	);
+}

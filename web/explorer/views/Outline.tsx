@@ -1,0 +1,405 @@
+// The tree beside the conversation: a row for each entry, read downwards, and a lane for each branch.
+
+import { ChevronRight, Search } from "lucide-react";
+import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
+import { filterOf, saysOf } from "../model/filter.ts";
+import { outlineOf, type Outline as Drawing, type Row, type Stroke } from "../model/outline.ts";
+import { rootward, shownBy, type Limb, type Shape } from "../model/shape.ts";
+import type { ConversationDetails, Line, Look } from "../model/types.ts";
+import { counted, visible } from "../model/words.ts";
+import { BranchName, laneStyle, Press, Time } from "./parts.tsx";
+import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
+
+const LEFT = 19; // of the first lane
+const GAP = { least: 7, most: 18 }; // between two lanes
+const LANES_SHARE = 0.45; // of the width, before lanes come closer to each other
+const BEND = 15;
+
+export interface OutlineProps {
+	shape: Shape;
+	children: readonly ConversationDetails[];
+	/** The open branch, and the entry of it that one is at. */
+	openId: string;
+	entryId?: string | undefined;
+	/** Older entries are still loading. */
+	isLoading?: boolean;
+	/** Open a branch at an entry, or at its end. */
+	open: (conversationId: string, entryId?: string) => void;
+}
+
+/** Return the branch in which an entry is opened: the open one, else its own, else one that goes on from it. */
+export function showing(
+	shape: Shape,
+	openId: string,
+	{ limb, line }: { limb: Limb; line: Line },
+): string | undefined {
+	const shows = (one: Limb): boolean => shownBy(one).some(({ id }) => id === line.id);
+	const open = shape.limbs.get(openId);
+	const found = [open, limb, ...shape.limbs.values()].find((one) => one?.branch && shows(one));
+	return found?.id;
+}
+
+/** Return what one may do with the rows: which are toggled, and whether runs are folded. */
+function useFolds() {
+	const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+	const toggle = (key: string): void =>
+		setToggled(
+			(before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]),
+		);
+	return { toggled, toggle };
+}
+
+export function Outline({ shape, children, openId, entryId, isLoading, open }: OutlineProps) {
+	const name = useId();
+	const [query, setQuery] = useState("");
+	const [folds, setFolds] = useState(true);
+	const { toggled, toggle } = useFolds();
+	const field = useRef<HTMLInputElement>(null);
+	const height = usePhone() ? 40 : 29;
+
+	const limb = shape.limbs.get(openId);
+	const chosen = entryId ?? limb?.own.at(-1)?.id ?? limb?.after?.line.id ?? "";
+	const path = useMemo(() => new Set(shownBy(limb).map(({ id }) => id)), [limb]);
+	const limbs = useMemo(() => new Set(rootward(limb)), [limb]);
+	const drawing = useMemo(() => {
+		const says = query.trim() ? saysOf(query) : () => false;
+		const found = [...shape.places.values()].filter(({ line }) => says(line.text)).map(({ line }) => line.id);
+		const kept = new Set([chosen, ...found]);
+		return outlineOf(shape, { folds, kept, toggled, fits: filterOf(query), children });
+	}, [shape, query, folds, toggled, chosen, children]);
+	const { rows, rowOf, lanes } = drawing;
+	const { box, first, end, look, reveal } = useRows(rows, height);
+	const [, width] = useWidth(box);
+
+	const [activeKey, setActive] = useState("");
+	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
+	const active = rowOf.get(activeKey) ?? Math.max(0, chosenRow);
+	useEffect(() => {
+		setActive("");
+		if (chosenRow >= 0) reveal(chosenRow, "middle");
+		// What is open comes into view once, not whenever rows come above it.
+	}, [openId, chosen, chosenRow >= 0]);
+
+	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / lanes));
+	const go = (row: number): void => {
+		setActive(rows[row]!.key);
+		reveal(row);
+		const x = LEFT + rows[row]!.lane * gap;
+		const { scrollLeft, clientWidth } = box.current!;
+		if (x < scrollLeft || x > scrollLeft + clientWidth / 2) box.current!.scrollLeft = x - clientWidth / 2;
+	};
+	const press = (row: number, isBranch = false): void => {
+		const one = rows[row];
+		if (!one) return;
+		setActive(one.key);
+		if (one.kind === "run" || one.kind === "folded") toggle(one.key);
+		else if (one.child) open(one.child.id);
+		else if (isBranch || !one.line) open(one.limb.id);
+		else {
+			const id = showing(shape, openId, { limb: one.limb, line: one.line });
+			if (id) open(id, one.line.id);
+		}
+	};
+	const onKeyDown = (event: React.KeyboardEvent): void => {
+		if (event.altKey || event.ctrlKey || event.metaKey || !rows[active]) return;
+		const row = rows[active];
+		const page = Math.floor(box.current!.clientHeight / height) - 1;
+		const to = stepped(event.key, active, rows.length, page);
+		const isFolded = row.kind === "run" || row.kind === "folded";
+		if (to !== undefined) go(to);
+		else if (event.key === "Enter") press(active, event.shiftKey);
+		else if (event.key === "ArrowRight") {
+			if (isFolded) toggle(row.key);
+			else go(Math.min(rows.length - 1, active + 1));
+		} else if (event.key === "ArrowLeft") {
+			if (row.run) fold(row.run);
+			else if (!row.isFirst) go(rowOf.get(row.limb.own[0]?.id ?? row.limb.id)!);
+			else if (row.kind === "entry" && row.limb.after) fold(row.limb.id);
+			else if (row.limb.after) go(rowOf.get(row.limb.after.line.id)!);
+		} else return;
+		event.preventDefault();
+		event.stopPropagation();
+	};
+	const fold = (key: string): void => {
+		toggle(key);
+		setActive(key);
+	};
+
+	const forks = [...shape.limbs.values()].filter(({ branch }) => branch);
+	const names = forks.reduce((sum, { look: { names } }) => sum + names.length, 0);
+	const merges = drawing.strokes.filter(({ kind }) => kind === "merge").length;
+	const facts = [
+		counted(forks.length, "branch", "branches"),
+		names > 0 && counted(names, "name"),
+		merges > 0 && counted(merges, "merge"),
+		isLoading && "loading older entries…",
+	];
+	const visibleRows = rows.slice(first, end).map((row, at) => ({ row, at: first + at }));
+	if (rows[active] && (active < first || active >= end)) visibleRows.push({ row: rows[active], at: active });
+	const sheet = { height: rows.length * height, minWidth: LEFT + lanes * gap + 180 };
+	return (
+		<>
+			<div className="bar">
+				<label className="field">
+					<Search className="i" size={14} />
+					<input
+						ref={field}
+						value={query}
+						onChange={({ target }) => setQuery(target.value)}
+						placeholder="Filter branches"
+						aria-label="Filter branches"
+						title="Words of entries, names, tags and agents; also agent:fixer, tag:passed, cost>0.01"
+					/>
+				</label>
+				<Press
+					className="b ghost s"
+					aria-pressed={folds}
+					press={() => setFolds(!folds)}
+					title="Show runs of entries without forks as one row"
+				>
+					Folded
+				</Press>
+			</div>
+			<div
+				className="tree"
+				role="tree"
+				aria-label="Fork tree"
+				tabIndex={0}
+				aria-activedescendant={rows[active] ? `${name}${active}` : undefined}
+				ref={box}
+				onScroll={look}
+				onKeyDown={onKeyDown}
+			>
+				<div className="sheet" role="none" style={sheet}>
+					<Lanes {...{ drawing, first, end, height, gap, path, limbs }} />
+					{visibleRows.map(({ row, at }) => (
+						<TreeRow
+							key={row.key}
+							id={`${name}${at}`}
+							row={row}
+							top={at * height}
+							at={at}
+							count={rows.length}
+							pad={LEFT + row.clear * gap + (row.clear > row.lane ? 6 : 14)}
+							isOnPath={path.has(row.line?.id ?? "")}
+							isChosen={at === chosenRow}
+							isActive={at === active}
+							press={press}
+							fold={fold}
+						/>
+					))}
+				</div>
+				{!rows.length && (
+					<p className="quiet none">{query ? "No branch fits." : "Nothing is said here yet."}</p>
+				)}
+			</div>
+			<div className="legend">
+				<span role="status">{facts.filter(Boolean).join(", ")}</span>
+				<span className="grow" />
+				<span className="hidenarrow">
+					<kbd>↑</kbd> <kbd>↓</kbd> move <kbd>←</kbd> fold <kbd>↵</kbd> open
+				</span>
+			</div>
+		</>
+	);
+}
+
+interface TreeRowProps {
+	id: string;
+	row: Row;
+	at: number;
+	count: number;
+	top: number;
+	pad: number;
+	isOnPath: boolean;
+	isChosen: boolean;
+	isActive: boolean;
+	press: (at: number, isBranch?: boolean) => void;
+	fold: (key: string) => void;
+}
+
+/** Return whether an answer is being written at the end of a branch. */
+export const isLive = ({ branch }: Limb): boolean =>
+	branch?.answering !== undefined && (branch.answering.state ?? "open") === "open";
+
+function TreeRow({ id, row, at, count, top, pad, isOnPath, isChosen, isActive, press, fold }: TreeRowProps) {
+	const { kind, limb, line, child, isFirst, isTip, entries, branches } = row;
+	const { look } = limb;
+	const canFold = kind === "entry" && isFirst && limb.after !== undefined;
+	const isFolded = kind === "run" || kind === "folded";
+	const text = {
+		entry: line?.text || line?.role || "",
+		run: counted(entries, "entry", "entries"),
+		folded: `${look.label}`,
+		blank: look.label,
+		child: child?.title ?? "",
+	}[kind];
+	const time =
+		line && kind === "entry" ? line.createdAt : kind === "blank" ? limb.branch?.createdAt : undefined;
+	const isNow = isTip && isLive(limb);
+	return (
+		<div
+			id={id}
+			role="treeitem"
+			aria-level={limb.depth + 1}
+			aria-posinset={at + 1}
+			aria-setsize={count}
+			aria-selected={isChosen}
+			aria-expanded={canFold ? true : isFolded ? false : undefined}
+			aria-label={nameOf(row)}
+			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
+			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
+			onClick={(event) => press(at, event.shiftKey)}
+		>
+			{kind === "run" ? (
+				<span className="more">{text}</span>
+			) : (
+				<span className={`cut ${kind === "blank" ? "lbl quiet" : isFirst && limb.after ? "lbl" : ""}`}>
+					{child?.agentId && <b>{visible(child.agentId)} </b>}
+					<bdi className={child ? "quiet" : ""}>{visible(text)}</bdi>
+				</span>
+			)}
+			{kind === "folded" && (
+				<span className="more">
+					{counted(branches, "branch", "branches")}, {entries}
+				</span>
+			)}
+			{isTip && <Refs look={look} />}
+			{isNow ? <time className="now">now</time> : time ? <Time at={time} /> : <time />}
+			{canFold && (
+				<button
+					type="button"
+					className="fold"
+					tabIndex={-1}
+					aria-hidden="true"
+					title="Fold this branch (←)"
+					onClick={(event) => {
+						event.stopPropagation();
+						fold(limb.id);
+					}}
+				>
+					<ChevronRight className="i" size={14} />
+				</button>
+			)}
+		</div>
+	);
+}
+
+/** The names that point to a branch, and whether it is the current one. */
+export const Refs = ({ look }: { look: Look }) =>
+	look.names.length || look.isCurrent ? <BranchName look={{ ...look, label: "current" }} /> : null;
+
+/** Return what a screen reader says of a row. */
+function nameOf({ kind, limb: { look, branch }, line, child, entries, branches }: Row): string {
+	const place = `${branch ? "branch " : ""}${look.label}${look.isCurrent ? ", current" : ""}`;
+	if (kind === "child") return `child ${child!.title ?? ""}, started in ${place}`;
+	if (kind === "run") return `${counted(entries, "entry", "entries")}, ${place}`;
+	if (kind === "folded") return `${counted(branches, "branch", "branches")}, folded, ${place}`;
+	if (!line) return `${place}: no entries of its own`;
+	const { role, userId, agentId } = line;
+	return visible(`${role}, ${agentId ?? userId}, ${place}: ${line.text}`);
+}
+
+interface LanesProps {
+	drawing: Drawing;
+	first: number;
+	end: number;
+	height: number;
+	gap: number;
+	/** Ids of the entries that the open branch shows, and the branches that they are of. */
+	path: ReadonlySet<string>;
+	limbs: ReadonlySet<Limb>;
+}
+
+/** The lines and nodes of the rows in view. */
+const Lanes = memo(function Lanes({
+	drawing: { rows, strokes, lanes },
+	first,
+	end,
+	height,
+	gap,
+	path,
+	limbs,
+}: LanesProps) {
+	const x = (lane: number): number => LEFT + lane * gap;
+	const y = (row: number): number => (Math.max(-2, Math.min(end - first + 1, row - first)) + 0.5) * height;
+	const inView = strokes.filter(({ from, to }) => to >= first && from < end);
+	const isStraight = ({ kind, fromLane, toLane }: Stroke): boolean => kind !== "merge" && fromLane === toLane;
+	const layers = [
+		inView.filter(({ kind, fromLane, toLane }) => kind === "bend" && fromLane !== toLane).reverse(),
+		inView.filter(isStraight),
+		inView.filter(({ kind }) => kind === "merge"),
+	];
+	const line = (stroke: Stroke): React.ReactNode => {
+		const { kind, limb, from, to } = stroke;
+		const isBold =
+			kind !== "merge" && limbs.has(limb) && (kind === "bend" || path.has(rows[to]?.line?.id ?? ""));
+		const [x0, x1, top, bottom] = [x(stroke.fromLane), x(stroke.toLane), y(from), y(to)];
+		const bend = Math.min(BEND, x1 - x0);
+		const side = x(stroke.lane) - 3;
+		const shape = isStraight(stroke)
+			? `M${x0} ${top}V${bottom}`
+			: kind === "bend"
+				? `M${x0} ${top}V${bottom - BEND}Q${x0} ${bottom} ${x0 + bend} ${bottom}H${x1}`
+				: `M${x0} ${top}C${x0} ${top + height / 2} ${side} ${top + height / 4} ${side} ${top + height}V${bottom - BEND}Q${side} ${bottom} ${side - BEND} ${bottom}H${x1}`;
+		return (
+			<path
+				key={`${kind}${limb.id}${from}`}
+				className={`${kind} ${isBold ? "bold" : ""} ${limb.branch ? "" : "gone"}`}
+				style={laneStyle(limb.look.lane)}
+				d={shape}
+			/>
+		);
+	};
+	return (
+		<svg
+			className="g"
+			aria-hidden="true"
+			width={x(lanes)}
+			height={(end - first) * height}
+			style={{ transform: `translateY(${first * height}px)` }}
+		>
+			{layers.flat().map(line)}
+			{rows.slice(first, end).map((row, at) => (
+				<g
+					key={row.key}
+					style={laneStyle(row.limb.look.lane)}
+					transform={`translate(${x(row.lane)} ${y(first + at)})`}
+				>
+					<Node row={row} gap={gap} height={height} />
+				</g>
+			))}
+		</svg>
+	);
+});
+
+function Node({ row: { kind, line, limb, isTip }, gap, height }: { row: Row; gap: number; height: number }) {
+	if (kind === "child")
+		return (
+			<>
+				<path className="child" d={`M${-gap} ${-height}Q${-gap} 0 0 0`} />
+				<rect x="-4.5" y="-4.500" width="9" height="9" rx="2" />
+			</>
+		);
+	if (kind === "run" || kind === "folded")
+		return (
+			<>
+				<circle className="blank" r="6" />
+				<path className="dots" d="M0 -4v.1M0 0v.1M0 4v.1" />
+			</>
+		);
+	if (isTip && isLive(limb))
+		return (
+			<>
+				<circle className="glow" r="9" />
+				<circle className="live" r="5.5" />
+			</>
+		);
+	const isMerge = line?.mergedFromConversationId ?? line?.copiedFromConversationId;
+	return (
+		<>
+			<circle className={kind === "blank" ? "hollow" : line?.role === "user" ? "full" : ""} r="4.6" />
+			{isMerge && <circle className="full" r="1.8" />}
+		</>
+	);
+}
