@@ -2,9 +2,21 @@
 
 import { roleOf } from "./forms.ts";
 import { firstWords } from "./shown.ts";
-import type { Entry, Line } from "./types.ts";
+import type { Entry, Line, Role } from "./types.ts";
+import { visible } from "./words.ts";
 
-/** Return what the tree draws of an entry. */
+const ROLES: Record<string, Role> = {
+	user: "user",
+	human: "user",
+	ai: "ai",
+	assistant: "ai",
+	system: "system",
+	tool: "tool",
+};
+/** What markdown puts around words. */
+const MARKS = /^\s*#{1,6}\s+|\*\*|`+/g;
+
+/** Return what the tree draws of an entry, which the service may have listed as a line. */
 export function lineOf(entry: Entry): Line {
 	const { id, conversationId, parentId, createdAt, userId, agentId, usage } = entry;
 	const { mergedFromConversationId, copiedFromConversationId } = entry;
@@ -15,5 +27,19 @@ export function lineOf(entry: Entry): Line {
 		...(copiedFromConversationId && { copiedFromConversationId }),
 		...(usage && { usage }),
 	};
-	return { ...kept, ...beside, role: roleOf(entry), text: firstWords(entry) };
+	const { role, text } = entry.content.length || entry.erased ? said(entry) : told(entry);
+	return { ...kept, ...beside, role, text: text.replace(MARKS, "") };
+}
+
+const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) });
+
+/** Return what the service tells of an entry in place of its content. */
+function told({ line, contentType }: Entry): { role: Role; text: string } {
+	if (!line) return { role: "other", text: "A long entry" };
+	const { role = "", text, tool, holds = [] } = line;
+	const known = ROLES[role.toLowerCase()] ?? "other";
+	return {
+		role: tool && known === "other" ? "tool" : known,
+		text: visible(text ?? tool ?? (holds.includes("attachments") ? "Attachment" : contentType)),
+	};
 }

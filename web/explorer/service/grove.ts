@@ -280,7 +280,13 @@ export class Grove extends Source {
 	}
 
 	#list(query: Omit<ListEntriesArguments, "conversationId">) {
-		const given = { conversationId: this.conversationId, channel: "history", allForks: true, ...query };
+		const given = {
+			conversationId: this.conversationId,
+			channel: "history",
+			allForks: true,
+			view: "line",
+			...query,
+		} as const;
 		return this.client.api.listEntries(given, { signal: this.signal });
 	}
 }

@@ -14,7 +14,7 @@ import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
 import { Loading, Problem } from "./parts.tsx";
 import { Notes } from "./Talk.tsx";
 import { TreeMap } from "./TreeMap.tsx";
-import { Plain } from "./Turn.tsx";
+import { Alone } from "./Turn.tsx";
 
 export default function Full({ app }: { app: App }) {
 	useSource(app.place);
@@ -60,7 +60,7 @@ export default function Full({ app }: { app: App }) {
 					{...common}
 					ids={route.ids}
 					load={load}
-					renderEntry={(entry) => <Plain entry={entry} />}
+					renderEntry={(entry) => <Alone entry={entry} />}
 					go={go}
 					deeds={deeds}
 				/>

@@ -80,7 +80,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 		// What is open comes into view once, not whenever rows come above it.
 	}, [openId, chosen, chosenRow >= 0]);
 
-	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / lanes));
+	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / Math.max(1, lanes)));
 	const go = (row: number): void => {
 		setActive(rows[row]!.key);
 		reveal(row);

@@ -12,7 +12,7 @@ import { IconPress, Problem } from "./parts.tsx";
 const TABS: [PaneName, string][] = [
 	["tree", "Tree"],
 	["memory", "Memory"],
-	["details", "Details"],
+	["details", "Costs"],
 ];
 
 export function Pane({ app }: { app: App }) {
@@ -63,7 +63,7 @@ export function Pane({ app }: { app: App }) {
 							open={(id, entryId) => app.go(toConversation(id, entryId))}
 						/>
 					))}
-				{pane === "memory" && <Memory app={app} />}
+				{pane === "memory" && <Memory key={place.id} app={app} />}
 				{pane === "details" && <Costs app={app} />}
 			</div>
 		</aside>

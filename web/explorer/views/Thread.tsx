@@ -2,7 +2,9 @@
 
 import { ArrowDown } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { grouped, type Shape } from "../model/shape.ts";
 import { shownOf, type Shown } from "../model/shown.ts";
+import type { Entry } from "../model/types.ts";
 import type { App } from "../service/app.ts";
 import type { Side } from "../service/place.ts";
 import { useSource } from "../service/source.ts";
@@ -17,14 +19,15 @@ const FAR = "1600px";
 
 export function Thread({ app }: { app: App }) {
 	const place = useSource(app.place!);
-	useSource(app.grove);
+	const grove = useSource(app.grove!);
 	const scroller = useRef<HTMLDivElement>(null);
 	const anchor = useRef<{ key: string; top: number } | undefined>(undefined);
 	const wasAtEnd = useRef(true);
 	const lastTop = useRef(0);
 	const [hasNews, setNews] = useState(false);
 	const { entries, has, failed, isLoaded, writing } = place;
-	const messages = useMemo(() => shownOf(entries), [entries]);
+	const { shape } = grove;
+	const messages = useMemo(() => shownOf(withForks(entries, shape)), [entries, shape]);
 	const chosen = messages.find(({ entries: own }) => own.some(({ id }) => id === place.chosen))?.id;
 
 	const toEnd = () => {
@@ -135,6 +138,15 @@ export function Thread({ app }: { app: App }) {
 			)}
 		</div>
 	);
+}
+
+/** Return entries that know where others go on from the place before them: there a message of its own begins. */
+function withForks(entries: readonly Entry[], shape: Shape): readonly Entry[] {
+	const forks = grouped([...shape.limbs.values()], ({ after }) => after?.line.id ?? null);
+	return entries.map((entry) => {
+		const limbs = forks.get(entry.parentId)?.filter(({ id }) => id !== entry.conversationId) ?? [];
+		return limbs.length ? { ...entry, alternatives: limbs.map(({ id }) => id) } : entry;
+	});
 }
 
 /** The first message that can be seen, and where it is. */

@@ -204,8 +204,10 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 }
 
 /** What an entry says, alone. */
-export const Plain = ({ entry }: { entry: Entry }) => (
+export const Alone = ({ entry }: { entry: Entry }) => (
 	<div className="md">
-		<Blocks blocks={shownOf([entry])[0]?.blocks ?? []} />
+		{shownOf([entry]).map(({ id, blocks }) => (
+			<Blocks key={id} blocks={blocks} />
+		))}
 	</div>
 );
