@@ -379,7 +379,15 @@ const Lanes = memo(function Lanes({
 	);
 });
 
-function Node({ row: { kind, line, limb, isTip }, gap, height }: { row: Row; gap: number; height: number }) {
+function Node({
+	row: { kind, line, limb, isTip, isMerge },
+	gap,
+	height,
+}: {
+	row: Row;
+	gap: number;
+	height: number;
+}) {
 	if (kind === "child")
 		return (
 			<>
@@ -401,7 +409,6 @@ function Node({ row: { kind, line, limb, isTip }, gap, height }: { row: Row; gap
 				<circle className="live" r="5.5" />
 			</>
 		);
-	const isMerge = line?.mergedFromConversationId ?? line?.copiedFromConversationId;
 	return (
 		<>
 			<circle className={kind === "blank" ? "hollow" : line?.role === "user" ? "full" : ""} r="4.6" />

@@ -30,7 +30,6 @@ export interface TreeMapProps {
 	title: string;
 	/** The open branch. */
 	openId: string;
-	isLoading?: boolean;
 	open: (conversationId: string) => void;
 	compare: (ids: readonly string[]) => void;
 	/** Ask, and make a branch current; undefined: one may not. */
@@ -39,16 +38,7 @@ export interface TreeMapProps {
 	loadDetails: (ids: readonly string[]) => void;
 }
 
-export function TreeMap({
-	shape,
-	title,
-	openId,
-	isLoading,
-	open,
-	compare,
-	promote,
-	loadDetails,
-}: TreeMapProps) {
+export function TreeMap({ shape, title, openId, open, compare, promote, loadDetails }: TreeMapProps) {
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [least, setLeast] = useState(0);
@@ -179,7 +169,6 @@ export function TreeMap({
 					{counted(ids.length, "branch", "branches")}
 					{cost > 0 && `, ${usd(cost)}`}
 					{shown < rows.length && `, ${shown} shown`}
-					{isLoading && ", loading…"}
 				</span>
 				<span className="grow" />
 				<label className="field">
