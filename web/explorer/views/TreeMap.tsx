@@ -142,6 +142,12 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 		const left = Math.min(box.current!.getBoundingClientRect().left + graph + 40, innerWidth - 340);
 		setHovered({ index: row, left, top: bottom + 150 > innerHeight ? top - 140 : bottom + 6 });
 	};
+	const moveFrame = useRef<(top: number) => void>(() => undefined);
+	const onScroll = (): void => {
+		const { scrollTop } = box.current!; // read before anything is drawn: then it costs no layout
+		look();
+		moveFrame.current(scrollTop);
+	};
 	const sortBy = (by: Column): void =>
 		setSort(sort?.by !== by ? { by, down: true } : sort.down ? { by, down: false } : undefined);
 
@@ -217,7 +223,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 				</Press>
 			</header>
 			<div className="mapbody" style={style}>
-				<div className="mapscroll" ref={box} onScroll={look}>
+				<div className="mapscroll" ref={box} onScroll={onScroll}>
 					<div className="mh">
 						<span className="scale" aria-hidden="true">
 							{ticksOf(longest, graph / 90).map((tick) => (
@@ -273,6 +279,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 					{!rows.length && <p className="quiet none">No branch fits.</p>}
 				</div>
 				<Minimap
+					frameRef={moveFrame}
 					rows={rows}
 					longest={longest}
 					path={path}
