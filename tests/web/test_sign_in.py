@@ -19,7 +19,7 @@ def test_a_wrong_key_is_told_and_asked_for_again(blank: Page, user: str, watch: 
 
     steps.fill_sign_in(blank, user, AGENTS["planner"])
 
-    expect(blank.get_by_text(f"{user} · agent")).to_be_visible()
+    expect(blank.get_by_text("with agent key")).to_be_visible()
 
 
 def test_who_one_is_is_kept_when_the_tab_loads_again(blank: Page, api: Forklore, user: str) -> None:
@@ -28,7 +28,7 @@ def test_who_one_is_is_kept_when_the_tab_loads_again(blank: Page, api: Forklore,
 
     page.reload()
 
-    expect(page.get_by_role("banner").get_by_text(user, exact=True)).to_be_visible()
+    expect(steps.conversations(page).get_by_text(user, exact=True)).to_be_visible()
     steps.expect_messages(page, ["Hello"])
 
 
@@ -95,7 +95,7 @@ def test_after_signing_out_no_request_has_the_old_credentials(
 
     assert {one for one in sent if one[0]} == {(f"Bearer bob-{user}", None)}
     expect(page.locator("body")).not_to_contain_text("ecret")
-    expect(page.get_by_role("region", name="Context")).to_be_hidden()
+    expect(page.get_by_role("tab", name="Memory")).to_be_hidden()
 
 
 def test_two_presses_open_one_page_that_asks_for_nothing_after_one_signs_out(
@@ -136,7 +136,7 @@ def test_a_user_id_with_unusual_characters_comes_in(blank: Page, user: str) -> N
     unusual = f"zoë a<b>&'\" ../x?y=z#w {user}"
 
     page = steps.sign_in(blank, unusual)
-    page.get_by_role("button", name="New").click()
+    page.get_by_role("button", name="New conversation").first.click()
     steps.dialog(page).get_by_label("Title").fill("Made by somebody unusual")
     steps.dialog(page).get_by_role("button", name="Create").click()
     steps.send(page, "Hello")

@@ -1,7 +1,7 @@
 // Small parts that many views are made of.
 
 import { EllipsisVertical, Star, GitBranch } from "lucide-react";
-import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
 import { longTime, shortTime, visible } from "../model/words.ts";
 import { sentenceOf } from "../service/connection.ts";
@@ -264,9 +264,12 @@ export function Splitter({ label, side, width, least, most, resize }: SplitterPr
 	);
 }
 
-/** Return a width that this browser keeps. */
+/** Return a width that this browser keeps, once one has chosen it. */
 export function useKept(name: string, first: number): [number, (value: number) => void] {
 	const [value, setValue] = useState(() => Number(localStorage.getItem(name)) || first);
-	useEffect(() => localStorage.setItem(name, String(value)), [name, value]);
-	return [value, setValue];
+	const keep = (chosen: number) => {
+		localStorage.setItem(name, String(chosen));
+		setValue(chosen);
+	};
+	return [value, keep];
 }
