@@ -12,7 +12,11 @@ BUILT = PROJECT / "web" / "built"
 SOURCES = PROJECT / "web" / "explorer"
 FIRST_BYTES_MAX = 220 * 1024
 """Of all that is loaded before the first picture, compressed."""
-MAY_IMPORT = {"model": {"model"}, "service": {"service", "model"}, "views": {"views", "service", "model", "styles"}}
+MAY_IMPORT = {
+    "model": {"model"},
+    "service": {"service", "model"},
+    "views": {"views", "service", "model", "styles"},
+}
 """Which rooms each room may import, beside the client."""
 
 
@@ -50,7 +54,9 @@ def test_what_is_built_is_what_the_sources_make(tmp_path: Path) -> None:
     vite = PROJECT / "node_modules" / ".bin" / "vite"
     if not vite.exists():
         pytest.skip("NOT TESTED: there are no packages of npm")
-    subprocess.run([vite, "build", "--outDir", tmp_path / "built"], cwd=PROJECT, check=True, capture_output=True)
+    subprocess.run(
+        [vite, "build", "--outDir", tmp_path / "built"], cwd=PROJECT, check=True, capture_output=True
+    )
     made = {path.name: path.read_bytes() for path in (tmp_path / "built").iterdir()}
     kept = {path.name: path.read_bytes() for path in BUILT.iterdir()}
 
