@@ -8,11 +8,13 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from forklore import Conversation, Forklore, role_of, text_of
 
-WAIT_S = 60
+WAIT_S = 30
 """How long something may take on a machine that has other work, too."""
 LOST = "The server does not answer."
 """What the page says while no request comes back."""
 APPENDS = "**/v1/conversations/*/entries"
+EVERY_MS = 3000
+"""How often the page looks at the tree, as in web/explorer/service/grove.ts."""
 expect.set_options(timeout=WAIT_S * 1000)
 
 # Coming and going
@@ -25,7 +27,7 @@ def sign_in(page: Page, user: str, *, key: str = "", at: str = "#/") -> Page:
     """
     page.goto(f"/{at}")
     fill_sign_in(page, user, key)
-    expect(page.locator(".frame")).to_be_visible()
+    expect(conversations(page)).to_be_visible()
     return page
 
 
@@ -61,7 +63,7 @@ def place_of(page: Page) -> tuple[str, str]:
 
 
 def conversations(page: Page) -> Locator:
-    """The list of conversations, with what stands above and below it."""
+    """The list of conversations."""
     return page.get_by_role("navigation", name="Conversations")
 
 
@@ -81,16 +83,19 @@ def title(page: Page) -> Locator:
 
 
 def head(page: Page) -> Locator:
-    """What stands above the messages: the title, facts, buttons."""
+    """What stands above the messages: the title, what one may do, chips."""
     return page.locator("header.head")
 
 
-def deed(page: Page, label: str) -> Locator:
-    """Open the menu of the head, and return what begins with this label there, such as "Share"."""
-    menu = page.get_by_role("menu")
-    if not menu.is_visible():
-        page.get_by_role("button", name="More actions").click()
-    return menu.get_by_role("menuitem", name=re.compile(f"^{label}"))
+def deeds(page: Page) -> Locator:
+    """Open what one may do with the open branch, and return its items."""
+    head(page).get_by_role("button", name="More actions").click()
+    return page.get_by_role("menuitem")
+
+
+def act(page: Page, label: str) -> None:
+    """Choose what one may do with the open branch, by the beginning of its words."""
+    deeds(page).filter(has_text=label).click()
 
 
 def feed(page: Page) -> Locator:
@@ -99,48 +104,48 @@ def feed(page: Page) -> Locator:
 
 
 def entries(page: Page) -> Locator:
-    """The messages that are drawn, the oldest first. Those far from what is seen are not."""
+    """The cards of the entries that are loaded, the oldest first."""
     return feed(page).get_by_role("article")
 
 
 def entry(page: Page, text: str) -> Locator:
-    """The message with this text in it."""
+    """The card of the entry with this text in it."""
     return entries(page).filter(has_text=text)
 
 
-def ways(place: Locator | Page) -> Locator:
-    """The switchers ‹ 2 / 3 › in a place: where the conversation has other ways on."""
-    return place.get_by_role("group", name=re.compile(r"\bways? (\d|from)", re.IGNORECASE))
+def turn(page: Page, text: str) -> Locator:
+    """An entry's card together with its buttons and the ways before it."""
+    return feed(page).locator(".step").filter(has=page.get_by_role("article").filter(has_text=text))
 
 
-def ways_before(page: Page, text: str) -> Locator:
-    """The switcher above the message with this text: the other ways to say it."""
-    step = page.locator(".step").filter(has=page.get_by_role("article").filter(has_text=text))
-    return ways(step)
+def switcher(place: Locator | Page) -> Locator:
+    """Where ways part before a turn, ‹ 2 / 3 ›; of a page: all of them."""
+    return place.get_by_role("group", name=re.compile(r"^Way \d|ways? from here$"))
 
 
-def expect_way(switcher: Locator, at: int, of: int) -> None:
+def expect_switcher(place: Locator | Page, at: int, of: int) -> None:
     """Wait until the one switcher there has this count."""
-    expect(switcher).to_have_accessible_name(f"Way {at} of {of}")
+    expect(switcher(place)).to_have_text(re.compile(rf"{at} / {of}"))
+    expect(switcher(place)).to_have_accessible_name(f"Way {at} of {of}")
 
 
 def messages(page: Page) -> list[str]:
-    """Return the texts of the messages that are drawn, the oldest first."""
+    """Return the texts of the entries that are loaded, the oldest first."""
     return entries(page).locator(".body").all_inner_texts()
 
 
 def expect_messages(page: Page, texts: Sequence[str]) -> None:
-    """Wait until the messages that are drawn have these texts, and there are no others."""
+    """Wait until the entries that are loaded have these texts, and there are no others."""
     expect(entries(page).locator(".body")).to_have_text(list(texts))
 
 
 def tree(page: Page) -> Locator:
-    """The fork tree: beside the conversation, or at full size."""
-    return page.get_by_role("tree", name=re.compile("^Fork tree"))
+    """The picture of the fork tree."""
+    return page.get_by_role("tree", name="Fork tree")
 
 
 def dots(page: Page) -> Locator:
-    """The rows of the fork tree that are drawn, in no order. Long runs of entries are one row."""
+    """The rows of the fork tree that are drawn, in no order."""
     return tree(page).get_by_role("treeitem")
 
 
@@ -164,23 +169,54 @@ def problem(page: Page, sentence: str | re.Pattern[str]) -> Locator:
     return page.get_by_role("alert").filter(has_text=sentence)
 
 
-# Search
-
-
 def search(page: Page, text: str) -> Locator:
     """Open the palette, type there, and return what it found."""
-    if not page.get_by_role("dialog", name="Search or go to").is_visible():
+    field = page.get_by_role("combobox", name="Search or go to")
+    if not field.is_visible():
         page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search or go to").fill(text)
+    field.fill(text)
     return page.get_by_role("listbox", name="Found").get_by_role("option")
 
 
-# Requests
+# News
 
 
-def is_watch(request: Request) -> bool:
-    """Whether a request waits for new entries of the open conversation."""
-    return "/entries?" in request.url and "allForks" not in request.url and "wait" in request.url
+def is_news(request: Request) -> bool:
+    """Whether a request looks whether the tree has changed."""
+    return "/forks?" in request.url
+
+
+def wait_for_news(page: Page, times: int = 1) -> None:
+    """Wait until the page has begun to ask for news so many times."""
+    for _ in range(times):
+        with page.expect_request(is_news):
+            pass
+
+
+def let_time_pass(page: Page, is_so: Callable[[], bool]) -> None:
+    """Let time pass in a `timed` page, one look for news after the other, until it is so."""
+
+    def look() -> bool:
+        page.clock.fast_forward(EVERY_MS)
+        page.wait_for_timeout(50)
+        return is_so()
+
+    wait_until(page, look)
+
+
+def expect_silence(page: Page) -> None:
+    """Wait until a `timed` page asks the service for nothing any more, though time passes."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/v1/" in request.url else None)
+
+    def is_silent() -> bool:
+        before = len(sent)
+        for _ in range(4):
+            page.clock.fast_forward(EVERY_MS)
+            page.wait_for_timeout(100)
+        return len(sent) == before
+
+    wait_until(page, is_silent)
 
 
 def hold(page: Page, address: str | re.Pattern[str], method: str = "GET") -> list[Route]:
@@ -213,21 +249,6 @@ def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
         page.wait_for_timeout(20)
 
 
-def expect_silence(page: Page) -> None:
-    """Wait until a `timed` page asks the service for nothing any more, though time passes."""
-    sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if "/v1/" in request.url else None)
-
-    def is_silent() -> bool:
-        before = len(sent)
-        for _ in range(4):
-            page.clock.fast_forward(6000)  # longer than any pause of the page
-            page.wait_for_timeout(100)
-        return len(sent) == before
-
-    wait_until(page, is_silent)
-
-
 # Writing
 
 
@@ -257,15 +278,16 @@ def send(page: Page, text: str, *, role: str = "") -> None:
 
 
 def edit(page: Page, old: str, new: str) -> None:
-    """Put a message in other words and send it on a new branch; do not wait for the answer."""
-    press(page, old, "Edit")
-    edit_box(page).fill(new)
-    page.get_by_role("button", name="Send on a new branch").click()
+    """Put a message in other words and send it in a new branch; do not wait for the answer."""
+    here = turn(page, old)
+    here.get_by_role("button", name="Edit").click()
+    here.get_by_role("textbox", name="Your words in its place").fill(new)
+    here.get_by_role("button", name="Send on a new branch").click()
 
 
 def press(page: Page, text: str, label: str) -> None:
-    """Press a button of the message with this text."""
-    entry(page, text).get_by_role("button", name=label).click()
+    """Press a button of the entry with this text."""
+    turn(page, text).get_by_role("button", name=label).click()
 
 
 # What is stored

@@ -178,7 +178,7 @@ def test_a_conversation_whose_answer_is_lost_is_made_once(
     watch.expect("ERR_CONNECTION_RESET")
     page = steps.sign_in(blank, user)
     lost = lose_answers(page, "**/v1/conversations")
-    page.get_by_role("button", name="New").click()
+    page.get_by_role("button", name="New conversation").first.click()
     steps.dialog(page).get_by_label("Title").fill("Lisbon")
 
     steps.dialog(page).get_by_role("button", name="Create").click()

@@ -89,7 +89,7 @@ export class App extends Source {
 	/** End: no request goes out any more, and nothing listens. */
 	end(): void {
 		for (const dialog of this.dialogs) dialog.close();
-		this.place?.end();
+		this.#leavePlace();
 		this.grove?.end();
 		this.#ended.abort();
 	}

@@ -85,8 +85,9 @@ export function clientOf({ token, key }: Credentials, server: string, { lost, re
 }
 
 async function sentenceIn(response: Response): Promise<string> {
-	const body = (await response.json().catch(() => ({}))) as { message?: unknown };
-	return sentenceOf(new ApiError(typeof body.message === "string" ? body.message : "sign in again"));
+	const said = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+	const { message = said.message } = (said.details ?? {}) as Record<string, unknown>;
+	return sentenceOf(new ApiError(typeof message === "string" ? message : "sign in again"));
 }
 
 /** Return who serves this page: its id and its stage, "" for the local server. Without an answer: undefined. */
