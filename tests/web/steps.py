@@ -8,8 +8,11 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from forklore import Conversation, Forklore, role_of, text_of
 
-WAIT_S = 6
+WAIT_S = 30
 """How long something may take on a machine that has other work, too."""
+LOST = "The server does not answer."
+"""What the page says while no request comes back."""
+APPENDS = "**/v1/conversations/*/entries"
 EVERY_MS = 3000
 """How often the page looks at the tree, as in web/explorer/service/grove.ts."""
 expect.set_options(timeout=WAIT_S * 1000)
@@ -166,6 +169,15 @@ def problem(page: Page, sentence: str | re.Pattern[str]) -> Locator:
     return page.get_by_role("alert").filter(has_text=sentence)
 
 
+def search(page: Page, text: str) -> Locator:
+    """Open the palette, type there, and return what it found."""
+    field = page.get_by_role("combobox", name="Search or go to")
+    if not field.is_visible():
+        page.keyboard.press("Control+k")
+    field.fill(text)
+    return page.get_by_role("listbox", name="Found").get_by_role("option")
+
+
 # News
 
 
@@ -242,7 +254,12 @@ def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
 
 def box(page: Page) -> Locator:
     """The text box under the open conversation."""
-    return page.get_by_role("textbox", name="Write a message")
+    return page.get_by_role("textbox", name=re.compile("^Write "))
+
+
+def edit_box(page: Page) -> Locator:
+    """The text box in which a message is put in other words."""
+    return page.get_by_role("textbox", name="Your words in its place")
 
 
 def write(page: Page, text: str, *, role: str = "") -> None:
