@@ -98,7 +98,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		const one = rows[row];
 		if (!one) return;
 		setActive(one.key);
-		if (one.kind === "run" || one.kind === "folded") toggle(one.key);
+		if (one.kind === "run" || one.kind === "folded") unfold(one);
 		else if (one.child) open(one.child.id);
 		else if (isBranch || !one.line) open(one.limb.id);
 		else {
@@ -121,7 +121,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		if (to !== undefined) go(to);
 		else if (event.key === "Enter") press(active, event.shiftKey);
 		else if (event.key === "ArrowRight") {
-			if (isFolded) toggle(row.key);
+			if (isFolded) unfold(row);
 			else go(Math.min(rows.length - 1, active + 1));
 		} else if (event.key === "ArrowLeft") {
 			if (row.run) fold(row.run);
@@ -131,6 +131,10 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		} else return;
 		event.preventDefault();
 		event.stopPropagation();
+	};
+	const unfold = ({ key, line, limb }: Row): void => {
+		toggle(key);
+		setActive(line?.id ?? limb.own[0]?.id ?? limb.id);
 	};
 	const fold = (key: string): void => {
 		toggle(key);
