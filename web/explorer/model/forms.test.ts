@@ -272,14 +272,10 @@ test("parts of providers, tool calls beside them, and unknown JSON are shown", (
 		"other: {application/x}",
 	]);
 	expect(editableOf(entry(unknown))?.truth).toEqual([{ a: 1 }]);
-	expect(edited(entry(unknown), [{ a: 2 }])).toEqual({
-		contentType: "application/x",
-		channel: "history",
-		content: [{ a: 2 }],
-	});
+	expect(edited(entry(unknown), [{ a: 2 }])).toEqual({ contentType: "application/x", content: [{ a: 2 }] });
 	expect(
 		edited(entry({ role: "USER", text: "Hi", more: 1 }, { key: "k" }), { role: "USER", text: "Ho" }),
-	).toEqual({ contentType: "history", channel: "history", content: [{ role: "USER", text: "Ho" }] });
+	).toEqual({ contentType: "history", content: [{ role: "USER", text: "Ho" }] });
 });
 
 test("a result has a place of its own where another way begins, and its title is its tool's", () => {

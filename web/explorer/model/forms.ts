@@ -103,18 +103,12 @@ export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editab
  */
 export function edited(entry: Entry, truth: unknown, after: readonly Entry[] = []): Draft {
 	const held = firstOf(entry);
-	const { contentType, channel } = entry;
-	if (!held) return { contentType, channel, content: Array.isArray(truth) ? truth : [truth] };
+	const { contentType, key } = entry;
+	if (!held) return { contentType, content: Array.isArray(truth) ? truth : [truth] };
 	const { put, hasKey } = formOf(held);
 	const content = put(truth);
 	const record = content["record"] ?? recordFor(content, after);
-	const { key } = entry;
-	return {
-		contentType,
-		channel,
-		content: [record ? { ...content, record } : content],
-		...(hasKey && key && { key }),
-	};
+	return { contentType, content: [record ? { ...content, record } : content], ...(hasKey && key && { key }) };
 }
 
 /** What an editor holds of an entry: its words, or all of its truth as JSON. */
