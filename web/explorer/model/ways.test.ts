@@ -33,7 +33,7 @@ test("each way on from an entry is a branch, with what it used since, and its la
 		score: 1,
 		last: "bye",
 	});
-	expect(ways[3]).toMatchObject({ entries: 0, costUsd: 0, last: "" });
+	expect(ways[3]).toMatchObject({ entries: 0, costUsd: 0, words: "branch lank", last: "" });
 	expect(ids(waysFrom(shapeOf(tree), null))).toEqual(["main"]);
 	expect(waysFrom(shapeOf(tree), "unknown")).toEqual([]);
 });

@@ -9,7 +9,8 @@ export interface Way extends Sum {
 	/** What it shows from there on. */
 	lines: Line[];
 	score: number | undefined;
-	/** Its last words. */
+	/** Its first words from there on, else what the branch is called; and its last ones. */
+	words: string;
 	last: string;
 }
 
@@ -35,7 +36,8 @@ export function wayOf(limb: Limb, entryId: string | null): Way {
 	const all = shownBy(limb);
 	const lines = all.slice(all.findIndex(({ id }) => id === entryId) + 1);
 	const last = lines.findLast(({ text }) => text)?.text ?? "";
-	return { limb, lines, ...sumOf(lines), score: scoreOf(limb), last };
+	const words = lines.find(({ text }) => text)?.text ?? limb.look.label;
+	return { limb, lines, ...sumOf(lines), score: scoreOf(limb), words, last };
 }
 
 /** Return the oldest branch that is not deleted of those that go on from an entry or a later one. */

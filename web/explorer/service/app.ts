@@ -195,7 +195,7 @@ export class App extends Source {
 	}
 
 	/** Begin a branch before or after an entry, and open it. */
-	async fork(entry: Entry, position: "before" | "after"): Promise<void> {
+	async fork(entry: Pick<Entry, "id" | "parentId">, position: "before" | "after"): Promise<void> {
 		const conversationId = this.place!.id;
 		const place = this.place;
 		try {

@@ -29,6 +29,7 @@ export class Grove extends Source {
 	#names: ReadonlyMap<string, readonly string[]> = new Map();
 	#children: readonly ConversationDetails[] = [];
 	#details = new Map<string, ConversationDetails>();
+	readonly #asked = new Set<string>(); // whose details are on their way
 	#before: string | undefined;
 	#isLoading = false;
 	#lists = { begun: 0, taken: 0 };
@@ -234,9 +235,10 @@ export class Grove extends Source {
 		}
 	}
 
-	/** Load the details of branches, such as scores and costs, for a table of them. It never throws. */
+	/** Load the details of branches, such as scores and tags: those that are not known. It never throws. */
 	async loadDetails(ids: readonly string[]): Promise<void> {
-		const missing = ids.filter((id) => !this.#details.has(id));
+		const missing = ids.filter((id) => !this.#details.has(id) && !this.#asked.has(id));
+		for (const id of missing) this.#asked.add(id);
 		const work = missing.values();
 		const one = async () => {
 			for (const conversationId of work) {
@@ -245,6 +247,7 @@ export class Grove extends Source {
 					.getConversation({ conversationId }, sent)
 					.catch(() => undefined);
 				if (details) this.#details.set(conversationId, details);
+				this.#asked.delete(conversationId);
 			}
 		};
 		await Promise.all(Array.from({ length: 6 }, one));

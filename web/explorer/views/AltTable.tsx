@@ -2,11 +2,12 @@
 
 import { Columns2, GitMerge, RotateCcw, Star, Tag, Trash2 } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
+import { duration } from "../model/costs.ts";
 import { toCompare, toConversation } from "../model/route.ts";
 import type { Shape } from "../model/shape.ts";
 import { bestOf, sorted, waysFrom, type Best, type Measure, type Way } from "../model/ways.ts";
 import { clipped, counted, short, usd, visible } from "../model/words.ts";
-import { CompareHead, duration, type Deeds } from "./Compare.tsx";
+import { CompareHead, type Deeds } from "./Compare.tsx";
 import { Refs } from "./Outline.tsx";
 import { laneStyle, Press } from "./parts.tsx";
 import { Score } from "./TreeMap.tsx";
@@ -39,7 +40,7 @@ export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAga
 	const ways = useMemo(() => waysFrom(shape, entryId), [shape, entryId]);
 	const best = useMemo(() => bestOf(ways), [ways]);
 	const key = ways.map(({ limb }) => limb.id).join();
-	useEffect(() => loadDetails(key.split(",")), [key, loadDetails]);
+	useEffect(() => loadDetails(key.split(",")), [shape, key, loadDetails]);
 
 	const rows = sorted(ways, sort.by, sort.down);
 	const ids = rows.map(({ limb }) => limb.id);
@@ -193,7 +194,7 @@ interface WayRowProps {
 }
 
 function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
-	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, last } = way;
+	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, words, last } = way;
 	const { id, look, branch } = limb;
 	const isGood = best.good === undefined || (score !== undefined && score >= best.good);
 	const isBest = (measure: "costUsd" | "seconds"): string =>
@@ -205,13 +206,13 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 					type="checkbox"
 					checked={isChosen}
 					onChange={() => toggle(id)}
-					aria-label={`Choose ${look.label}`}
+					aria-label={`Choose ${words}`}
 				/>
 			</td>
 			<td className="way-name">
 				<a href={toConversation(id)} title={look.label}>
 					<i className="dot" />
-					<bdi className="cut">{look.label}</bdi>
+					<bdi className="cut">{words}</bdi>
 				</a>
 				<Refs look={look} />
 			</td>
@@ -232,7 +233,7 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 				{inputTokens || outputTokens ? `${short(inputTokens)}, ${short(outputTokens)}` : ""}
 			</td>
 			<td className={isBest("costUsd")}>{costUsd > 0 && usd(costUsd)}</td>
-			<td className={isBest("seconds")}>{seconds > 0 && duration(seconds)}</td>
+			<td className={isBest("seconds")}>{seconds > 0 && duration(1000 * seconds)}</td>
 			<td>
 				{Object.entries(branch?.details?.tags ?? {}).map(([name, value]) => (
 					<span key={name} className="chip">

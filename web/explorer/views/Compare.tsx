@@ -1,13 +1,13 @@
 // Branches side by side, from where they part.
 
-import { textOf } from "@forklore/client";
+import "../styles/compare.css";
 import { ChevronLeft, GitMerge, Star, X } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { duration } from "../model/costs.ts";
 import type { differencesOf } from "../model/differences.ts";
 import { toAlternatives, toCompare, toConversation } from "../model/route.ts";
 import type { Limb, Shape } from "../model/shape.ts";
-import type { Entry } from "../model/types.ts";
-import { lineOf } from "../model/lines.ts";
+import { shownOf, type BlockShown, type Shown } from "../model/shown.ts";
 import { baseOf, rowsOf, wayOf, type Way } from "../model/ways.ts";
 import { counted, short, usd, visible } from "../model/words.ts";
 import { useSides, type LoadEntries } from "./compared.ts";
@@ -34,13 +34,13 @@ export interface CompareProps {
 	ids: readonly string[];
 	load: LoadEntries;
 	loadDetails: (ids: readonly string[]) => void;
-	/** Show what an entry says, in full. */
-	renderEntry: (entry: Entry) => ReactNode;
+	/** Show what a message says. */
+	render: (blocks: readonly BlockShown[]) => ReactNode;
 	go: (hash: string) => void;
 	deeds: Deeds;
 }
 
-export function Compare({ shape, title, ids, load, loadDetails, renderEntry, go, deeds }: CompareProps) {
+export function Compare({ shape, title, ids, load, loadDetails, render, go, deeds }: CompareProps) {
 	const [marks, setMarks] = useState(true);
 	const [box, width] = useWidth<HTMLDivElement>();
 	const limbs = useMemo(
@@ -53,10 +53,11 @@ export function Compare({ shape, title, ids, load, loadDetails, renderEntry, go,
 	const ends = ways.map(({ lines }) => lines.at(-1)?.id).join();
 	const { sides, problem, more, again } = useSides(load, shown, base?.id ?? null, ends);
 	const key = shown.join();
-	useEffect(() => loadDetails(key.split(",")), [key, loadDetails]);
+	useEffect(() => loadDetails(key.split(",")), [shape, key, loadDetails]);
 
-	const columns = shown.map((id) =>
-		(sides.get(id)?.entries ?? []).map((entry) => ({ entry, role: lineOf(entry).role })),
+	const columns = useMemo(
+		() => key.split(",").map((id) => shownOf(sides.get(id)?.entries ?? [])),
+		[key, sides],
 	);
 	const rows = rowsOf(columns);
 	const hasMore = shown.some((id) => sides.get(id)?.hasMore);
@@ -141,12 +142,12 @@ export function Compare({ shape, title, ids, load, loadDetails, renderEntry, go,
 						row.map((one, column) => (
 							<Cell
 								key={`${shown[column]} ${at}`}
-								entry={one?.entry}
-								other={marks && column > 0 ? row[0]?.entry : undefined}
+								message={one}
+								other={marks && column > 0 ? row[0] : undefined}
 								isOver={
 									!sides.get(shown[column]!)?.hasMore && rows.slice(at).every((later) => !later[column])
 								}
-								renderEntry={renderEntry}
+								render={render}
 							/>
 						)),
 					)}
@@ -238,22 +239,10 @@ export function factsOf({ entries, inputTokens, outputTokens, costUsd, seconds, 
 		counted(entries, "entry", "entries"),
 		(inputTokens > 0 || outputTokens > 0) && `${short(inputTokens)} in, ${short(outputTokens)} out`,
 		costUsd > 0 && usd(costUsd),
-		seconds > 0 && duration(seconds),
+		seconds > 0 && duration(1000 * seconds),
 		score !== undefined && `score ${score}`,
 	];
 	return facts.filter((fact) => fact !== false);
-}
-
-/** Return seconds as words: "4 min 12 s". */
-export function duration(seconds: number): string {
-	const [minutes, hours, days] = [seconds / 60, seconds / 3600, seconds / 86_400].map(Math.floor) as [
-		number,
-		number,
-		number,
-	];
-	if (days) return `${days} d ${hours % 24} h`;
-	if (hours) return `${hours} h ${minutes % 60} min`;
-	return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
 interface ColumnHeadProps {
@@ -269,8 +258,8 @@ function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHea
 	return (
 		<section className="colhead" style={laneStyle(look.lane)} aria-label={look.label}>
 			<h2 className="cut">
-				<a href={toConversation(id)}>
-					<bdi>{look.label}</bdi>
+				<a href={toConversation(id)} title={look.label}>
+					<bdi>{way.words}</bdi>
 				</a>
 			</h2>
 			<p className="facts">
@@ -304,27 +293,31 @@ function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHea
 }
 
 interface CellProps {
-	entry: Entry | undefined;
+	message: Shown | undefined;
 	/** What it is held against. */
-	other: Entry | undefined;
+	other: Shown | undefined;
 	/** Whether the branch has ended before. */
 	isOver: boolean;
-	renderEntry: (entry: Entry) => ReactNode;
+	render: CompareProps["render"];
 }
 
-function Cell({ entry, other, isOver, renderEntry }: CellProps) {
-	const from = other && textOf(other);
-	const to = entry && textOf(entry);
-	const pieces = useDifferences(from, to);
-	if (!entry)
-		return <div className={`cell void ${isOver ? "" : "gap"}`}>{isOver && "ended before this"}</div>;
-	const { agentId, userId, createdAt } = entry;
+const isText = ({ kind }: BlockShown): boolean => kind === "text";
+const wordsOf = (message: Shown | undefined): string =>
+	(message?.blocks ?? [])
+		.flatMap((block) => (block.kind === "text" ? block.text : []))
+		.join("\n\n")
+		.trim();
+
+function Cell({ message, other, isOver, render }: CellProps) {
+	const pieces = useDifferences(wordsOf(other), wordsOf(message));
+	if (!message) return <div className="cell void">{isOver && "ended before this"}</div>;
+	const { who, entries, blocks } = message;
 	return (
-		<article className={`cell ${pieces === "other" ? "other" : ""}`}>
+		<article className={`cell md ${pieces === "other" ? "other" : ""}`}>
 			<p className="who">
-				<bdi>{visible(agentId ?? userId)}</bdi>, <Time at={createdAt} />
+				<bdi>{visible(who)}</bdi>, <Time at={entries[0]!.createdAt} />
 			</p>
-			{Array.isArray(pieces) ? (
+			{Array.isArray(pieces) && (
 				<p className="words">
 					{pieces.map(({ kind, text }, at) => {
 						const words = visible(text);
@@ -337,18 +330,14 @@ function Cell({ entry, other, isOver, renderEntry }: CellProps) {
 						);
 					})}
 				</p>
-			) : (
-				renderEntry(entry)
 			)}
+			{render(Array.isArray(pieces) ? blocks.filter((block) => !isText(block)) : blocks)}
 		</article>
 	);
 }
 
 /** Return the pieces of two texts; "other" if they have too little in common, undefined if there is nothing to mark. */
-function useDifferences(
-	from: string | undefined,
-	to: string | undefined,
-): ReturnType<typeof differencesOf> | "other" {
+function useDifferences(from: string, to: string): ReturnType<typeof differencesOf> | "other" {
 	const [compute, setCompute] = useState<typeof differencesOf>();
 	const isNeeded = Boolean(from && to && from !== to);
 	useEffect(() => {
@@ -356,7 +345,7 @@ function useDifferences(
 			void import("../model/differences.ts").then((loaded) => setCompute(() => loaded.differencesOf));
 	}, [isNeeded]);
 	return useMemo(
-		() => (isNeeded && compute ? (compute(from!, to!) ?? "other") : undefined),
+		() => (isNeeded && compute ? (compute(from, to) ?? "other") : undefined),
 		[compute, isNeeded, from, to],
 	);
 }

@@ -1,20 +1,18 @@
 // What takes the whole page: the tree at full size, branches side by side, the table of all ways from one message.
 
 import { useCallback } from "react";
-import "../styles/compare.css";
-import "../styles/map.css";
 import { toCompare, toConversation } from "../model/route.ts";
 import { titleOf } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
 import { AltTable } from "./AltTable.tsx";
+import { Blocks } from "./Blocks.tsx";
 import { Compare, type Deeds } from "./Compare.tsx";
 import type { LoadEntries } from "./compared.ts";
 import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
 import { Loading, Problem } from "./parts.tsx";
 import { Notes } from "./Talk.tsx";
 import { TreeMap } from "./TreeMap.tsx";
-import { Alone } from "./Turn.tsx";
 
 export default function Full({ app }: { app: App }) {
 	useSource(app.place);
@@ -52,6 +50,7 @@ export default function Full({ app }: { app: App }) {
 		remove: may(app, "manager") ? (ids) => void askDelete(app, ids) : undefined,
 	};
 	const common = { shape: grove.shape, title: titleOf(place.conversation?.title), loadDetails };
+	const from = route.name === "alternatives" ? grove.shape.places.get(route.entryId ?? "")?.line : undefined;
 	const go = (hash: string) => app.go(hash);
 	switch (route.name) {
 		case "compare":
@@ -60,13 +59,21 @@ export default function Full({ app }: { app: App }) {
 					{...common}
 					ids={route.ids}
 					load={load}
-					renderEntry={(entry) => <Alone entry={entry} />}
+					render={(blocks) => <Blocks blocks={blocks} />}
 					go={go}
 					deeds={deeds}
 				/>
 			);
 		case "alternatives":
-			return <AltTable {...common} id={route.id} entryId={route.entryId} deeds={deeds} />;
+			return (
+				<AltTable
+					{...common}
+					id={route.id}
+					entryId={route.entryId}
+					deeds={deeds}
+					tryAgain={from && mayWrite ? () => void app.fork(from, "after") : undefined}
+				/>
+			);
 		default:
 			return (
 				<TreeMap

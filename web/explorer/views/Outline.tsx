@@ -23,6 +23,8 @@ export interface OutlineProps {
 	entryId?: string | undefined;
 	/** Older entries are still loading. */
 	isLoading?: boolean;
+	/** Load tags and scores of these branches, which a filter asks for. */
+	loadDetails: (ids: readonly string[]) => void;
 	/** Open a branch at an entry, or at its end. */
 	open: (conversationId: string, entryId?: string) => void;
 }
@@ -49,7 +51,7 @@ function useFolds() {
 	return { toggled, toggle };
 }
 
-export function Outline({ shape, children, openId, entryId, isLoading, open }: OutlineProps) {
+export function Outline({ shape, children, openId, entryId, isLoading, loadDetails, open }: OutlineProps) {
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [folds, setFolds] = useState(true);
@@ -57,6 +59,10 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 	const field = useRef<HTMLInputElement>(null);
 	const height = usePhone() ? 40 : 29;
 
+	const needsDetails = /\b(tag|score|agent)/.test(query);
+	useEffect(() => {
+		if (needsDetails) loadDetails([...shape.limbs.values()].flatMap(({ branch, id }) => (branch ? id : [])));
+	}, [needsDetails, shape, loadDetails]);
 	const limb = shape.limbs.get(openId);
 	const chosen = entryId ?? limb?.own.at(-1)?.id ?? limb?.after?.line.id ?? "";
 	const path = useMemo(() => new Set(shownBy(limb).map(({ id }) => id)), [limb]);

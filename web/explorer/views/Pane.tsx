@@ -1,6 +1,7 @@
 // Beside the conversation: its tree, what the agent remembered, and what it cost.
 
 import { Maximize2, X } from "lucide-react";
+import { useCallback } from "react";
 import { toConversation, toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
@@ -19,6 +20,11 @@ export function Pane({ app }: { app: App }) {
 	const place = useSource(app.place!);
 	const grove = useSource(app.grove!);
 	const { pane } = app;
+	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
+	const open = (id: string, entryId?: string) => {
+		app.showView("talk");
+		app.go(toConversation(id, entryId));
+	};
 	return (
 		<aside className="pane" aria-label="Beside the conversation">
 			<header>
@@ -60,7 +66,8 @@ export function Pane({ app }: { app: App }) {
 							openId={place.id}
 							entryId={place.chosen}
 							isLoading={!grove.isWhole}
-							open={(id, entryId) => app.go(toConversation(id, entryId))}
+							loadDetails={loadDetails}
+							open={open}
 						/>
 					))}
 				{pane === "memory" && <Memory key={place.id} app={app} />}

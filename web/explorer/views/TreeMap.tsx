@@ -1,5 +1,6 @@
 // The tree at full size: one row a branch, what it cost and is worth beside it, and all of it small at the right.
 
+import "../styles/map.css";
 import { Check, ChevronLeft, ChevronRight, Columns2, Minus, Plus, Search } from "lucide-react";
 import { memo, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { filterOf } from "../model/filter.ts";

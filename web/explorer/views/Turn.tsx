@@ -5,7 +5,7 @@ import { useState } from "react";
 import { duration } from "../model/costs.ts";
 import { editableOf } from "../model/forms.ts";
 import { sumOf } from "../model/shape.ts";
-import { shownOf, type Shown } from "../model/shown.ts";
+import type { Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { toConversation } from "../model/route.ts";
 import { usageWords, visible } from "../model/words.ts";
@@ -202,12 +202,3 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 		</article>
 	);
 }
-
-/** What an entry says, alone. */
-export const Alone = ({ entry }: { entry: Entry }) => (
-	<div className="md">
-		{shownOf([entry]).map(({ id, blocks }) => (
-			<Blocks key={id} blocks={blocks} />
-		))}
-	</div>
-);
