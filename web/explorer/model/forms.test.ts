@@ -294,7 +294,7 @@ test("the first words of an entry are of its message, and what it does without w
 		"Look first.",
 		"find_order 88-1204",
 		'{"total":40}',
-		"It was **40 euros**.",
+		"It was 40 euros.",
 	]);
 	expect(roleOf(entry(entries[3]!))).toBe("tool");
 	expect(blocksOf(entry({ contentType: "history", content: [] }))).toEqual([]);
