@@ -316,7 +316,10 @@ function blocksOfPlain(held: Json): Block[] {
 	const isThought = ({ kind }: Block): boolean => kind === "reasoning";
 	if (name && words.length)
 		return [...others.filter(isThought), ...files, { kind: "call", name, args: parsed(text) }, ...left];
-	if (!isTool) return [...others, ...words, ...parts, ...files, ...left];
+	// Events hold no words: where they hold results, the words were said behind them.
+	const isBehind = others.some(({ kind }) => kind === "result" || kind === "reasoning");
+	const [first, then] = isBehind ? [others, [...words, ...parts]] : [[...words, ...parts], others];
+	if (!isTool) return [...first, ...then, ...files, ...left];
 	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
 	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
 	return [{ kind: "result", id, name: called, result }];

@@ -29,6 +29,10 @@ function told({ line, contentType }: Entry): { role: Role; text: string } {
 	const known = roleNamed(role);
 	return {
 		role: tool && known === "other" ? "tool" : known,
-		text: visible(text ?? tool ?? (holds.includes("attachments") ? "Attachment" : contentType)),
+		text: visible(
+			text ??
+				tool ??
+				(holds.includes("attachments") ? "Attachment" : known === "tool" ? "Tool result" : contentType),
+		),
 	};
 }

@@ -135,6 +135,12 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 				<Stored entries={entries} />
 			) : (
 				<div className="body md">
+					{inEdit !== entry && (
+						<Blocks
+							blocks={blocks}
+							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
+						/>
+					)}
 					{inEdit && editable && (
 						<Editing
 							key={inEdit.id}
@@ -142,12 +148,6 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 							entry={inEdit}
 							editable={editable}
 							close={() => setEdited(undefined)}
-						/>
-					)}
-					{inEdit !== entry && (
-						<Blocks
-							blocks={blocks}
-							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
 						/>
 					)}
 					{entry.erased && <p className="quiet">[erased]</p>}
