@@ -70,7 +70,6 @@ long := tests/service/usecases tests/clients/python tests/clients/cli tests/loca
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
 node_bin := node_modules/.bin
-formatted := web tests/web/unit package.json tsconfig.json eslint.config.js
 typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
 kits := $(addprefix clients/,assistant-ui ai-sdk)
@@ -84,7 +83,7 @@ extras := service authorizer lambda local cli
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -129,17 +128,17 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
 ifdef npm
-	$(node_bin)/tsc --project tsconfig.json
-	$(node_bin)/tsc --project tests/web/unit/tsconfig.json
-	$(node_bin)/eslint --max-warnings 0 web tests/web/unit
-	$(node_bin)/prettier --check --log-level warn $(formatted)
-	node --test --test-reporter=dot tests/web/unit/*.test.js
+	npm run --silent check
+	npm run --silent test
 else
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
 	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
 	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
-	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, as there is no npm of Node 20.19 or newer: install it.")
+	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, and whether web/built is what they make, as there is no npm of Node 20.19 or newer: install it.")
+
+build-web: node_modules/ready ## build the explorer into web/built, which is committed
+	npm run --silent build
 
 test-typescript: export FORKLORE_PYTHON := $(abspath $(VENV))/bin/python
 test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the packages for TypeScript; run their tests on Node, Bun, Deno, workerd and Chromium, against the local server
@@ -176,9 +175,8 @@ fix: $(VENV)/ready ## format, and mend what the linter can
 	$(python) -m ruff check --fix-only
 	$(python) -m ruff format
 
-fix-web: node_modules/ready ## the same for web/ and its tests
-	$(node_bin)/eslint --fix web tests/web/unit
-	$(node_bin)/prettier --write --log-level warn $(formatted)
+fix-web: node_modules/ready ## the same for web/
+	npm run --silent fix
 
 fix-typescript: $(typescript)/node_modules/ready clients/node_modules/ready ## the same for clients/
 	cd $(typescript) && npm run --silent fix

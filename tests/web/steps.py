@@ -10,8 +10,11 @@ from forklore import Conversation, Forklore, role_of, text_of
 
 WAIT_S = 30
 """How long something may take on a machine that has other work, too."""
+LOST = "The server does not answer."
+"""What the page says while no request comes back."""
+APPENDS = "**/v1/conversations/*/entries"
 EVERY_MS = 3000
-"""How often the page looks for news, as in web/service/live.js."""
+"""How often the page looks at the tree, as in web/explorer/service/grove.ts."""
 expect.set_options(timeout=WAIT_S * 1000)
 
 # Coming and going
@@ -66,7 +69,7 @@ def conversations(page: Page) -> Locator:
 
 def rows(page: Page) -> Locator:
     """The links in the list of conversations, from the top."""
-    return conversations(page).get_by_role("link")
+    return conversations(page).get_by_role("listitem").get_by_role("link")
 
 
 def row(page: Page, title: str) -> Locator:
@@ -76,7 +79,7 @@ def row(page: Page, title: str) -> Locator:
 
 def title(page: Page) -> Locator:
     """The title of the open conversation."""
-    return page.get_by_role("main").get_by_role("heading", level=2).first
+    return page.get_by_role("main").get_by_role("heading", level=1)
 
 
 def head(page: Page) -> Locator:
@@ -84,9 +87,15 @@ def head(page: Page) -> Locator:
     return page.locator("header.head")
 
 
-def deed(page: Page, label: str) -> Locator:
-    """The button above the messages that begins with this label, such as "Rename"."""
-    return head(page).get_by_role("button", name=f"{label}…")
+def deeds(page: Page) -> Locator:
+    """Open what one may do with the open branch, and return its items."""
+    head(page).get_by_role("button", name="More actions").click()
+    return page.get_by_role("menuitem")
+
+
+def act(page: Page, label: str) -> None:
+    """Choose what one may do with the open branch, by the beginning of its words."""
+    deeds(page).filter(has_text=label).click()
 
 
 def feed(page: Page) -> Locator:
@@ -105,44 +114,44 @@ def entry(page: Page, text: str) -> Locator:
 
 
 def turn(page: Page, text: str) -> Locator:
-    """An entry's card together with its buttons and its switcher."""
-    return feed(page).get_by_role("article").filter(has_text=text)
+    """An entry's card together with its buttons and the ways before it."""
+    return feed(page).locator(".step").filter(has=page.get_by_role("article").filter(has_text=text))
 
 
 def switcher(place: Locator | Page) -> Locator:
-    """The switcher ‹ 2 / 3 › of a turn; of a page: all of them."""
-    return place.get_by_role("group", name="Alternative")
+    """Where ways part before a turn, ‹ 2 / 3 ›; of a page: all of them."""
+    return place.get_by_role("group", name=re.compile(r"^Way \d|ways? from here$"))
 
 
 def expect_switcher(place: Locator | Page, at: int, of: int) -> None:
     """Wait until the one switcher there has this count."""
     expect(switcher(place)).to_have_text(re.compile(rf"{at} / {of}"))
-    expect(switcher(place)).to_have_accessible_name(f"Alternative {at} of {of}")
+    expect(switcher(place)).to_have_accessible_name(f"Way {at} of {of}")
 
 
 def messages(page: Page) -> list[str]:
     """Return the texts of the entries that are loaded, the oldest first."""
-    return entries(page).locator(".text").all_inner_texts()
+    return entries(page).locator(".body").all_inner_texts()
 
 
 def expect_messages(page: Page, texts: Sequence[str]) -> None:
     """Wait until the entries that are loaded have these texts, and there are no others."""
-    expect(entries(page).locator(".text")).to_have_text(list(texts))
+    expect(entries(page).locator(".body")).to_have_text(list(texts))
 
 
 def tree(page: Page) -> Locator:
     """The picture of the fork tree."""
-    return page.get_by_role("listbox", name="Fork tree")
+    return page.get_by_role("tree", name="Fork tree")
 
 
 def dots(page: Page) -> Locator:
     """The rows of the fork tree that are drawn, in no order."""
-    return tree(page).get_by_role("option")
+    return tree(page).get_by_role("treeitem")
 
 
 def dot(page: Page, name: str | re.Pattern[str]) -> Locator:
     """The row of the fork tree with this in its accessible name."""
-    return tree(page).get_by_role("option", name=name)
+    return tree(page).get_by_role("treeitem", name=name)
 
 
 def dialog(page: Page) -> Locator:
@@ -160,12 +169,21 @@ def problem(page: Page, sentence: str | re.Pattern[str]) -> Locator:
     return page.get_by_role("alert").filter(has_text=sentence)
 
 
+def search(page: Page, text: str) -> Locator:
+    """Open the palette, type there, and return what it found."""
+    field = page.get_by_role("combobox", name="Search or go to")
+    if not field.is_visible():
+        page.keyboard.press("Control+k")
+    field.fill(text)
+    return page.get_by_role("listbox", name="Found").get_by_role("option")
+
+
 # News
 
 
 def is_news(request: Request) -> bool:
-    """Whether a request asks for new entries of the open conversation."""
-    return "/entries?" in request.url and "afterCursor=" in request.url and "allForks" not in request.url
+    """Whether a request looks whether the tree has changed."""
+    return "/forks?" in request.url
 
 
 def wait_for_news(page: Page, times: int = 1) -> None:
@@ -236,7 +254,12 @@ def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
 
 def box(page: Page) -> Locator:
     """The text box under the open conversation."""
-    return page.get_by_role("textbox", name="Write a message")
+    return page.get_by_role("textbox", name=re.compile("^Write "))
+
+
+def edit_box(page: Page) -> Locator:
+    """The text box in which a message is put in other words."""
+    return page.get_by_role("textbox", name="Your words in its place")
 
 
 def write(page: Page, text: str, *, role: str = "") -> None:
@@ -256,10 +279,9 @@ def send(page: Page, text: str, *, role: str = "") -> None:
 
 def edit(page: Page, old: str, new: str) -> None:
     """Put a message in other words and send it in a new branch; do not wait for the answer."""
-    here = turn(page, old)
-    here.get_by_role("button", name="Edit").click()
-    here.get_by_role("textbox", name="The message in other words").fill(new)
-    here.get_by_role("button", name="Send in a new branch").click()
+    turn(page, old).get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Your words in its place").fill(new)
+    page.get_by_role("button", name="Send on a new branch").click()
 
 
 def press(page: Page, text: str, label: str) -> None:

@@ -179,7 +179,7 @@ def test_axe_finds_nothing_serious_in_the_dialogs(
             page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
 
-    conversations(page).get_by_role("button", name="New").click()
+    conversations(page).get_by_role("button", name="New conversation").first.click()
     look()
     for label in ["Rename", "Tags", "Promote", "Hand over", "Delete branch", "Delete tree"]:
         deed(page, label).click()

@@ -301,7 +301,7 @@ def test_no_more_rows_are_loaded_while_those_that_came_wait_for_a_press(
 def test_a_conversation_is_made_and_opened(blank: Page, api: Forklore, user: str) -> None:
     page = steps.sign_in(blank, user)
 
-    page.get_by_role("button", name="New").click()
+    page.get_by_role("button", name="New conversation").first.click()
     steps.dialog(page).get_by_label("Title").fill("Lisbon in May")
     steps.dialog(page).get_by_role("button", name="Create").click()
 

@@ -92,9 +92,7 @@ def with_page(app: App) -> App:
             known, encodings = (
                 header_text(given.get(name, b"")) for name in (b"if-none-match", b"accept-encoding")
             )
-            response = await asyncio.to_thread(
-                answer, files, scope["path"], known=known, encodings=encodings
-            )
+            response = await asyncio.to_thread(answer, files, scope["path"], known=known, encodings=encodings)
         if response is None:
             await app(scope, receive, send)
         else:

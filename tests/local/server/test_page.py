@@ -1,4 +1,4 @@
-"""The explorer's files: what is served of `web/`, how, and that nothing else is."""
+"""The explorer's files: what is served of `web/built`, how, and that nothing else is."""
 
 import asyncio
 import re
@@ -11,8 +11,11 @@ from forklore_local.server import page
 from forklore_local.server.asgi import Receive, Response, Scope, Send, send_response
 from forklore_local.server.page import TYPES, answer, find_files, with_page
 
-WEB = Path(__file__).parents[3] / "web"
-CSP = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+BUILT = Path(__file__).parents[3] / "web" / "built"
+CSP = (
+    "default-src 'self'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; object-src 'none'"
+)
 
 
 async def behind(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -30,15 +33,15 @@ def ask(path: str, *, method: str = "GET", **headers: str) -> httpx.Response:
 
 def paths() -> list[str]:
     """Return where each file of the folder is served."""
-    files = [path for path in WEB.rglob("*") if path.suffix in TYPES and path != WEB / "index.html"]
-    return ["/", *sorted(f"/web/{path.relative_to(WEB).as_posix()}" for path in files)]
+    names = [path.name for path in BUILT.iterdir() if path.suffix in TYPES and path.name != "index.html"]
+    return ["/", *sorted(f"/web/{name}" for name in names)]
 
 
 def test_the_page_is_served_at_the_root() -> None:
     found = ask("/")
 
     assert found.status_code == 200
-    assert found.content == (WEB / "index.html").read_bytes()
+    assert found.content == (BUILT / "index.html").read_bytes()
     assert found.headers["content-type"] == "text/html; charset=utf-8"
     assert found.headers["content-security-policy"] == CSP
     assert found.headers["x-content-type-options"] == "nosniff"
@@ -49,16 +52,17 @@ def test_the_page_is_served_at_the_root() -> None:
 def test_every_file_of_the_folder_is_served_with_its_type_and_the_same_headers() -> None:
     assert sorted(find_files()) == sorted(paths())
     for path in paths():
-        found = ask(path)
+        found = ask(path, **{"Accept-Encoding": "identity"})
         assert found.status_code == 200, path
+        assert found.content == find_files()[path].read_bytes()
         kind = found.headers["content-type"].partition(";")[0]
         assert kind in {
             "text/html",
             "text/css",
             "text/javascript",
             "image/svg+xml",
-            "image/png",
             "application/jsonl",
+            "font/woff2",
         }
         assert (found.headers["content-security-policy"], found.headers["x-content-type-options"]) == (
             CSP,
@@ -67,11 +71,27 @@ def test_every_file_of_the_folder_is_served_with_its_type_and_the_same_headers()
 
 
 def test_every_file_that_the_page_names_is_served() -> None:
-    texts = "".join(path.read_text(encoding="utf-8") for path in WEB.rglob("*.js"))
-    named = {*re.findall(r'(?:src|href)="(/[^"#?]*)"', ask("/").text), *re.findall(r'"(/web/[^"]+)"', texts)}
+    texts = "".join(
+        path.read_text(encoding="utf-8") for path in BUILT.iterdir() if path.suffix in (".js", ".css")
+    )
+    page = re.findall(r'(?:src|href)="(/[^"#?]*)"', ask("/").text)
+    named = {*page, *re.findall(r"(/web/[\w.-]+\.(?:svg|jsonl|woff2))", texts)}
 
-    assert {"/web/main.js", "/web/trees.jsonl"} <= named
+    assert {name.rpartition(".")[2] for name in named} == {"js", "css", "svg", "jsonl", "woff2"}
     assert sorted(named - find_files().keys()) == []
+
+
+def test_a_file_with_a_hash_in_its_name_is_kept_for_good_and_compressed_for_who_takes_that() -> None:
+    [path] = (path for path in find_files() if re.match(r"/web/index-.*\.js", path))
+    plain, small = (ask(path, **{"Accept-Encoding": taken}) for taken in ("gzip;q=0, br", "br, gzip"))
+
+    assert plain.content == small.content == find_files()[path].read_bytes()
+    assert "content-encoding" not in plain.headers
+    assert small.headers["content-encoding"] == "gzip"
+    assert int(small.headers["content-length"]) < len(plain.content) / 2
+    for found in (plain, small):
+        assert found.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert found.headers["vary"] == "accept-encoding"
 
 
 def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
@@ -130,12 +150,12 @@ def test_everything_else_goes_to_what_is_behind(method: str, path: str) -> None:
     assert ask(path, method=method).status_code == 418
 
 
-def test_only_files_of_known_types_are_served_of_a_folder_and_those_below_it(tmp_path: Path) -> None:
-    for name in ("index.html", "main.js", "views/list.css", "views/icon.svg", "README.md", "a.json", "js"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+def test_only_files_of_known_types_are_served_of_a_folder_and_none_below_it(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("index.html", "main.js", "list.css", "below/icon.svg", "README.md", "a.json", "js"):
         (tmp_path / name).write_text("x")
 
-    assert set(find_files(tmp_path)) == {"/", "/web/main.js", "/web/views/list.css", "/web/views/icon.svg"}
+    assert set(find_files(tmp_path)) == {"/", "/web/main.js", "/web/list.css"}
 
 
 def test_without_the_folder_or_a_file_nothing_is_served(tmp_path: Path) -> None:

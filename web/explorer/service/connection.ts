@@ -9,8 +9,8 @@ export interface Credentials {
 }
 
 export interface Told {
-	/** Called with a sentence when the service does not answer, and with "" when it does again. */
-	lost: (sentence: string) => void;
+	/** Called with a sentence when the service does not answer, and with "" when it does again. at: its last answer. */
+	lost: (sentence: string, at: Date) => void;
 	/** Called with a sentence when the credentials are good no more, or are for another server. */
 	refused: (sentence: string) => void;
 }
@@ -58,13 +58,14 @@ export function clientOf({ token, key }: Credentials, server: string, { lost, re
 			throw error;
 		}
 	};
+	const answered = () => new Date(performance.timeOrigin + answeredAt);
 	const lose = () => {
 		isGone = true;
-		lost(SILENT);
+		lost(SILENT, answered());
 	};
 	const find = () => {
 		answeredAt = performance.now();
-		if (isGone) lost("");
+		if (isGone) lost("", answered());
 		isGone = false;
 	};
 	const checkServer = async (signal: AbortSignal | null | undefined) => {
@@ -85,8 +86,9 @@ export function clientOf({ token, key }: Credentials, server: string, { lost, re
 }
 
 async function sentenceIn(response: Response): Promise<string> {
-	const body = (await response.json().catch(() => ({}))) as { message?: unknown };
-	return sentenceOf(new ApiError(typeof body.message === "string" ? body.message : "sign in again"));
+	const said = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+	const { message = said.message } = (said.details ?? {}) as Record<string, unknown>;
+	return sentenceOf(new ApiError(typeof message === "string" ? message : "sign in again"));
 }
 
 /** Return who serves this page: its id and its stage, "" for the local server. Without an answer: undefined. */

@@ -9,7 +9,7 @@ import type { Entry } from "../model/types.ts";
 import { clipped, counted, visible } from "../model/words.ts";
 import { Code } from "./Code.tsx";
 import { JsonTree } from "./JsonTree.tsx";
-import { Press } from "./parts.tsx";
+import { Boundary, Press } from "./parts.tsx";
 import { ToolCall } from "./ToolCall.tsx";
 
 const Markdown = lazy(() => import("./Markdown.tsx"));
@@ -93,9 +93,11 @@ export function Words({ text, end }: { text: string; end?: ReactNode }) {
 			{shown.length > READ_MAX ? (
 				plain
 			) : (
-				<Suspense fallback={plain}>
-					<Markdown text={shown} end={end} />
-				</Suspense>
+				<Boundary fallback={plain}>
+					<Suspense fallback={plain}>
+						<Markdown text={shown} end={end} />
+					</Suspense>
+				</Boundary>
 			)}
 			{!isWhole && (
 				<Press className="b s" press={() => setWhole(true)}>

@@ -21,13 +21,15 @@ import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
 import { First } from "./First.tsx";
 import { openPalette, type Action } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
-import { Loading, Splitter, useKept } from "./parts.tsx";
+import { Boundary, Loading, Problem, Splitter, useKept } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
 import { toggleTheme } from "./theme.ts";
 
-const Full = lazy(() => import("./Full.tsx"));
+const loadFull = () => import("./Full.tsx");
+const Full = lazy(loadFull);
+const IDLE_MS = 3000; // then what is likely to be needed is loaded, so that it is there if the server is gone
 const LIST = { first: 292, least: 220, most: 480 };
 const PANE = { first: 392, least: 280, rest: 700 };
 const DOCK: [ViewName, string, React.ReactNode][] = [
@@ -49,6 +51,10 @@ export function Frame({ app }: { app: App }) {
 		addEventListener("keydown", press, { signal: app.signal });
 		return () => removeEventListener("keydown", press);
 	}, [app]);
+	useEffect(() => {
+		const timer = setTimeout(() => void loadFull().catch(() => undefined), IDLE_MS);
+		return () => clearTimeout(timer);
+	}, []);
 	const find = () => openPalette(app, () => actionsOf(app));
 	const style = { "--list": `${listWidth}px`, "--pane": `${paneWidth}px` } as React.CSSProperties;
 	return (
@@ -62,9 +68,18 @@ export function Frame({ app }: { app: App }) {
 					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />
 				)}
 				{isFull ? (
-					<Suspense fallback={<Loading what="the view" />}>
-						<Full key={route.name} app={app} />
-					</Suspense>
+					<Boundary
+						key={route.name}
+						fallback={
+							<main className="talk">
+								<Problem error={new Error("not loaded")} again={() => location.reload()} />
+							</main>
+						}
+					>
+						<Suspense fallback={<Loading what="the view" />}>
+							<Full key={route.name} app={app} />
+						</Suspense>
+					</Boundary>
 				) : place ? (
 					<Talk app={app} />
 				) : (

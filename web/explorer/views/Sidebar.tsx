@@ -162,7 +162,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<span className="facts">
 				<span>
 					<MessageSquare aria-hidden="true" /> {metrics.entries}
-					<span className="sr"> entries</span>
+					<span className="sr">{metrics.entries === 1 ? " entry" : " entries"}</span>
 				</span>
 				{Number(metrics.costUsd) > 0 && <span>{usd(Number(metrics.costUsd))}</span>}
 				{facts.length > 0 && <span className="cut">{visible(facts.join(", "))}</span>}

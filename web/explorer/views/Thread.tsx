@@ -61,8 +61,8 @@ export function Thread({ app }: { app: App }) {
 	});
 	useEffect(() => {
 		const observer = new ResizeObserver(() => {
-			const box = scroller.current!;
-			if (wasAtEnd.current) box.scrollTop = box.scrollHeight;
+			const box = scroller.current;
+			if (box && wasAtEnd.current) box.scrollTop = box.scrollHeight;
 		});
 		observer.observe(scroller.current!);
 		observer.observe(scroller.current!.firstElementChild!);

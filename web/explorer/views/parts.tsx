@@ -1,7 +1,7 @@
 // Small parts that many views are made of.
 
 import { EllipsisVertical, Star, GitBranch } from "lucide-react";
-import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Component, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
 import { longTime, shortTime, visible } from "../model/words.ts";
 import { sentenceOf } from "../service/connection.ts";
@@ -96,6 +96,25 @@ export function Problem({ error, again }: { error: unknown; again?: (() => unkno
 			)}
 		</div>
 	);
+}
+
+interface BoundaryProps {
+	children: ReactNode;
+	/** What stands in place of what cannot be drawn. */
+	fallback: ReactNode;
+}
+
+/** Keeps what goes wrong in a part of the page, such as a part that could not be loaded, from the rest. */
+export class Boundary extends Component<BoundaryProps, { hasFailed: boolean }> {
+	override state = { hasFailed: false };
+
+	static getDerivedStateFromError(this: void): { hasFailed: boolean } {
+		return { hasFailed: true };
+	}
+
+	override render(): ReactNode {
+		return this.state.hasFailed ? this.props.fallback : this.props.children;
+	}
 }
 
 /** Grey lines in place of what is loading. They come after a moment. */
@@ -264,9 +283,12 @@ export function Splitter({ label, side, width, least, most, resize }: SplitterPr
 	);
 }
 
-/** Return a width that this browser keeps. */
+/** Return a width that this browser keeps, once one has chosen it. */
 export function useKept(name: string, first: number): [number, (value: number) => void] {
 	const [value, setValue] = useState(() => Number(localStorage.getItem(name)) || first);
-	useEffect(() => localStorage.setItem(name, String(value)), [name, value]);
-	return [value, setValue];
+	const keep = (chosen: number) => {
+		localStorage.setItem(name, String(chosen));
+		setValue(chosen);
+	};
+	return [value, keep];
 }
