@@ -49,7 +49,7 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 			const rows = items.map((item, at) => (
 				<li key={at} dir="auto" className={item.task ? "task" : undefined}>
 					{item.tokens.map((one, index) =>
-						one.type === "text" ? inlineOf(one, index) : blockOf(one, index),
+						["text", "checkbox"].includes(one.type) ? inlineOf(one, index) : blockOf(one, index),
 					)}
 				</li>
 			));
