@@ -279,10 +279,9 @@ def send(page: Page, text: str, *, role: str = "") -> None:
 
 def edit(page: Page, old: str, new: str) -> None:
     """Put a message in other words and send it in a new branch; do not wait for the answer."""
-    here = turn(page, old)
-    here.get_by_role("button", name="Edit").click()
-    here.get_by_role("textbox", name="Your words in its place").fill(new)
-    here.get_by_role("button", name="Send on a new branch").click()
+    turn(page, old).get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Your words in its place").fill(new)
+    page.get_by_role("button", name="Send on a new branch").click()
 
 
 def press(page: Page, text: str, label: str) -> None:

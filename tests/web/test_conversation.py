@@ -133,10 +133,10 @@ def grove(api: Forklore) -> dict[str, Conversation]:
 def test_the_switcher_walks_both_ways(blank: Page, api: Forklore, user: str) -> None:
     made = grove(api)
     page = open_(blank, user, made["root"])
-    later = page.get_by_role("button", name="Later alternative")
-    earlier = page.get_by_role("button", name="Earlier alternative")
+    later = page.get_by_role("button", name="Next way")
+    earlier = page.get_by_role("button", name="Previous way")
     steps.expect_switcher(steps.turn(page, "B answers"), 1, 3)
-    expect(steps.turn(page, "B answers").get_by_role("button", name="Earlier alternative")).to_be_disabled()
+    expect(steps.turn(page, "B answers").get_by_role("button", name="Previous way")).to_be_disabled()
 
     steps.turn(page, "B answers").locator(later).click()
     expect(steps.entry(page, "B2 answers")).to_be_in_viewport()
@@ -145,7 +145,7 @@ def test_the_switcher_walks_both_ways(blank: Page, api: Forklore, user: str) -> 
     steps.turn(page, "B2 answers").locator(later).click()
     steps.expect_messages(page, ["A asks", "B3 answers"])
     steps.expect_switcher(page, 3, 3)
-    expect(steps.turn(page, "B3 answers").get_by_role("button", name="Later alternative")).to_be_disabled()
+    expect(steps.turn(page, "B3 answers").get_by_role("button", name="Next way")).to_be_disabled()
     steps.turn(page, "B3 answers").locator(earlier).click()
     steps.expect_messages(page, ["A asks", "B2 answers", "D asks on"])
     steps.turn(page, "D asks on").locator(later).click()
@@ -166,13 +166,13 @@ def test_the_switcher_at_the_end_shows_how_others_go_on(blank: Page, api: Forklo
     page = open_(blank, user, root)
     switcher = page.get_by_role("group", name="2 branches from here")
     expect(switcher).to_have_text(re.compile("– / 2"))
-    expect(switcher.get_by_role("button", name="Earlier alternative")).to_be_disabled()
+    expect(switcher.get_by_role("button", name="Previous way")).to_be_disabled()
 
-    switcher.get_by_role("button", name="Later alternative").click()
+    switcher.get_by_role("button", name="Next way").click()
 
     steps.expect_messages(page, ["A asks", "Lisbon."])
     steps.expect_switcher(steps.turn(page, "Lisbon."), 1, 2)
-    page.get_by_role("button", name="Later alternative").click()
+    page.get_by_role("button", name="Next way").click()
     steps.expect_messages(page, ["A asks", "Porto."])
     steps.expect_switcher(page, 2, 2)
 
@@ -190,7 +190,7 @@ def test_another_alternative_opens_at_its_place_while_what_stands_before_is_load
     turn.scroll_into_view_if_needed()
     expect(page.get_by_text("Loading older messages…")).to_be_attached()
 
-    turn.get_by_role("button", name="Later alternative").click()
+    turn.get_by_role("button", name="Next way").click()
 
     expect(page).to_have_url(re.compile(steps.at_conversation(other.id, chosen.id)))
 
@@ -214,10 +214,10 @@ def test_an_edited_message_is_one_more_alternative_and_becomes_current(
     assert (details.is_current, details.title) == (True, "left")
     expect(steps.head(page).get_by_text("current branch")).to_be_visible()
 
-    steps.turn(page, "B4 answers").get_by_role("button", name="Earlier alternative").click()
+    steps.turn(page, "B4 answers").get_by_role("button", name="Previous way").click()
     steps.expect_messages(page, ["A asks", "B3 answers"])
     steps.expect_switcher(steps.turn(page, "B3 answers"), 3, 4)
-    steps.turn(page, "B3 answers").get_by_role("button", name="Earlier alternative").click()
+    steps.turn(page, "B3 answers").get_by_role("button", name="Previous way").click()
     steps.expect_messages(page, ["A asks", "B2 answers", "D asks on"])
     steps.expect_switcher(steps.turn(page, "B2 answers"), 2, 4)
     steps.expect_switcher(steps.turn(page, "D asks on"), 1, 2)
@@ -233,7 +233,7 @@ def test_the_first_message_is_edited(blank: Page, api: Forklore, user: str) -> N
 
     steps.expect_messages(page, ["A2 asks"])
     steps.expect_switcher(steps.turn(page, "A2 asks"), 2, 2)
-    page.get_by_role("button", name="Earlier alternative").click()
+    page.get_by_role("button", name="Previous way").click()
     steps.expect_messages(page, ["A asks", "B answers"])
 
 
@@ -241,12 +241,12 @@ def test_an_edit_is_cancelled(blank: Page, api: Forklore, user: str) -> None:
     root = steps.talk(api, "A asks", "B answers")
     page = open_(blank, user, root)
     steps.press(page, "A asks", "Edit")
-    expect(page.get_by_role("textbox", name="The message in other words")).to_have_value("A asks")
-    expect(page.get_by_role("textbox", name="The message in other words")).to_be_focused()
+    expect(page.get_by_role("textbox", name="Your words in its place")).to_have_value("A asks")
+    expect(page.get_by_role("textbox", name="Your words in its place")).to_be_focused()
 
     page.get_by_role("button", name="Cancel").click()
 
-    expect(page.get_by_role("textbox", name="The message in other words")).to_be_hidden()
+    expect(page.get_by_role("textbox", name="Your words in its place")).to_be_hidden()
     assert len(root.forks().list()) == 1
 
 

@@ -133,7 +133,7 @@ def test_a_hostile_message_is_written_sent_and_edited(
 
     steps.send(page, HOSTILE[0])
     steps.press(page, HOSTILE[0], "Edit")
-    box = page.get_by_role("textbox", name="The message in other words")
+    box = page.get_by_role("textbox", name="Your words in its place")
     expect(box).to_have_value(HOSTILE[0])
     quiet()
     box.fill(HOSTILE[2])

@@ -166,7 +166,7 @@ def test_a_half_written_text_can_be_read_when_its_conversation_is_gone(
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
     steps.box(page).fill("Half a thought")
     steps.press(page, "A asks", "Edit")
-    edited = page.get_by_role("textbox", name="The message in other words")
+    edited = page.get_by_role("textbox", name="Your words in its place")
     edited.fill("A2 asks")
 
     made.delete()
@@ -192,7 +192,7 @@ def test_a_fork_that_was_made_elsewhere_appears_in_the_tree_and_the_switcher(
     steps.let_time_pass(page, steps.dot(page, "B2 answers").is_visible)
     steps.let_time_pass(page, steps.switcher(steps.turn(page, "B answers")).is_visible)
     steps.expect_switcher(steps.turn(page, "B answers"), 1, 2)
-    page.get_by_role("button", name="Later alternative").click()
+    page.get_by_role("button", name="Next way").click()
     steps.expect_messages(page, ["A asks", "B2 answers"])
 
 

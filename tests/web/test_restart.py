@@ -17,7 +17,7 @@ from tests.web import steps
 from tests.web.browser import Watch
 from tools.harness.local_server import ROOT, environment
 
-LOST = "The server does not answer. Trying again…"
+LOST = "The server does not answer. You see"
 APPENDS = "**/v1/conversations/*/entries"
 GONE = "ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
 GONE += "|ERR_INCOMPLETE_CHUNKED|ERR_CONTENT_LENGTH_MISMATCH"  # it was in the middle of an answer

@@ -2,7 +2,7 @@
 
 import type { Route } from "./types.ts";
 
-const ID = "[0-9a-f-]{36}";
+const ID = "[\\w-]{1,100}";
 const PLACE = new RegExp(`^#/c/(${ID})(?:/(.*))?$`);
 
 export const toList = (): string => "#/";

@@ -47,7 +47,7 @@ export class App extends Source {
 	/** What is shown on a narrow screen. */
 	view: ViewName = "list";
 	lost = "";
-	/** When something was loaded last. */
+	/** When the server answered last. */
 	answeredAt = new Date();
 	said = "";
 	failure: Failure | undefined;
@@ -70,7 +70,7 @@ export class App extends Source {
 		this.isAgent = credentials.key !== "";
 		this.keptAt = `forklore:${server}:${this.user}:`;
 		this.client = clientOf(credentials, server, {
-			lost: (sentence) => this.#lose(sentence),
+			lost: (sentence, at) => this.#lose(sentence, at),
 			refused: (sentence) => this.signal.aborted || leave(sentence),
 		});
 		this.list = new Conversations(this.client, this.signal);
@@ -89,8 +89,9 @@ export class App extends Source {
 	/** End: no request goes out any more, and nothing listens. */
 	end(): void {
 		for (const dialog of this.dialogs) dialog.close();
-		this.#leavePlace();
+		this.place?.end();
 		this.grove?.end();
+		document.title = "forklore";
 		this.#ended.abort();
 	}
 
@@ -350,8 +351,9 @@ export class App extends Source {
 		document.title = "forklore";
 	}
 
-	#lose(sentence: string): void {
+	#lose(sentence: string, at: Date): void {
 		this.lost = sentence;
+		this.answeredAt = at;
 		if (!sentence) this.say("The server answers again.");
 		this.changed();
 	}

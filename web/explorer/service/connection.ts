@@ -9,8 +9,8 @@ export interface Credentials {
 }
 
 export interface Told {
-	/** Called with a sentence when the service does not answer, and with "" when it does again. */
-	lost: (sentence: string) => void;
+	/** Called with a sentence when the service does not answer, and with "" when it does again. at: its last answer. */
+	lost: (sentence: string, at: Date) => void;
 	/** Called with a sentence when the credentials are good no more, or are for another server. */
 	refused: (sentence: string) => void;
 }
@@ -58,13 +58,14 @@ export function clientOf({ token, key }: Credentials, server: string, { lost, re
 			throw error;
 		}
 	};
+	const answered = () => new Date(performance.timeOrigin + answeredAt);
 	const lose = () => {
 		isGone = true;
-		lost(SILENT);
+		lost(SILENT, answered());
 	};
 	const find = () => {
 		answeredAt = performance.now();
-		if (isGone) lost("");
+		if (isGone) lost("", answered());
 		isGone = false;
 	};
 	const checkServer = async (signal: AbortSignal | null | undefined) => {

@@ -156,8 +156,9 @@ export class Conversations extends Source {
 		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
 		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>
 			by && this.#trees.has(by) ? ids.get(this.#trees.get(by)) : undefined;
+		const byId = new Map(rows.map((row) => [row.id, row]));
 		const rootOf = (row: ConversationDetails, depth = 0): string => {
-			const parent = rows.find(({ id }) => id === parentOf(row));
+			const parent = byId.get(parentOf(row) ?? "");
 			return parent && parent !== row && depth < 9 ? rootOf(parent, depth + 1) : row.id;
 		};
 		const roots = Map.groupBy(rows, (row) => rootOf(row));

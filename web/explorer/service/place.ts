@@ -38,6 +38,7 @@ export class Place extends Source {
 	/** So many parts were shown. */
 	round = 0;
 	readonly signal: AbortSignal;
+	readonly client: Forklore;
 
 	readonly #ended = new AbortController();
 	#watching = new AbortController();
@@ -47,11 +48,12 @@ export class Place extends Source {
 
 	/** channel: what is watched; an agent's own context is part of it. */
 	constructor(
-		readonly client: Forklore,
+		client: Forklore,
 		readonly id: string,
 		private readonly isAgent: boolean,
 	) {
 		super();
+		this.client = client.withOptions({ retries: 2 }); // then it is told, and tried again later
 		this.signal = this.#ended.signal;
 	}
 
