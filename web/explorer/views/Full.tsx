@@ -27,7 +27,8 @@ export default function Full({ app }: { app: App }) {
 		[app],
 	);
 	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
-	if (!place || place.isGone || !grove.hasForks)
+	// What is not loaded yet is what all the rest hangs on.
+	if (!place || place.isGone || !grove.isWhole)
 		return (
 			<main className="talk" id="main" tabIndex={-1}>
 				<Notes app={app} />
@@ -79,7 +80,6 @@ export default function Full({ app }: { app: App }) {
 				<TreeMap
 					{...common}
 					openId={place.id}
-					isLoading={!grove.isWhole}
 					open={(id) => app.go(toConversation(id))}
 					compare={(ids) => app.go(toCompare(ids))}
 					promote={deeds.promote}
