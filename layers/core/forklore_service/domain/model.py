@@ -276,6 +276,10 @@ class Conversation(NamedTuple):
         title = self.described.title
         return None if title is None else Words(title, self.titled_by)
 
+    def used_at(self, last: EntryId) -> str:
+        """Return when it was created or last appended to. last: what its HEAD says."""
+        return max(self.created_at, created_at(last))
+
     def titled(self, title: Words | None) -> "Conversation":
         """Return the conversation, with this title if it has none."""
         if title is None or self.described.title is not None:

@@ -58,7 +58,7 @@ class CallRefused(Exception):
 
 
 class TransactionRefused(Exception):
-    """DynamoDB refused a transaction, because conditions did not hold. Nothing of it was written.
+    """DynamoDB refused a write, because conditions did not hold. Nothing of it was written.
 
     failed: the positions of the requests that refused, each with the item as it stands; None
     where there is no such item. `Table.commit` makes a ConditionFailed of it.
@@ -238,6 +238,8 @@ def _raise_unless_retried(
         if reasons and codes <= _RETRIED_REASONS:
             return
         raise error
+    if code == "ConditionalCheckFailedException":
+        raise TransactionRefused({0: response.get("Item")}) from error
     if code in _WRONG_CLOCK:
         raise UnavailableError("this server's clock or credentials are wrong") from error
     if code == "ItemCollectionSizeLimitExceededException":

@@ -302,7 +302,19 @@ def user_id(item: Item) -> str:
     return str(item["userId"]["S"])
 
 
-_TREE_ROW = Codec(TreeRow, elsewhere=["place"])
+_MOVE_BYTES = 6
+
+
+def _packed_moves(moves: Sequence[str]) -> bytes:
+    return b"".join(ids.milliseconds(at).to_bytes(_MOVE_BYTES, "big") for at in moves)
+
+
+def _moves(packed: bytes) -> tuple[str, ...]:
+    starts = range(0, len(packed), _MOVE_BYTES)
+    return tuple(ids.timestamp(int.from_bytes(packed[at : at + _MOVE_BYTES], "big")) for at in starts)
+
+
+_TREE_ROW = Codec(TreeRow, elsewhere=["place"], moves=Packed("moves", _packed_moves, _moves))
 
 
 def user_tree_item(
@@ -318,6 +330,11 @@ def user_tree_item(
     key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
     row = TreeRow(ListKey(created_at, group_id), level, is_archived)
     return _item(key, _TREE_ROW.attributes(row))
+
+
+def moves(row: TreeRow) -> dict[str, Any]:
+    """Return the typed value of what a row of a user's list knows of its moves."""
+    return binary(_packed_moves(row.moves))
 
 
 def tree_row(item: Item) -> TreeRow:

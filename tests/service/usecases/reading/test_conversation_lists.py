@@ -20,12 +20,12 @@ from forklore_service.usecases.people.sharing import remove_membership, share_co
 from forklore_service.usecases.people.transfers import accept_transfer, request_transfer
 from forklore_service.usecases.reading import conversation_lists
 from forklore_service.usecases.reading.conversation_lists import (
-    ROWS_MAX,
     TREES_AT_ONCE,
     TREES_MAX,
     ListRequest,
 )
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
+from forklore_service.usecases.reading.list_orders import ROWS_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation

@@ -7,10 +7,10 @@ that a list needs no MEM. Whatever changes MEM changes the row in the same trans
 from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Conversation
-from forklore_service.domain.tree import Group, Member
-from forklore_service.storage import items
+from forklore_service.domain.tree import Group, Member, TreeRow
+from forklore_service.storage import items, schema
 from forklore_service.storage.actions import action
-from forklore_service.storage.actions.action import IS_THERE, Action, ActionKind, Values
+from forklore_service.storage.actions.action import IS_THERE, NO_VALUES, Action, ActionKind, Values
 from forklore_service.storage.items import text
 
 
@@ -120,6 +120,27 @@ def _change_row(
     """Change the tree's row in a member's list as MEM is changed."""
     row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return action.update(ActionKind.USER_TREE, row, change, of=user_id, condition=condition, values=values)
+
+
+def move_row(group: Group, user_id: str, row: TreeRow, *, at: str) -> Action:
+    """Move a row that is as it was read to the top of a member's list by use."""
+    moved = row.moved(at)
+    condition, values = f"{IS_THERE} AND attribute_not_exists(#{schema.ENTRY_SORT_KEY})", NO_VALUES
+    if row.moves:
+        condition = f"#{schema.ENTRY_SORT_KEY} = :was"
+        values = {":was": text(keys.used_user_tree(row.used, is_child=group.is_child))}
+    return action.update(
+        ActionKind.USER_TREE,
+        keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
+        f"SET #{schema.ENTRY_SORT_KEY} = :place, #moves = :moves",
+        of=user_id,
+        condition=condition,
+        values={
+            **values,
+            ":place": text(keys.used_user_tree(moved.used, is_child=group.is_child)),
+            ":moves": items.moves(moved),
+        },
+    )
 
 
 def copy(root: Conversation, member: Member) -> list[Action]:

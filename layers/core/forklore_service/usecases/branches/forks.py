@@ -59,6 +59,7 @@ from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIN
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
+from forklore_service.usecases.shared.use import note_use
 
 
 class ForkRequest(NamedTuple):
@@ -132,10 +133,14 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
 
 
 class _Forked(NamedTuple):
-    """The forks that were made, and what was appended to a single one."""
+    """The forks that were made, and what was appended to a single one.
+
+    source_used_at: when the source was used before.
+    """
 
     made: list[ConversationDetails]
     appended: Appended
+    source_used_at: str
 
 
 def _fork(
@@ -146,6 +151,10 @@ def _fork(
     creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, creation.once, nonce))
+    if creation.answer is not None:
+        fork = creation.answer.made[0]
+        before = creation.answer.source_used_at
+        note_use(table, fork.conversation.group_id, at=fork.last_used_at, before=before)
     return creation
 
 
@@ -258,7 +267,8 @@ def _prepare(
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, batch.epoch),) if client and is_known else ()
     cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
+    forked = _Forked(made, appended, loaded.conversation.used_at(loaded.head.last))
+    return PreparedCreation(writes, forked, fork_id, cached, equal_ids)
 
 
 def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once) -> _Source | Obstacle:

@@ -72,6 +72,11 @@ class ConversationDetails(NamedTuple):
         return cls(conversation, head, level, group.owner, is_current, is_archived)
 
     @property
+    def last_used_at(self) -> str:
+        """When the conversation was created or last appended to."""
+        return self.conversation.used_at(self.head.last)
+
+    @property
     def escaped_bytes(self) -> int:
         """About how many bytes the description takes in an answer."""
         said = self.conversation.described._asdict()

@@ -37,6 +37,7 @@ from forklore_service.usecases.shared.optimistic import APPEND, attempts
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, OriginalMoved
 from forklore_service.usecases.shared.syncing import Decision, Synced, decide
+from forklore_service.usecases.shared.use import note_use
 from forklore_service.usecases.writing.first_append import create_branch, create_tree
 
 
@@ -331,6 +332,7 @@ class _Appending:
         if client and batch.context:
             now_cached = now_cached.with_epoch(client, batch.epoch)
         table.cache.put(self._id, now_cached)
+        note_use(table, cached.group_id, at=now_cached.used_at, before=cached.used_at)
         return appended
 
     def _checks_of_named(self, cached: CachedConversation) -> list[Action]:

@@ -1,0 +1,293 @@
+"""Lists by last use: what moves a row, in which order trees come, and a walk while rows move."""
+
+from random import Random
+
+import pytest
+
+from forklore_service.domain import ids, keys
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.listing import Ancestry, Archived, ListPlace, Mode, Order, ten_minutes
+from forklore_service.domain.model import Caller
+from forklore_service.domain.tree import MOVES_KEPT_MS, TreeRow
+from forklore_service.storage import items
+from forklore_service.storage.table import Table
+from forklore_service.usecases.people.archiving import archive_conversation
+from forklore_service.usecases.people.sharing import share_conversation
+from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
+from forklore_service.usecases.reading.list_orders import REST_MAX
+from forklore_service.usecases.shared.cursors import PageOf
+from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.writing.conversations import Patch, update_conversation
+from tests.service.usecases.builders import ANN, BOB, ROOT, conversation, create, fork, promote, say, show
+from tests.support.tables import Standing, Store
+from tools.harness.wire import Wire
+
+START_S = ids.milliseconds("2026-03-01T09:00:00.000Z") // 1000
+MINUTE = 60
+TEN = 10 * MINUTE
+
+
+@pytest.fixture
+def clock() -> Standing:
+    return Standing(START_S)
+
+
+@pytest.fixture
+def table(store: Store, clock: Standing) -> Table:
+    return store.process(clock=clock)
+
+
+def listed(table: Table, *, by: Caller = ANN, after: str | None = None, **what: object) -> list[str]:
+    request = ListRequest(order=Order.USED, after=after, **{"limit": 200, **what})  # type: ignore[arg-type]
+    return [
+        one.conversation.conversation_id for one in list_conversations(table, caller=by, request=request).rows
+    ]
+
+
+def page(
+    table: Table, after: ListPlace | None, limit: int, **what: object
+) -> PageOf[ConversationDetails, ListPlace]:
+    request = ListRequest(order=Order.USED, after=after, limit=limit, **what)  # type: ignore[arg-type]
+    return list_conversations(table, caller=ANN, request=request)
+
+
+def make(table: Table, clock: Standing, numbers: range, *, apart: int = 1) -> list[str]:
+    """Make conversations of Ann, some seconds apart. Return them, oldest first."""
+    made = [conversation(number) for number in numbers]
+    for one in made:
+        create(table, one)
+        clock.now_s += apart
+    return made
+
+
+# What stands first
+
+
+def test_what_was_just_used_stands_first_at_once(table: Table, clock: Standing) -> None:
+    first, second, third = make(table, clock, range(1, 4))
+    assert listed(table) == [third, second, first]
+
+    say(table, first, "again")
+    clock.now_s += 1
+    assert listed(table) == [first, third, second]
+    say(table, second, "and again")
+    assert listed(table) == [second, first, third]
+    assert listed(table, limit=1) == [second]
+
+
+def test_what_is_used_after_days_stands_first_and_a_new_tree_before_it(table: Table, clock: Standing) -> None:
+    old, middle = make(table, clock, range(1, 3), apart=MINUTE)
+    clock.now_s += 3 * 24 * 3600
+    say(table, old, "again")
+    clock.now_s += 1
+    [new] = make(table, clock, range(3, 4))
+
+    assert listed(table) == [new, old, middle]
+    assert listed(table, limit=2, mode=Mode.ALL) == [new, old]
+
+
+@pytest.mark.parametrize("use", ["append", "fork", "promote"])
+def test_each_kind_of_use_moves_the_tree(table: Table, clock: Standing, use: str) -> None:
+    old, new = make(table, clock, range(1, 3))
+    twig = conversation(9)
+    fork(table, old, twig)
+    clock.now_s += TEN
+    match use:
+        case "append":
+            say(table, twig, "x")
+        case "fork":
+            fork(table, old, conversation(10))
+        case _:
+            promote(table, twig)
+
+    assert listed(table, mode=Mode.ROOTS) == [old, new]
+
+
+def test_reading_and_a_new_title_move_nothing(table: Table, clock: Standing) -> None:
+    old, new = make(table, clock, range(1, 3))
+    clock.now_s += TEN
+    show(table, old)
+    update_conversation(table, caller=ANN, conversation_id=old, change=Patch({"title": "new"}))
+
+    assert listed(table) == [new, old]
+
+
+def test_what_the_answer_says_is_the_last_entry_or_the_creation(table: Table, clock: Standing) -> None:
+    create(table)
+    made = show(table)
+    assert made.last_used_at == made.conversation.created_at
+    clock.now_s += 5
+    [entry] = say(table, ROOT, "x")
+
+    assert show(table).last_used_at == ids.created_at(entry)
+
+
+# Whose rows move, and how often
+
+
+def row(store: Store, table: Table, user: str) -> TreeRow:
+    key = keys.user_tree(user, show(table).conversation.created_at, ROOT, is_child=False)
+    return items.tree_row(store.item(key))
+
+
+def test_the_rows_of_all_members_move_once_in_ten_minutes(
+    store: Store, table: Table, clock: Standing
+) -> None:
+    create(table)
+    share_conversation(table, caller=ANN, conversation_id=ROOT, user_id="bob", level=AccessLevel.WRITER)
+    say(table, ROOT, "at once")
+    assert row(store, table, "ann").moves == ()
+    clock.now_s += TEN
+    wire = Wire.of(table)
+    for _ in range(3):
+        say(table, ROOT, "later", by=BOB)
+        clock.now_s += MINUTE
+
+    assert wire.operations.count("UpdateItem") == 2
+    assert len(wire.operations) == 3 + 3 + 2
+    moved = ids.timestamp((START_S + TEN) * 1000)
+    assert row(store, table, "ann").moves == row(store, table, "bob").moves == (moved,)
+
+
+def test_a_process_that_knows_nothing_of_the_move_does_not_repeat_it(
+    store: Store, table: Table, clock: Standing
+) -> None:
+    create(table)
+    fork(table, ROOT, conversation(2))
+    clock.now_s += TEN
+    say(table, ROOT, "x")
+    clock.now_s += 1
+    say(store.process(clock=clock), conversation(2), "y")
+
+    assert len(row(store, table, "ann").moves) == 1
+
+
+def test_a_row_forgets_its_old_moves_but_the_last_of_them(
+    store: Store, table: Table, clock: Standing
+) -> None:
+    create(table)
+    for hours in (1, 5, 3, 4):
+        clock.now_s += hours * 3600
+        say(table, ROOT, "x")
+
+    hours_ago = [
+        (clock.now_s * 1000 - ids.milliseconds(at)) // 3_600_000 for at in row(store, table, "ann").moves
+    ]
+    assert hours_ago == [12, 7, 4, 0]
+    assert MOVES_KEPT_MS == 8 * 3_600_000
+
+
+def test_a_removed_row_does_not_come_back(store: Store, table: Table, clock: Standing) -> None:
+    create(table)
+    made_at = show(table).conversation.created_at
+    store.delete(keys.user_tree("ann", made_at, ROOT, is_child=False))
+    clock.now_s += TEN
+    say(table, ROOT, "x")
+
+    assert keys.user_tree("ann", made_at, ROOT, is_child=False) not in store.contents()
+
+
+# Filters
+
+
+def test_archived_and_started_trees_have_the_same_order(table: Table, clock: Standing) -> None:
+    made = make(table, clock, range(1, 5))
+    for one in made[:2]:
+        archive_conversation(table, caller=ANN, conversation_id=one, is_archived=True)
+    clock.now_s += TEN
+    say(table, made[0], "x")
+    say(table, made[2], "x")
+
+    assert listed(table, archived=Archived.ONLY) == [made[0], made[1]]
+    assert listed(table) == [made[2], made[3]]
+    assert listed(table, ancestry=Ancestry.CHILDREN) == []
+
+
+# Walks
+
+
+def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
+    table: Table, clock: Standing
+) -> None:
+    made = make(table, clock, range(1, 3 * REST_MAX), apart=0)
+
+    shown, place = [], None
+    while True:
+        one = page(table, place, 2)
+        shown += [row.conversation.conversation_id for row in one.rows]
+        place = one.resume
+        if place is None:
+            break
+    assert sorted(shown) == sorted(made)
+
+
+def test_a_list_goes_on_after_a_conversation(table: Table, clock: Standing) -> None:
+    made = make(table, clock, range(1, 6), apart=TEN)
+    say(table, made[1], "x")
+    clock.now_s += 1
+    say(table, made[3], "x")
+    order = listed(table)
+    assert order == [made[3], made[1], made[4], made[2], made[0]]
+
+    for at, one in enumerate(order):
+        assert listed(table, after=one) == order[at + 1 :]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_walk_shows_everything_once_while_rows_move(store: Store, seed: int) -> None:
+    """Time goes on by seconds, minutes or hours between the pages."""
+    random, clock = Random(seed), Standing(START_S)
+    table = store.process(clock=clock)
+    numbers = iter(range(1, 1_000))
+    made = [
+        make(table, clock, range(n, n + 1), apart=random.choice((0, 5, MINUTE, TEN)))[0] for n in range(1, 25)
+    ]
+    numbers = iter(range(100, 1_000))
+
+    def use() -> None:
+        clock.now_s += random.choice((0, 1, 20, MINUTE, TEN, TEN, 3600))
+        match random.choice(("say", "say", "say", "make", "fork", "promote")):
+            case "say":
+                say(table, random.choice(made), "x")
+            case "fork":
+                fork(table, random.choice(made), conversation(next(numbers)))
+            case "promote":
+                promote(table, random.choice(made))
+            case _:
+                made.append(conversation(next(numbers)))
+                create(table, made[-1])
+
+    for _ in range(5):
+        for _ in range(random.randrange(12)):
+            use()
+        there, began = set(made), clock.now_s
+        what = {"mode": random.choice([Mode.ROOTS, Mode.ALL])}
+        shown: list[str] = []
+        place: ListPlace | None = None
+        while True:
+            one = page(table, place, random.choice((1, 2, 3, 7)), **what)
+            shown += [row.conversation.group_id for row in one.rows if row.conversation.is_root]
+            place = one.resume
+            if place is None:
+                break
+            for _ in range(random.choice((0, 0, 1, 3))):
+                if clock.now_s - began < MOVES_KEPT_MS // 1000 - 3600:
+                    use()
+        assert len(shown) == len(set(shown)), seed
+        assert there - set(shown) == set(), seed
+
+
+def test_in_ten_minutes_of_the_clock_every_order_is_exact(store: Store) -> None:
+    random, clock = Random(1), Standing(START_S)
+    table = store.process(clock=clock)
+    made = make(table, clock, range(1, 12))
+    used = {one: show(table, one).last_used_at for one in made}
+    for _ in range(40):
+        clock.now_s += random.choice((1, 30, 5 * MINUTE))
+        one = random.choice(made)
+        used[one] = ids.created_at(say(table, one, "x")[0])
+        expected = sorted(made, key=lambda one: used[one], reverse=True)
+
+        assert listed(table, limit=random.choice((1, 3, 200)))[:1] == expected[:1]
+        assert listed(table) == expected
+        assert {ten_minutes(at) for at in used.values()}
