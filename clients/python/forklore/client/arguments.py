@@ -222,15 +222,6 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
-class ConversationsArguments(TypedDict, total=False):
-    mode: Literal["latest-fork", "current", "roots", "all"] | None
-    ancestry: Literal["roots", "children", "all"] | None
-    archived: Literal["exclude", "include", "only"] | None
-    query: str | None
-    agent_id: str | None
-    tag: str | None
-
-
 class CreateConversation(Keyed, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
@@ -244,8 +235,14 @@ class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
 
 
-class ListConversations(ConversationsArguments, Paged, total=False):
-    pass
+class ConversationsArguments(TypedDict, total=False):
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    order: Literal["used", "created"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
+    query: str | None
+    agent_id: str | None
+    tag: str | None
 
 
 class SyncContext(Keyed, total=False):
@@ -264,6 +261,10 @@ class AdminListConversations(AdminListForks, total=False):
     ancestry: Literal["roots", "children", "all"] | None
     agent_id: str | None
     tag: str | None
+
+
+class ListConversations(ConversationsArguments, Paged, total=False):
+    pass
 
 
 class ListEntries(EntriesArguments, Paged, total=False):

@@ -92,6 +92,7 @@ class ByUse(ByCreation):
         self._limit, self._sorts = limit, sorts
         self._walk = after.walk or Walk()
         self._shown = [*self._walk.shown]
+        self._rest_of = after.tree.conversation_id if after.conversation else None
 
     def _wanted(self, rows: Iterable[TreeRow], archived: Archived) -> Iterator[TreeRow]:
         wanted = super()._wanted(self._with_rest_first(iter(rows)), archived)
@@ -100,9 +101,9 @@ class ByUse(ByCreation):
     def _with_rest_first(self, rows: Iterator[TreeRow]) -> Iterator[TreeRow]:
         """Yield first the tree of which a page has shown a part, if the walk has not begun."""
         before = []
-        if self._walk.began == TOP and self._after.conversation is not None:
+        if self._walk.began == TOP and self._rest_of is not None:
             for row in rows:
-                if row.group_id == self._after.tree.conversation_id:
+                if row.group_id == self._rest_of:
                     yield row
                     break
                 before.append(row)
@@ -145,7 +146,9 @@ class ByUse(ByCreation):
         since, shown = self._source.since, dict.fromkeys(self._shown)
         if place.conversation is not None:
             shown.pop(place.tree.conversation_id, None)
-        if self._walk.began == TOP and place.tree > since and len(shown) <= SHOWN_MAX:
+        is_above = place.tree > since and len(shown) <= SHOWN_MAX
+        is_rest = self._rest_of == place.tree.conversation_id
+        if self._walk.began == TOP and (is_above or is_rest):
             return place._replace(walk=Walk(TOP, tuple(shown)))
         began = max(place.tree, since)
         then = {row.group_id: row.stood_at(began) for row in self.seen}
