@@ -39,7 +39,8 @@ ARCHITECTURE ?= $(or $(call kept,Architecture),arm64)
 python := "$(VENV)/bin/python"
 run := "$(RUN)/bin/python"
 pip := -m pip --quiet --disable-pip-version-check
-# Most modules are never imported: those that are, are compiled then. Functions cannot keep byte-code.
+# Most modules are never imported: those that are, are compiled then. Functions cannot keep byte-code, and
+# in .run the first start of each command would take twice as long.
 install = $(pip) install $(compiled) --no-deps --require-hashes
 compiled := --no-compile
 # SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
@@ -291,7 +292,7 @@ $(CHECKS)/locked: $(locks)/checks.txt
 $(RELEASE)/locked: $(locks)/release.txt
 $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
-$(RUNTIME)/locked: compiled :=
+$(RUN)/locked $(RUNTIME)/locked: compiled :=
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
 $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:

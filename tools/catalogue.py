@@ -346,6 +346,7 @@ CARDS = [
         Step("listForks", at("fork", limit=1)),
         Step("listForks", at("fork", afterCursor="x")),
         Step("listForks", at("fresh")),
+        Step("listForks", at("fresh", missing="empty")),
     ),
     card(
         "listChildren",
@@ -379,6 +380,8 @@ CARDS = [
         Step("listConversations"),
         Step("listConversations", {"mode": "all", "ancestry": "all", "limit": 1}),
         Step("listConversations", {"mode": "current", "tag": "a:b"}),
+        Step("listConversations", {"order": "created", "limit": 1}),
+        Step("listConversations", {"order": "newest"}),
         Step("listConversations", {"mode": "all", "agentId": "x"}),
         Step("listConversations", {"tag": "a b"}),
         Step("listConversations", {"mode": "none"}),

@@ -19,7 +19,7 @@ interface Place {
 type Child = Node | string | number | null | undefined | false;
 
 type Side = "older" | "newer";
-type Role = "user" | "ai" | "system" | "other";
+type Role = "user" | "ai" | "system" | "tool" | "other";
 
 /** What an entry says. rest: what none of the others shows, undefined if there is nothing. */
 interface Message {

@@ -379,6 +379,9 @@ CASES: dict[str, Case] = {
     "page after a cursor": Case(
         "listEntries", lambda world: {**subject(world), "limit": PAGE, "afterCursor": middle(world)}
     ),
+    "nothing after the last entry, warm": Case(
+        "listEntries", lambda world: {**subject(world), "afterCursor": world.entry_ids[-1]}, knows=Knows.READ
+    ),
     "page, all forks": Case("listEntries", _page(allForks=True)),
     "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True)),
     "first page, with alternatives": Case("listEntries", _page(alternatives=True)),

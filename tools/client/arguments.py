@@ -26,6 +26,7 @@ SHARED = {
     "Keyed": ("promoteConversation", "idempotency_key"),
     "Justified": ("adminGetConversation", "justification"),
     "Paged": ("listForks", "limit after_cursor"),
+    "Watched": ("getConversation", "wait"),
     "Begun": (
         "appendEntry",
         "title tags metadata started_by_conversation_id started_by_entry_id promote",
@@ -63,12 +64,12 @@ HANDED = (
     _Handed("append", "appendEntry", with_="content"),
     _Handed("append_all", "appendEntry", with_="entries"),
     _Handed("fork", "forkConversation", "at_entry_id count name promote"),
-    _Handed("entries", "listEntries", f"channel before_cursor tail {_PAGES}"),
+    _Handed("entries", "listEntries", f"channel before_cursor tail wait {_PAGES}"),
     _Handed("update", "updateConversation"),
     _Handed("merge", "mergeConversation"),
     _Handed("copy", "copyConversation"),
     _Handed("create", "createConversation"),
-    _Handed("conversations", "listConversations", _PAGES),
+    _Handed("conversations", "listConversations", f"wait {_PAGES}"),
     _Handed("search", "searchConversations", _PAGES),
 )
 

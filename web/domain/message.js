@@ -24,15 +24,19 @@ export function messageOf({ channel, contentType, content, erased }) {
 		return { role: "other", text: "", events: [], attachments: [], rest: content };
 	}
 	const { role: named, text, events, attachments, ...rest } = first;
-	const role = typeof named === "string" && named.toLowerCase();
+	const role = typeof named === "string" ? named.toLowerCase() : "";
+	const said = !text && Array.isArray(rest.content) ? rest.content.map((part) => part?.text) : [text];
 	return {
-		role: role === "user" || role === "ai" || role === "system" ? role : "other",
-		text: typeof text === "string" ? text : "",
+		role: isRole(role) ? role : "other",
+		text: said.filter((one) => typeof one === "string").join("\n"),
 		events: Array.isArray(events) ? events : [],
 		attachments: Array.isArray(attachments) ? attachments.filter(isObject) : [],
 		rest: Object.keys(rest).length ? rest : undefined,
 	};
 }
+
+/** @param {string} role @returns {role is Role} */
+const isRole = (role) => ["user", "ai", "system", "tool"].includes(role);
 
 /**
  * Tell whether an entry is its author's words and no more. Other words in place of them make another message; what

@@ -7,7 +7,7 @@ import { button, fill, h } from "../dom.js";
 
 const TEXT_FIRST = 20_000; // characters that are shown at once
 const TEXT_MORE = 200_000;
-const ROLES = { user: "User", ai: "AI", system: "System", other: "Entry" };
+const ROLES = { user: "User", ai: "AI", system: "System", tool: "Tool", other: "Entry" };
 const LINK = /\bhttps?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]]/g;
 
 /** Return a time, short, and long on hover. @param {string} time */

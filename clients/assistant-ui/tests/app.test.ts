@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type {} from "./app.tsx";
 import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test, type TestContext } from "vitest";
 
 const PROGRAM = [
 	"/usr/lib/chromium/chromium-headless-shell",
@@ -57,13 +57,24 @@ const titles = (page: Page): Promise<(string | undefined)[]> =>
 	});
 const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 20_000 });
 
-test("threads and their branches are there on a second device, and an archived one is not", async ({
-	skip,
-}) => {
+const say = (page: Page, text: string, parentId?: null): Promise<void> =>
+	page.evaluate(
+		([content, parent]) => {
+			const message = { role: "user" as const, content: [{ type: "text" as const, text: content }] };
+			window.runtime.thread.append(parent === null ? { ...message, parentId: null } : message);
+		},
+		[text, parentId] as const,
+	);
+
+/** Return what opens the page on another device, and all that devices complain about. given: to the page. */
+async function devices(
+	{ skip }: TestContext,
+	given: string,
+): Promise<{ device: () => Promise<Page>; wrong: string[] }> {
 	if (PROGRAM === undefined && process.env["FORKLORE_REQUIRE_CHROMIUM"])
 		throw new Error("there is no chromium");
 	if (PROGRAM === undefined) return skip("there is no chromium");
-	const address = `${await served()}#${encodeURIComponent(`${inject("url")} app`)}`;
+	const address = `${await served()}#${encodeURIComponent(`${inject("url")} ${given}`)}`;
 	const browser = await chromium.launch({ executablePath: PROGRAM, args: ["--no-sandbox", "--disable-gpu"] });
 	onTestFinished(() => browser.close());
 	const wrong: string[] = [];
@@ -77,15 +88,21 @@ test("threads and their branches are there on a second device, and an archived o
 		await page.getByText("ready").waitFor();
 		return page;
 	};
-	const say = (page: Page, text: string, parentId?: null): Promise<void> =>
-		page.evaluate(
-			([content, parent]) => {
-				const message = { role: "user" as const, content: [{ type: "text" as const, text: content }] };
-				window.runtime.thread.append(parent === null ? { ...message, parentId: null } : message);
-			},
-			[text, parentId] as const,
-		);
+	return { device, wrong };
+}
 
+test("a thread that is not there yet is looked for, and begun, without an error in the console", async (context) => {
+	const { device, wrong } = await devices(context, `alone ${crypto.randomUUID()}`);
+	const page = await device();
+	await say(page, "May?");
+	await poll(() => texts(page)).toEqual(["May?", "answer to 1"]);
+	const other = await device();
+	await poll(() => texts(other)).toEqual(["May?", "answer to 1"]);
+	expect(wrong).toEqual([]);
+});
+
+test("threads and their branches are there on a second device, and an archived one is not", async (context) => {
+	const { device, wrong } = await devices(context, "app");
 	const page = await device();
 	await say(page, "May?");
 	await poll(() => texts(page)).toEqual(["May?", "answer to 1"]);

@@ -1,4 +1,4 @@
-// A page with the real list of threads and the real runtime, and nothing to click on.
+// A page with the real runtime, and nothing to click on: of the list of threads, or of one thread by its id.
 
 import type { ReactNode } from "react";
 
@@ -12,7 +12,7 @@ import { createRoot } from "react-dom/client";
 
 import { Forklore } from "@forklore/client";
 
-import { threadListAdapter } from "../src/index.ts";
+import { historyAdapter, threadListAdapter } from "../src/index.ts";
 
 declare global {
 	interface Window {
@@ -20,15 +20,22 @@ declare global {
 	}
 }
 
-const [url = "", token = ""] = decodeURIComponent(location.hash.slice(1)).split(" ");
-const adapter = threadListAdapter(new Forklore(url, { token }));
+const [url = "", token = "", id] = decodeURIComponent(location.hash.slice(1)).split(" ");
+const fl = new Forklore(url, { token });
+const adapter = threadListAdapter(fl);
 const model: ChatModelAdapter = {
 	run: ({ messages }) =>
 		Promise.resolve({ content: [{ type: "text", text: `answer to ${messages.length}` }] }),
 };
 
+const useThreads = (): AssistantRuntime =>
+	useRemoteThreadListRuntime({ runtimeHook: () => useLocalRuntime(model), adapter });
+const history = historyAdapter(fl, id ?? "");
+const useThread = (): AssistantRuntime => useLocalRuntime(model, { adapters: { history } });
+const useRuntime = id === undefined ? useThreads : useThread;
+
 function Page(): ReactNode {
-	const runtime = useRemoteThreadListRuntime({ runtimeHook: () => useLocalRuntime(model), adapter });
+	const runtime = useRuntime();
 	window.runtime = runtime;
 	return <AssistantRuntimeProvider runtime={runtime}>ready</AssistantRuntimeProvider>;
 }

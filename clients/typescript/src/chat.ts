@@ -22,7 +22,7 @@ import { treeOf } from "./tree.ts";
  */
 export interface ChatMessage {
 	id: string;
-	role: Role;
+	role: Exclude<Role, "tool">;
 	text: string;
 	data: Record<string, unknown>;
 	usage?: EntryFields["usage"];
@@ -266,10 +266,7 @@ export class ChatStore {
 	}
 
 	async #read(): Promise<Known> {
-		const { entries, branches } = await treeOf(this.#api, this.conversationId, {}).catch((error: unknown) => {
-			if (error instanceof NotFoundError && error.code === "not_found") return { entries: [], branches: [] };
-			throw error;
-		});
+		const { entries, branches } = await treeOf(this.#api, this.conversationId, { missing: "empty" });
 		const known: Known = {
 			entries: new Map(),
 			branches: new Map(branches.map((one) => [one.conversationId, one.lastEntryId])),
@@ -438,7 +435,13 @@ function take(known: Known, entry: Entry): void {
 
 /** Return the id of the message that an entry is; undefined for any other entry. */
 const messageIdOf = (entry: Entry): string | undefined =>
-	IS_MESSAGE.test(entry.contentType) && roleOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
+	IS_MESSAGE.test(entry.contentType) && speakerOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
+
+/** Return who says a message of a chat. What a tool says is none. */
+function speakerOf(entry: Entry): PlacedMessage["role"] | undefined {
+	const role = roleOf(entry);
+	return role === "tool" ? undefined : role;
+}
 
 function deletedBy({ contentType, content }: Entry): string[] {
 	const [note] = content;
@@ -506,7 +509,7 @@ function chatOf(known: Known): ChatTree {
 		if (!isKept(id)) return [];
 		const stored = newer.at(-1) ?? first;
 		const parentId = nearest(known, first.parentId, isKept);
-		const said = { role: roleOf(stored) ?? "user", text: textOf(stored) ?? "" };
+		const said = { role: speakerOf(stored) ?? "user", text: textOf(stored) ?? "" };
 		const data = dataOf(stored.content[0] as Record<string, unknown>, said.text);
 		return [{ id, ...said, data, parentId, createdAt: first.createdAt }];
 	});

@@ -136,11 +136,17 @@ export class Forklore {
 		);
 	}
 
-	/** Return the caller's names that begin with `prefix`. */
+	/** Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere. */
 	names(options: Sent & { prefix?: string } = {}): Pages<Name> {
 		const { prefix, signal } = options;
 		return pagesOf((afterCursor) =>
 			this.api.listNames({ prefix, limit: PAGE_ROWS, afterCursor }, { signal }),
 		);
+	}
+
+	/** Delete a name; what it points to stays. One of `names` goes only if nobody has moved it. */
+	async deleteName(name: string | Name, options: Sent = {}): Promise<void> {
+		const held = typeof name === "string" ? { name } : { name: name.name, expectRevision: name.revision };
+		await this.api.deleteName(held, options);
 	}
 }

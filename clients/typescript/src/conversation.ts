@@ -12,7 +12,7 @@ import {
 	UnexpectedAnswerError,
 } from "./errors.ts";
 import { newId, newIdOf } from "./json.ts";
-import { idOf, message, type EntryOrId, type Role } from "./messages.ts";
+import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
 import type {
 	Ancestor,
 	Append,
@@ -203,7 +203,7 @@ export class Conversation {
 	 * idempotency key, so that it may repeat the one that made it.
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
-	async say(role: Role, text: string, options: SayOptions = {}): Promise<AppendedEntry> {
+	async say(role: Role, text: Said, options: SayOptions = {}): Promise<AppendedEntry> {
 		const { ifLast, ...rest } = options;
 		const matched = ifLast === undefined ? {} : { ifMatch: idOf(ifLast) };
 		return this.append(message(role, text), { ...rest, ...matched });
@@ -216,7 +216,7 @@ export class Conversation {
 	 * Throws ConflictError with the reason `context_moved` if the memory would replace another one than that which
 	 * it is based on. Then the message is not appended either.
 	 */
-	async turn(role: Role, text: string, options: TurnOptions = {}): Promise<AppendedEntry> {
+	async turn(role: Role, text: Said, options: TurnOptions = {}): Promise<AppendedEntry> {
 		const { context: memory, contentType, basedOn, ...rest } = options;
 		if (memory === undefined) return this.say(role, text, rest);
 		const context = this.context.present(memory, { contentType, basedOn });

@@ -17,7 +17,7 @@ export {
 } from "./conversation.ts";
 export * from "./errors.ts";
 export { ExactNumber, read as parse, stringify } from "./json.ts";
-export { roleOf, textOf, type EntryOrId, type Role } from "./messages.ts";
+export { roleOf, textOf, type EntryOrId, type Role, type Said } from "./messages.ts";
 export type * from "./operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";

@@ -3,36 +3,45 @@
 import { InputError } from "./errors.ts";
 import type { Entry } from "./operations.ts";
 
-/** Who says a message. The service knows three: `user`, `ai` and `system`. */
-export type Role = "user" | "human" | "ai" | "assistant" | "system";
+/** Who says a message. The service knows four: `user`, `ai`, `system` and `tool`. */
+export type Role = "user" | "human" | "ai" | "assistant" | "system" | "tool";
+
+/** What a message says: its text, or its parts, as providers of models send them. */
+export type Said = string | readonly Record<string, unknown>[];
 
 /** An entry, named by itself or by its id. */
 export type EntryOrId = Pick<Entry, "id" | "channel"> | string;
 
-const ROLES: Record<string, "USER" | "AI" | "SYSTEM"> = {
+type Known = "USER" | "AI" | "SYSTEM" | "TOOL";
+
+const ROLES: Record<string, Known> = {
 	user: "USER",
 	human: "USER",
 	ai: "AI",
 	assistant: "AI",
 	system: "SYSTEM",
+	tool: "TOOL",
 };
 
 /** Return the content of a history entry. Throws InputError for a role that there is not. */
-export function message(role: Role, text: string): [{ role: "USER" | "AI" | "SYSTEM"; text: string }] {
-	if (typeof text !== "string") throw new InputError("text is a string", "text");
+export function message(role: Role, text: Said): [Record<string, unknown>] {
+	if (typeof text !== "string" && !isParts(text)) throw new InputError("text is a string", "text");
 	const known = knownRole(role);
 	if (known === undefined) throw new InputError(`role is one of ${Object.keys(ROLES).join(", ")}`, "role");
-	return [{ role: known, text }];
+	return [{ role: known, ...(typeof text === "string" ? { text } : { content: text }) }];
 }
 
-/** Return the author of a message: `user`, `ai` or `system`; undefined for another entry, or none. */
-export const roleOf = (entry: Entry | undefined): "user" | "ai" | "system" | undefined =>
-	knownRole(member(entry, "role"))?.toLowerCase() as "user" | "ai" | "system" | undefined;
+/** Return the author of a message: `user`, `ai`, `system` or `tool`; undefined for another entry, or none. */
+export const roleOf = (entry: Entry | undefined): Lowercase<Known> | undefined =>
+	knownRole(member(entry, "role"))?.toLowerCase() as Lowercase<Known> | undefined;
 
-/** Return the text of a message; undefined for an entry without one, or none. */
+/** Return the text of a message, or that of its parts; undefined for an entry without one, or none. */
 export function textOf(entry: Entry | undefined): string | undefined {
 	const text = member(entry, "text");
-	return typeof text === "string" ? text : undefined;
+	const parts = member(entry, "content");
+	const said = !text && isParts(parts) ? parts.map((part) => part["text"]) : [text];
+	const texts = said.filter((one) => typeof one === "string");
+	return texts.length ? texts.join("\n") : undefined;
 }
 
 /** Return the id of an entry. Throws InputError for anything else, such as a conversation, which has an id, too. */
@@ -43,12 +52,15 @@ export function idOf(entry: EntryOrId): string {
 	throw new InputError("an entry is named by itself or by its id");
 }
 
-function knownRole(role: unknown): "USER" | "AI" | "SYSTEM" | undefined {
+const isParts = (given: unknown): given is Record<string, unknown>[] =>
+	Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === "object" && one !== null);
+
+function knownRole(role: unknown): Known | undefined {
 	const name = typeof role === "string" ? role.toLowerCase() : "";
 	return Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
 }
 
-function member(entry: Entry | undefined, name: "role" | "text"): unknown {
+function member(entry: Entry | undefined, name: "role" | "text" | "content"): unknown {
 	const first = entry?.channel === "history" ? entry.content[0] : undefined;
 	return typeof first === "object" && first !== null ? (first as Record<string, unknown>)[name] : undefined;
 }

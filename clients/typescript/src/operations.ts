@@ -621,6 +621,7 @@ export type CreateConversationArguments = CreateConversation;
 
 /** What `listConversations` takes. */
 export type ListConversationsArguments = {
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	order?: Order | undefined;
 	ancestry?: Ancestry | undefined;
@@ -635,6 +636,7 @@ export type ListConversationsArguments = {
 /** What `getConversation` takes. */
 export type GetConversationArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 };
 
 /** What `updateConversation` takes. */
@@ -661,13 +663,16 @@ export type PromoteConversationArguments = {
 /** What `listForks` takes. */
 export type ListForksArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `listChildren` takes. */
 export type ListChildrenArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -692,6 +697,7 @@ export type LookUpEntryArguments = {
 /** What `listEntries` takes. */
 export type ListEntriesArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -739,6 +745,7 @@ export type SearchConversationsArguments = SearchConversations;
 /** What `listMemberships` takes. */
 export type ListMembershipsArguments = {
 	conversationId: string;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -777,6 +784,7 @@ export type RequestTransferArguments = RequestTransfer;
 
 /** What `listTransfers` takes. */
 export type ListTransfersArguments = {
+	wait?: number | undefined;
 	role?: TransferRole | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -802,6 +810,7 @@ export type SetNameArguments = SetName;
 
 /** What `listNames` takes. */
 export type ListNamesArguments = {
+	wait?: number | undefined;
 	prefix?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -824,6 +833,7 @@ export type AppendEntryByNameArguments = AppendByName;
 /** What `listEntriesByName` takes. */
 export type ListEntriesByNameArguments = {
 	name: string;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -841,6 +851,7 @@ export type ListEntriesByNameArguments = {
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
 	userId?: string | undefined;
+	wait?: number | undefined;
 	mode?: Mode | undefined;
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
@@ -853,20 +864,24 @@ export type AdminListConversationsArguments = {
 export type AdminGetConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 };
 
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
+	missing?: "empty" | undefined;
 };
 
 /** What `adminListChildren` takes. */
 export type AdminListChildrenArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	startedByEntryId?: string | undefined;
@@ -883,6 +898,7 @@ export type AdminLookUpEntryArguments = {
 export type AdminListEntriesArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	channel?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
@@ -925,6 +941,7 @@ export type AdminSearchConversationsArguments = {
 export type AdminListMembershipsArguments = {
 	conversationId: string;
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -932,6 +949,7 @@ export type AdminListMembershipsArguments = {
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
+	wait?: number | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 	userId: string;
@@ -1037,6 +1055,7 @@ export interface Operations {
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For every member. Each says where it was forked, and which entry of the history it shows last.
+	 * With `missing=empty` a conversation that does not exist is an empty list and no 404.
 	 */
 	listForks(given: ListForksArguments, options?: Sent): Promise<ForkPage>;
 	/**

@@ -1,7 +1,7 @@
 // The history of a whole fork tree, as a message tree.
 
 import type { Sent } from "./calls.ts";
-import type { Fork, ListedEntry, Operations } from "./operations.ts";
+import type { Fork, ListedEntry, ListForksArguments, Operations } from "./operations.ts";
 import { pagesOf } from "./pages.ts";
 
 /** The history of a fork tree: each entry once, and each branch, both the oldest first. */
@@ -19,12 +19,17 @@ const PAGE_ROWS = 200;
  * Return the history of the fork tree of a conversation: two requests, if one page holds each list.
  *
  * The branches are listed first, so that the entries that they show last are there, unless a branch is deleted
- * meanwhile.
+ * meanwhile. missing: `empty` for a conversation that may not exist; then the tree is empty, by one request.
  */
-export async function treeOf(api: Operations, conversationId: string, sent: Sent): Promise<Tree> {
+export async function treeOf(
+	api: Operations,
+	conversationId: string,
+	{ missing, ...sent }: Sent & Pick<ListForksArguments, "missing">,
+): Promise<Tree> {
 	const branches = await pagesOf((afterCursor) =>
-		api.listForks({ conversationId, limit: PAGE_ROWS, afterCursor }, sent),
+		api.listForks({ conversationId, missing, limit: PAGE_ROWS, afterCursor }, sent),
 	).list();
+	if (branches.length === 0) return { entries: [], branches };
 	const given = { conversationId, allForks: true, channel: "history", limit: PAGE_ENTRIES } as const;
 	const entries = await pagesOf((afterCursor) => api.listEntries({ ...given, afterCursor }, sent)).list();
 	return { entries, branches };

@@ -50,7 +50,7 @@ export async function accepted(exact: ExactNumber, title: string | undefined): P
 
 export async function refused(entry: Entry): Promise<void> {
 	// @ts-expect-error a role that there is not
-	await chat.say("tool", "Hello");
+	await chat.say("robot", "Hello");
 	// @ts-expect-error a text that is none
 	await chat.say("user", 5);
 	// @ts-expect-error an argument that there is not

@@ -85,6 +85,7 @@ class Database:
         self._opening = threading.Lock()
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._idle: list[_Connection] = []
+        self._looking: _Connection | None = None
         self.refusal: str | None = None
         """Why every call is refused; None as long as calls are answered."""
         self._is_replaced = False
@@ -113,6 +114,22 @@ class Database:
                 self._drop(connection)
                 raise
             self._idle.append(connection)
+
+    def moment(self) -> int | None:
+        """Return a number that is another one after each commit, also after one of another process.
+
+        It waits for no writer. None if it cannot be read: who asks for anything is told why.
+        """
+        try:
+            with self._opening:
+                self._require_open()
+                if self._own is not None:
+                    return self._own.total_changes
+                self._looking = self._looking or self._connect()
+                [version] = self._looking.execute("PRAGMA data_version").fetchone()
+                return int(version)  # it counts the commits of all other connections
+        except (sqlite3.Error, ForkloreError):
+            return None
 
     def _take(self) -> _Connection:
         with self._opening:
@@ -286,8 +303,9 @@ class Database:
         """Refuse every further call, and close the connections when nothing uses them any more."""
         with self._writing, self._opening:
             self.refusal = "the store is closed"
-            for connection in self._idle if self._own is None else [self._own]:
-                connection.close()
+            for connection in (*self._idle, self._own, self._looking):
+                if connection is not None:
+                    connection.close()
             self._idle.clear()
             self.turn.close()
 
@@ -300,6 +318,9 @@ class Database:
         """
         self._writing.acquire()
         self._opening.acquire()
+        if self._looking is not None:
+            self._drop(self._looking)
+            self._looking = None
         give_up_at = time.monotonic() + FORK_SECONDS
         while self._own is None and len(self._idle) < len(self._open) and time.monotonic() < give_up_at:
             time.sleep(0.001)

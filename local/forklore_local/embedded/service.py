@@ -77,11 +77,12 @@ class EmbeddedService:
         body: str | None = None,
         idempotency_key: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> Response:
         """Return the response of an operation.
 
-        path, query, body, idempotency_key, if_match: as HTTP has them; the client has checked the
-        length of the body. Every error is a response, also a bug, which is logged without content.
+        path, query, body and those after them: as HTTP has them; the client has checked the length
+        of the body. Every error is a response, also a bug, which is logged without content.
         Raises RuntimeError if the service is closed. An exception that a signal raises, such as
         KeyboardInterrupt, leaves each transaction whole.
         """
@@ -104,9 +105,14 @@ class EmbeddedService:
                 body={} if body is None else read_object(body, kept=KEPT_AS_TEXT),
                 idempotency_key=idempotency_key,
                 if_match=if_match,
+                if_none_match=if_none_match,
             )
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             return response_to(error, str(uuid.uuid4()))
+
+    def moment(self) -> int | None:
+        """Return a number that is another one after each commit, as Database.moment does."""
+        return None if self._opened is None else self._opened.database.moment()
 
     def close(self) -> None:
         """Close the service. The work that is left is continued when the folder is opened again.

@@ -8,10 +8,10 @@ from forklore_local.server.callers import Callers, Headers
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HEADERS = (
-    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match"),
+    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match"),
     *("X-API-Key", "X-Request-Id", "Forklore-Cost"),
 )
-EXPOSED = ("Retry-After", "X-Request-Id", "Forklore-Cost")
+EXPOSED = ("Retry-After", "X-Request-Id", "Forklore-Cost", "ETag", "Forklore-Ask-Again-Ms")
 """The same three lists are in template.yaml."""
 
 

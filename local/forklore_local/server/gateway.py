@@ -11,9 +11,11 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any
 
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
+from forklore_local.server.commits import Commits
 from forklore_local.server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
 from forklore_local.server.log import frames, log
 from forklore_local.server.payload import build_event, read_answer
@@ -21,6 +23,8 @@ from forklore_local.server.routing import BadPathError, Function, Match, find_ro
 
 HANDLER_THREADS = 32
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
+ASK_AGAIN = "forklore-ask-again-ms"
+"""The header of an answer to who watches: 0 where the next request is held, too."""
 GATEWAY_TIMEOUT_SECONDS = 30.0  # HTTP API quotas: maximum integration timeout
 
 
@@ -30,6 +34,7 @@ class Gateway:
     A function without routes is not imported, because no request is for it.
 
     authorize: returns the authorizer's context for a request's headers.
+    commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
     verbose: print a line per request on standard error: method, route key, status, milliseconds.
     """
@@ -39,6 +44,7 @@ class Gateway:
         functions: Sequence[Function],
         *,
         authorize: Callable[[Headers], Mapping[str, Any]],
+        commits: Commits | None = None,
         explain: Callable[[Response], Response] = lambda response: response,
         verbose: bool = False,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
@@ -46,6 +52,7 @@ class Gateway:
         self._functions = functions
         self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
         self._authorize = authorize
+        self._commits = commits
         self._explain = explain
         self._verbose = verbose
         self._timeout_seconds = timeout_seconds
@@ -78,7 +85,7 @@ class Gateway:
         context = self._authorize(scope["headers"])
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         try:
-            return self._explain(read_answer(await self._invoke(match.function, event)))
+            return self._explain(await self._watch(match.function, event, receive))
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
         except asyncio.CancelledError:  # the server is stopping and has waited long enough
@@ -90,6 +97,30 @@ class Gateway:
         except (HandlerError, ValueError) as error:
             log(f"{match.function.name} ({match.route.key}): {error}\n{frames(error.__cause__)}")
         return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
+
+    async def _watch(self, function: Function, event: dict[str, Any], receive: Receive) -> Response:
+        """Return the answer to a request. One with `wait` is held until its answer is another one.
+
+        It is held here, not in a handler: after each commit the function is asked again. So it sees
+        each time who asks, and what they may see now.
+        """
+        commits, wait = self._commits, event.get("queryStringParameters", {}).get("wait", "0")
+        if commits is None or wait == "0":
+            return read_answer(await self._invoke(function, event))
+        started, gone = time.monotonic(), asyncio.ensure_future(receive())
+        try:
+            while True:
+                seen = await asyncio.to_thread(commits.moment)
+                response = read_answer(await self._invoke(function, event))
+                if response.status != HTTPStatus.NOT_MODIFIED:
+                    break
+                left_s = started + int(wait) - time.monotonic()
+                if not await commits.after(seen, left_s, gone):
+                    break
+        finally:
+            gone.cancel()
+        headers = [(name, "0" if name == ASK_AGAIN else value) for name, value in response.headers]
+        return Response(response.status, headers, response.body)
 
     async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
         """Return the handler's answer. Raises what `invoke` does, and TimeoutError."""

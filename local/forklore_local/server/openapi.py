@@ -58,6 +58,17 @@ _REQUEST_ID = {
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_.:=+/-]{1,128}$"},
     }
 }
+_WATCHED = {
+    **_REQUEST_ID,
+    "ETag": {
+        "description": "A digest of the body. `If-None-Match` takes it.",
+        "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'},
+    },
+    "Forklore-Ask-Again-Ms": {
+        "description": "After how many milliseconds to ask for news; 0: at once, with `wait`.",
+        "schema": {"type": "integer", "enum": [0, 400, 1000, 3000]},
+    },
+}
 
 Json = dict[str, Any]
 
@@ -215,6 +226,9 @@ def _header_parameters(operation: Operation) -> list[Json]:
         form = operation.match
         quoted = {"type": "string", "pattern": f'^"{form.pattern[1:-1]}"$'}
         parameters.append(_header("If-Match", quoted, form.meaning))
+    if operation.takes_if_none_match:
+        told = "304 without a body if the answer still has this `ETag`."
+        parameters.append(_header("If-None-Match", {"type": "string"}, told))
     return parameters
 
 
@@ -229,7 +243,10 @@ def _responses(operation: Operation) -> Json:
     others = {
         status: {"$ref": f"#/components/responses/{name}"} for status, name in (by_gateway | refused).items()
     }
-    return dict(sorted({**good, **others}.items()))
+    same = (
+        {"304": {"description": "Not Modified", "headers": _WATCHED}} if operation.takes_if_none_match else {}
+    )
+    return dict(sorted({**good, **same, **others}.items()))
 
 
 def _name(operation: Operation, status: int) -> str:
@@ -241,7 +258,8 @@ def _name(operation: Operation, status: int) -> str:
 
 
 def _answer(operation: Operation, status: int) -> Json:
-    answer: Json = {"description": HTTPStatus(status).phrase, "headers": _REQUEST_ID}
+    headers = _WATCHED if operation.takes_if_none_match else _REQUEST_ID
+    answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
     if operation.result is not None:
         schema = {"$ref": _REF.format(model=operation.result.__name__)}
         example = examples.ANSWERS[operation.result]

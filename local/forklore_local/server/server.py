@@ -17,6 +17,7 @@ from forklore_local.embedded.folder import DataError
 from forklore_local.embedded.opened import Opened
 from forklore_local.embedded.worker import Worker
 from forklore_local.server.callers import Callers
+from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
 from forklore_local.server.events import CONTENTS, Events
 from forklore_local.server.functions import http_functions
@@ -95,11 +96,14 @@ def _serve(
         stack.callback(events.close)
         events.open({**environment, "FORKLORE_URL": _url(listener)})
         set_environment()
-        store, worker = _open_store(arguments.data, events, stack)
+        store, worker, moment = _open_store(arguments.data, events, stack)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
         return CANNOT_START
-    gateway = Gateway(functions, authorize=authorizer, explain=hinted, verbose=arguments.verbose)
+    commits = Commits(moment, lambda: server.should_exit) if moment else None
+    gateway = Gateway(
+        functions, authorize=authorizer, commits=commits, explain=hinted, verbose=arguments.verbose
+    )
     server = uvicorn.Server(_configuration(gateway, callers))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     write(BANNER.format(url=_url(listener), store=store), sys.stdout)
@@ -110,9 +114,13 @@ def _serve(
     return 0
 
 
-def _open_store(data: Path | None, events: Events, stack: contextlib.ExitStack) -> tuple[str, Worker]:
-    """Open the table, and let the handlers use it. Return what the banner says, and the worker.
+def _open_store(
+    data: Path | None, events: Events, stack: contextlib.ExitStack
+) -> tuple[str, Worker, Callable[[], int | None] | None]:
+    """Open the table, and let the handlers use it.
 
+    Return what the banner says, the worker, and what returns the moment, as of Commits; None where
+    the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
@@ -129,12 +137,13 @@ def _open_store(data: Path | None, events: Events, stack: contextlib.ExitStack) 
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
         give(Given(queue=worker.queue))
-        return f"The store is the DynamoDB at {endpoint}.", worker
+        return f"The store is the DynamoDB at {endpoint}.", worker, None
     opened = Opened(data, name=settings.table_name, **jobs)
     stack.callback(opened.close)
     events.require(opened)
     give(Given(lambda: opened.engine, opened.worker.queue))
-    return FORGETS if data is None else f"The embedded store keeps the data in {data}.", opened.worker
+    told = FORGETS if data is None else f"The embedded store keeps the data in {data}."
+    return told, opened.worker, opened.database.moment
 
 
 def _parser(command: str) -> argparse.ArgumentParser:

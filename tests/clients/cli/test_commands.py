@@ -1,6 +1,7 @@
 """What each command does to a store, and what it prints in a pipe."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -220,9 +221,17 @@ REFUSED = [
     "fork trip --name a --move-name",
     "fork 019ca8ad-fa20-7000-8000-000000000005 --move-name",
     "fork trip --count 2 --name a",
-    "fork trip --count 11",
     "fork trip --after last",
     "switch trip --name 019ca8ad-fa20-7000-8000-000000000005",
+    "name",
+    "name 019ca8ad-fa20-7000-8000-000000000005 trip",
+    "name trip --rename 019ca8ad-fa20-7000-8000-000000000005",
+    "name trip other --rename new",
+    "name trip --rename new -d",
+    "name trip other --yes",
+    "name trip -d",
+    "rm",
+    "rm trip",
     "share trip bob",
     "share trip bob boss",
     "share trip --remove",
@@ -248,6 +257,22 @@ def test_what_cannot_be_meant_is_refused_and_changes_nothing(trip: Forklore) -> 
     assert (trip("branch trip").out, trip("ls --names").out, trip("share trip").out) == before
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("share trip bob boss", "'boss' is not one of 'manager', 'writer', 'reader'."),
+        ("log trip -n x", "must be a valid integer"),
+        ("log trip -n 0", "must be greater than or equal to 1"),
+    ],
+)
+def test_a_value_is_refused_in_words_of_the_command_line(trip: Forklore, line: str, said: str) -> None:
+    [told] = trip(line).err.splitlines()
+
+    assert re.fullmatch(
+        rf"forklore: Invalid value for '[^:]+': {re.escape(said)} \(forklore .* --help\)", told
+    )
+
+
 def test_fork_prints_the_id_of_each_fork(trip: Forklore) -> None:
     several = trip("fork trip --after @asked --count 3")
     assert len(several.lines) == 3
@@ -255,6 +280,7 @@ def test_fork_prints_the_id_of_each_fork(trip: Forklore) -> None:
         assert trip(f"log {one} --oneline").lines == trip("log trip --oneline").lines[1:]
     assert len(objects(trip("fork trip --count 2 --json").out)) == 2
     assert trip("fork trip --count 1").out.count("\n") == 1
+    assert len(set(trip("fork trip --count 11").lines)) == 11  # more than the service makes at once
 
 
 def test_fork_moves_a_name(trip: Forklore) -> None:
@@ -275,6 +301,56 @@ def test_switch_makes_a_branch_the_current_one(trip: Forklore) -> None:
     assert trip.id_of("trip") == other
     assert [row[1] for row in rows(trip("ls --mode current").out)] == [other]
     assert objects(trip("switch other --json").out) == [{"conversationId": other, "isCurrent": True}]
+
+
+def test_a_name_is_pointed_to_a_branch_which_is_not_promoted(trip: Forklore) -> None:
+    other = trip.id_of("other")
+
+    assert trip("name plan other").out == f"plan points to {other}\n"
+
+    assert trip("name plan").out == f"plan points to {other}\n"
+    assert objects(trip("name plan --json").out)[0]["conversationId"] == other
+    assert dict(rows(trip("show plan").out))["current"] == "no"
+    assert (trip("name none").code, trip("name plan none").code) == (3, 3)
+    assert trip.id_of("plan") == other
+
+
+def test_a_renamed_name_keeps_its_data_and_takes_no_other_ones_place(trip: Forklore, folder: Path) -> None:
+    held = trip.id_of("trip")
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        client.api.set_name(name="trip", conversation_id=held, data={"step": 3})
+
+    taken = trip("name trip --rename other")
+    assert (taken.code, trip.id_of("trip")) == (4, held)
+    assert trip("name trip --rename 'our trip'").out == f"our trip points to {held}\n"
+
+    [kept] = objects(trip("name 'our trip' --json").out)
+    assert (kept["conversationId"], kept["data"]) == (held, {"step": 3})
+    assert trip("name trip").code == 3
+
+
+def test_a_name_is_deleted_and_its_conversation_stays(trip: Forklore) -> None:
+    held = trip.id_of("trip")
+
+    assert trip("name trip -d", stdin=b"n\n", is_terminal=True).code == 1
+    assert trip.id_of("trip") == held
+    assert trip("name trip -d --yes --json").out == '{"name":"trip","deleted":true}\n'
+
+    assert (trip("name trip -d --yes").code, trip(f"log {held}").code) == (3, 0)
+
+
+def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
+    gone, other = trip.id_of("trip"), trip.id_of("other")
+
+    asked = trip("rm trip --no-pager", stdin=b"n\n", is_terminal=True)
+    assert asked.code == 1
+    assert f"Delete 'Two nights in Lisbon?', the whole tree of {gone}?" in asked.err
+    assert trip("rm trip --yes").out == f"deleted {gone}\n"
+
+    assert [trip(f"log {one}").code for one in (gone, other)] == [3, 3]
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["other"]
+    assert trip("name other").out == f"other points to {other}, which is deleted\n"
+    assert trip("rm trip --yes").code == 3
 
 
 def test_diff_shows_both_and_says_so(trip: Forklore) -> None:
@@ -456,14 +532,16 @@ def test_log_shows_the_memory_of_an_agent_to_this_agent(trip: Forklore, folder: 
 def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
     old, other = trip.id_of("trip"), trip.id_of("other")
 
-    for line in ("fork trip --move-name", "switch other --name trip"):
+    for line in ("fork trip --move-name", "switch other --name trip", f"name trip {old}"):
         before = trip.id_of("trip")
         said = trip(line).err.splitlines()[0]
         assert trip.id_of("trip") != before
-        assert said == f"trip was at {before}: `{line_of(trip, 'switch', before, '--name', 'trip')}`"
-    assert trip(f"switch {old} --name trip").code == 0
+        assert said == f"trip was at {before}: `{line_of(trip, 'name', 'trip', before)}`"
     assert trip.id_of("trip") == old
-    assert trip("switch trip --name trip").err == ""
+    assert trip("name trip -d --yes").err == f"trip was at {old}: `{line_of(trip, 'name', 'trip', old)}`\n"
+    assert trip(f"name trip {old}").err == ""
+    assert trip.id_of("trip") == old
+    assert trip("name trip trip").err == ""
     assert "new was at" not in trip("switch other --name new").err
     assert trip.id_of("new") == other
 
@@ -484,7 +562,7 @@ def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> N
     trip(f"switch {old}")
     assert trip("fork other --promote").err == was(old)
     trip(f"switch {old}")
-    assert len(trip("fork trip --promote --move-name").err.splitlines()) == 1
+    assert trip("fork trip --promote --move-name").err.endswith("\n" + was(old))
     trip("switch other")
     assert trip("switch new --name trip").err.endswith("\n" + was(other))
     assert trip.id_of("trip") == new
@@ -497,12 +575,12 @@ def test_a_line_that_takes_back_names_the_service_and_no_secret(url: str, home: 
 
     said = run("fork undone --move-name").err
 
-    assert said.endswith(f" --name undone --url {url}`\n")
+    assert re.search(f"`forklore name undone [-0-9a-f]+ --url {url}`\n$", said)
     assert "ann" not in said.replace("undone", "")
     assert "local-key" not in said
 
 
-@pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "branch -d")])
+@pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "rm")])
 def test_a_word_of_the_api_leads_to_the_command(run: Forklore, word: str, command: str) -> None:
     found = run(f"{word} trip")
 

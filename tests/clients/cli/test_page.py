@@ -23,7 +23,7 @@ STORY = (
     "fork trip --before -1 --name trip-by-train",
     "say trip-by-train 'By train'",
 )
-ELSEWHERE = {"serve", "backup", "fsck", "explore", "erase-user", "retention"}
+ELSEWHERE = {"serve", "backup", "fsck", "explore", "erase-user", "retention", "help"}
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""
 
 
@@ -97,9 +97,15 @@ def test_the_help_of_a_command_has_json_and_an_example_that_works(run: Forklore,
     [example] = EXAMPLE.findall(shown.out)
 
     assert shown.code == 0
-    assert "--json" in shown.out or name == "serve"
+    assert "--json" in shown.out or name in ("serve", "help")
     assert example.startswith(f"{name} ")
     if name not in ELSEWHERE:
         for line in STORY:
             assert run(line).code == 0
         assert run(example).code == (NO if name == "diff" else DONE)
+
+
+def test_help_shows_what_the_option_shows(run: Forklore) -> None:
+    assert run("help log").out == run("log --help").out
+    assert run("help").out == run("--help").out
+    assert (run("help lgo").code, run("help lgo").err) == (2, run("lgo").err)

@@ -195,6 +195,7 @@ def entry(**more: Any) -> results.Entry:
         ("ai", "AI", "ai"),
         ("assistant", "AI", "ai"),
         ("SYSTEM", "SYSTEM", "system"),
+        ("tool", "TOOL", "tool"),
     ],
 )
 def test_a_message_has_the_services_word_for_its_author(role: str, stored: str, read: str) -> None:
@@ -204,10 +205,35 @@ def test_a_message_has_the_services_word_for_its_author(role: str, stored: str, 
     assert (role_of(entry(content=content)), text_of(entry(content=content))) == (read, "Hello")
 
 
-@pytest.mark.parametrize("role", ["", "tool", "user "])
+@pytest.mark.parametrize("role", ["", "robot", "user "])
 def test_another_author_is_refused_with_those_that_there_are(role: str) -> None:
-    with pytest.raises(errors.InputError, match="role is one of user, human, ai, assistant, system"):
+    with pytest.raises(errors.InputError, match="role is one of user, human, ai, assistant, system, tool"):
         message(role, "x")
+
+
+@pytest.mark.parametrize("text", [[], ["x"], [{}, None], {"type": "text"}, 5], ids=repr)
+def test_a_message_says_a_text_or_parts(text: Any) -> None:
+    with pytest.raises(errors.InputError, match="text is a str, not"):
+        message("user", text)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            {"content": [{"type": "text", "text": "What"}, {"type": "image_url"}, {"text": "is it?"}]},
+            "What\nis it?",
+        ),
+        ({"content": [{"type": "image_url"}]}, None),
+        ({"text": "", "content": [{"text": "part"}]}, "part"),
+        ({"text": "own", "content": [{"text": "part"}]}, "own"),
+        ({"text": "", "content": "x"}, ""),
+        ({"content": [{"text": "part"}, "x"]}, None),
+        ({"content": [{"text": 5}]}, None),
+    ],
+)
+def test_the_text_of_parts_is_that_of_all_of_them(said: dict[str, Any], text: str | None) -> None:
+    assert text_of(entry(content=[said])) == text
 
 
 @pytest.mark.parametrize(

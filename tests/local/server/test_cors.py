@@ -53,11 +53,16 @@ def test_a_page_of_this_machine_may_call(origin: str) -> None:
     simple, preflight = ask("GET", origin), ask("OPTIONS", origin, **PREFLIGHT)
 
     assert simple["access-control-allow-origin"] == preflight["access-control-allow-origin"] == origin
-    assert simple["access-control-expose-headers"] == "Retry-After, X-Request-Id, Forklore-Cost"
+    assert simple["access-control-expose-headers"] == ", ".join(cors.EXPOSED)
     assert preflight["access-control-allow-methods"] == ", ".join(cors.METHODS)
-    assert {"if-match", "x-api-key", "authorization", "idempotency-key", "content-type"} < set(
-        preflight["access-control-allow-headers"].lower().split(", ")
-    )
+    assert {
+        "if-match",
+        "if-none-match",
+        "x-api-key",
+        "authorization",
+        "idempotency-key",
+        "content-type",
+    } < set(preflight["access-control-allow-headers"].lower().split(", "))
     assert simple["vary"] == preflight["vary"] == "Origin"
 
 
@@ -136,7 +141,8 @@ def test_a_page_of_this_machine_can_read_answers_and_errors_and_their_headers(ur
     assert [found.status_code for found in answers] == [201, 200, 401, 404]
     for found in answers:
         assert found.headers["access-control-allow-origin"] == ELSEWHERE
-        assert found.headers["access-control-expose-headers"] == "Retry-After, X-Request-Id, Forklore-Cost"
+        exposed = "Retry-After, X-Request-Id, Forklore-Cost, ETag, Forklore-Ask-Again-Ms"
+        assert found.headers["access-control-expose-headers"] == exposed
 
 
 def test_a_page_of_elsewhere_is_let_do_nothing_by_the_service(url: str) -> None:

@@ -15,10 +15,12 @@ from forklore_service.api.operation import Operation
 
 Json = Any
 
-PAGING = frozenset({"limit", "afterCursor", "beforeCursor"})
-"""The parameters that choose a page, and not what the list holds."""
+PAGING = frozenset({"limit", "afterCursor", "beforeCursor", "wait"})
+"""The parameters that choose a page and its time, and not what the list holds."""
 AUDITED = frozenset({"justification"})
 """The parameters that are logged and have no other effect: tests/service/aws/test_admin.py."""
+WITHOUT_EFFECT = frozenset({"missing"})
+"""The parameters that say what is answered where there is nothing to list: tools/catalogue.py."""
 
 TEXTS: Mapping[str, str] = {
     "query": "one of",
@@ -120,7 +122,7 @@ def filters_of(operation: Operation) -> dict[str, list[Json]]:
     return {
         name: [word for word in words_of(schemas[name]) if word != document[name].get("default")]
         for name in schemas
-        if name not in PAGING | AUDITED
+        if name not in PAGING | AUDITED | WITHOUT_EFFECT
     }
 
 

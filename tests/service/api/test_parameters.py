@@ -14,7 +14,17 @@ import pytest
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
 from tests.service.api import reference
-from tests.service.api.samples import AUDITED, LISTS, PAGING, TEXTS, bodies_of, filters_of, names_of, value_of
+from tests.service.api.samples import (
+    AUDITED,
+    LISTS,
+    PAGING,
+    TEXTS,
+    WITHOUT_EFFECT,
+    bodies_of,
+    filters_of,
+    names_of,
+    value_of,
+)
 from tests.service.aws.world import (
     FOREIGN,
     FORK,
@@ -55,6 +65,7 @@ WITHOUT_AUDITOR = {
 """What a user may ask for and an auditor may not, and why."""
 NOT_OF_AUDITORS = {
     ("listConversations", "query"): "an auditor finds conversations by their users",
+    ("listConversations", "order"): "all trees are listed by creation",
     ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
@@ -191,4 +202,4 @@ def test_the_exceptions_are_those_of_parameters_that_there_are() -> None:
 
     assert names >= set(BESIDE)
     assert all(name in BY_NAME[of].query_names for of, name in NOT_OF_AUDITORS)
-    assert {name for one in operations.ALL for name in one.query_names} >= PAGING | AUDITED
+    assert {name for one in operations.ALL for name in one.query_names} >= PAGING | AUDITED | WITHOUT_EFFECT

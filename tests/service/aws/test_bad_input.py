@@ -216,6 +216,7 @@ BAD_LIMITS = [
     )
     for limit in limits
 ]
+BAD_WAITS = [bad(repr(wait), entries(f"wait={wait}")) for wait in ("21", "-1", "1.5", "", "true")]
 
 BAD_CURSORS = [
     *(
@@ -246,6 +247,7 @@ BAD_CURSORS = [
     bad("forks: of conversations", forks("afterCursor=<conversations>"), CURSOR),
     bad("forks: of another conversation", forks("afterCursor=<forks of fork>"), CURSOR),
     bad("forks: an entry's", forks("afterCursor=<first>"), CURSOR),
+    bad("forks: missing in another way", forks("missing=404")),
     bad("forks: empty", forks("afterCursor="), CURSOR),
 ]
 
@@ -259,6 +261,7 @@ BAD_CUTS = [
     bad("alternatives of all forks", entries("alternatives=true&forks=all")),
     bad("compare: with nothing", compare("")),
     bad("compare: with no id", compare("with=x")),
+    bad("compare: to be held", compare(f"with={FORK}&wait=1")),
     bad("compare: a cursor", compare(f"with={FORK}&afterCursor=<first>")),
     bad("one entry: a parameter", Ask("GET", path_of(ROOT) + "/entries/<first>", query="limit=1")),
     bad("ancestors: a parameter", Ask("GET", path_of(ROOT) + "/ancestors", query="limit=1")),
@@ -352,7 +355,7 @@ BAD_ENTRIES = [
 BAD_HISTORY = [
     bad("another content type", append({**SAID, "contentType": "text/plain"})),
     bad("no message", append({**SAID, "content": []})),
-    bad("an unknown role", append({**SAID, "content": [{"role": "TOOL", "text": "hello"}]})),
+    bad("an unknown role", append({**SAID, "content": [{"role": "ROBOT", "text": "hello"}]})),
     bad("the second attachment", append(with_message(attachments=[{"attachmentId": "1"}, {"size": 1}]))),
     bad("in upper case", append({**SAID, "channel": "HISTORY", "content": ["hello"]})),
     bad("one of several", append({"entries": [SAID, {**SAID, "content": []}]})),
@@ -626,6 +629,7 @@ TABLE = {
     "new id": BAD_NEW_IDS,
     "field": BAD_FIELDS,
     "limit": BAD_LIMITS,
+    "wait": BAD_WAITS,
     "cursor": BAD_CURSORS,
     "cut": BAD_CUTS,
     "conversation": BAD_CONVERSATIONS,

@@ -167,6 +167,8 @@ ENOUGH = {
     ),
     "search: a key that has no meaning": find({"query": "x"}, headers=[("Idempotency-Key", USED_KEY)]),
     "search: If-Match has no meaning": find({"query": "x"}, headers=[("If-Match", "*")]),
+    "wait: 20": show(ROOT, query="wait=20"),
+    "wait: 0": entries("wait=0&tail=true"),
     "an id with encoded letters": show("%30" + ROOT[1:]),
     "an encoded letter": Ask("GET", "/v1/%63onversations"),
     "an encoded slash": Ask("GET", path_of(ROOT) + "%2Fentries"),

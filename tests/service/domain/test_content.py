@@ -49,8 +49,8 @@ def test_history_content_is_an_array_of_exactly_one_object(value: Any) -> None:
     assert refusal("history", value) == "content"
 
 
-@pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM", "user", "Ai", "sYSTEM", None])
-def test_a_message_has_one_of_three_roles_in_upper_or_lower_case(role: str) -> None:
+@pytest.mark.parametrize("role", ["USER", "AI", "SYSTEM", "TOOL", "user", "Ai", "sYSTEM", "tool", None])
+def test_a_message_has_one_of_four_roles_in_upper_or_lower_case(role: str) -> None:
     assert refusal("history", [{"role": role, "text": "hello"}]) is None
 
 
@@ -98,6 +98,8 @@ def test_is_history_is_decided_by_the_content_type(content_type: str, is_history
         {"events": None, "text": "hello"},
         {"attachments": None, "text": "hello"},
         {"text": "hello", "further": {"members": ["are", "kept"]}},
+        {"content": [{}]},
+        {"text": "hello", "content": "of any form"},
         {"attachments": [{"attachmentId": "a1"}]},
         {"attachments": [{"attachmentId": "a1", "href": None}]},
         {"attachments": [{"href": "https://x", "contentType": "image/png"}]},
@@ -106,7 +108,7 @@ def test_is_history_is_decided_by_the_content_type(content_type: str, is_history
     ],
     ids=repr,
 )
-def test_a_message_has_text_events_or_attachments_and_any_other_member(parts: dict[str, Any]) -> None:
+def test_a_message_has_text_events_attachments_or_parts_and_any_other_member(parts: dict[str, Any]) -> None:
     assert refusal("history", message(**parts)) is None
 
 
@@ -117,6 +119,11 @@ def test_a_message_has_text_events_or_attachments_and_any_other_member(parts: di
         ({"text": None}, "content[0]"),
         ({"text": None, "events": None, "attachments": None}, "content[0]"),
         ({"Text": "hello"}, "content[0]"),
+        ({"content": []}, "content[0]"),
+        ({"content": "hello"}, "content[0]"),
+        ({"content": {"text": "hello"}}, "content[0]"),
+        ({"content": [{"text": "hello"}, "again"]}, "content[0]"),
+        ({"text": 1, "content": [{}]}, "content[0].text"),
         ({"text": 1}, "content[0].text"),
         ({"text": ["hello"]}, "content[0].text"),
         ({"text": False, "events": []}, "content[0].text"),
@@ -178,6 +185,12 @@ def test_other_opaque_content_is_refused(value: Any) -> None:
         ([{"text": None}], None),
         ([{"text": 7}], None),
         ([{"text": ["hello"]}], None),
+        ([{"content": [{"text": "one"}, {"image": "x"}, {"text": "two"}, {"text": 3}]}], "one\ntwo"),
+        ([{"text": "", "content": [{"text": "one"}]}], "one"),
+        ([{"text": "hello", "content": [{"text": "one"}]}], "hello"),
+        ([{"content": [{"text": ""}]}], None),
+        ([{"content": [{"text": "one"}, "two"]}], None),
+        ([{"content": "hello"}], None),
         ([{}], None),
         ([{}, {"text": "second"}], None),
         (["hello"], None),
@@ -188,7 +201,7 @@ def test_other_opaque_content_is_refused(value: Any) -> None:
     ],
     ids=repr,
 )
-def test_the_text_of_a_history_entry_is_the_text_of_its_first_element(value: Any, text: str | None) -> None:
+def test_the_text_of_a_history_entry_is_that_of_its_first_element(value: Any, text: str | None) -> None:
     assert content.history_text(value) == text
 
 

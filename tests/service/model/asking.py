@@ -108,5 +108,13 @@ def is_history(entry: Json) -> bool:
 def text_of(entry: Json) -> str | None:
     """Return the text of a history entry, which is its first element's; None if there is none."""
     first = [*entry["content"], None][0] if is_history(entry) else None
-    text = first.get("text") if isinstance(first, dict) else None
-    return text if isinstance(text, str) and text else None
+    return "\n".join(texts_of(first)) or None
+
+
+def texts_of(element: Json) -> list[str]:
+    """Return the text of an element, or those of its parts."""
+    if not isinstance(element, dict):
+        return []
+    parts = element.get("content")
+    said = parts if not element.get("text") and isinstance(parts, list) else [element]
+    return [part["text"] for part in said if isinstance(part, dict) and isinstance(part.get("text"), str)]

@@ -184,9 +184,15 @@ class Choices:
         return {"mergedFromConversationId": other_id, **self.some_of(mergedUpToEntryId=up_to)}
 
     def draft(self, channel: str | None) -> Json:
-        message: Json = {"role": self.one_of("USER", "AI", "SYSTEM", "user", "Ai"), "text": self.text()}
+        message: Json = {
+            "role": self.one_of("USER", "AI", "SYSTEM", "user", "Ai", "tool"),
+            "text": self.text(),
+        }
         if self.chance(0.1):
             del message["role"]
+        if self.chance(0.1):
+            parts = [{"type": "text", "text": message.pop("text")}, {"type": "image_url"}, {"text": WORDS[0]}]
+            message["content"] = parts
         if self.chance(0.15):
             message = {"role": "AI", "events": [{"kind": WORDS[1]}, []]}
         draft: Json = {"contentType": self.one_of("history", "history/x", "HISTORY"), "content": [message]}

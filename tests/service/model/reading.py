@@ -54,11 +54,17 @@ class Reading:
     def list_rows(self) -> None:
         conversation_id, found = self._choose.target()
         name = self._choose.one_of(*ROWS_OF_ONE)
-        given = {"conversationId": conversation_id, **self._children_filter(name)}
+        given = {"conversationId": conversation_id, **self._rows_filter(name)}
         self._list(Request(name, self._choose.caller(found), given))
 
-    def _children_filter(self, name: str) -> Json:
-        """Return the entry that started the listed children, mostly a right one, or nothing."""
+    def _rows_filter(self, name: str) -> Json:
+        """Return what a list of rows takes, or nothing.
+
+        For children the entry that started them, mostly a right one; for forks what a missing
+        conversation is.
+        """
+        if name.endswith("Forks"):
+            return self._choose.some_of(missing="empty")
         if not name.endswith("Children") or self._choose.chance(0.5):
             return {}
         started = [
@@ -95,7 +101,7 @@ class Reading:
             self._walk(caller, found, query, forward=forward, limits=LIMITS, admin=True)
         elif which == 2:
             name = self._choose.one_of(*ROWS_OF_ONE).removeprefix("list")
-            self._list(Request(f"adminList{name}", caller, given | self._children_filter(name)))
+            self._list(Request(f"adminList{name}", caller, given | self._rows_filter(name)))
         else:
             query = self._choose.filters("adminListConversations") | why
             query |= self._choose.description_filters()

@@ -29,6 +29,15 @@ test("a message has a role, a text, events and attachments, and the rest is kept
 	});
 });
 
+test("a message of parts has their text, and keeps them", () => {
+	const content = [{ type: "text", text: "What" }, { type: "image_url" }, { type: "text", text: "is it?" }];
+
+	const found = messageOf(entry({ role: "TOOL", content }));
+	assert.deepEqual([found.role, found.text, found.rest], ["tool", "What\nis it?", { content }]);
+	assert.equal(isWordsAlone(entry({ role: "TOOL", content })), false);
+	assert.equal(messageOf(entry({ text: "own", content })).text, "own");
+});
+
 test("a message without all that has none of it", () => {
 	assert.deepEqual(messageOf(entry({})), {
 		role: "other",

@@ -3,12 +3,14 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from forklore.cli import exits
 from forklore.cli.registering import add_options
@@ -22,11 +24,13 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 """
 COMMANDS = (
     *("say", "log", "show", "ls", "grep"),
-    *("branch", "fork", "switch", "diff", "merge", "share", "archive"),
-    *("import_", "export"),
-    *("serve", "backup", "fsck", "explore", "erase_user", "retention"),
+    *("branch", "fork", "switch", "name", "diff", "merge", "share", "archive", "unarchive", "rm"),
+    *("import", "export"),
+    *("serve", "backup", "fsck", "explore", "erase-user", "retention", "help"),
 )
-"""The modules of `commands/`, in the order of the help. Each has `register(app)`."""
+"""The commands, in the order of the help."""
+MODULES = {"import": "import_", "unarchive": "archive"}
+"""The modules of `commands/` that are not named as their command. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""
 DEBUG = "FORKLORE_DEBUG"
@@ -35,18 +39,52 @@ SAID_HERE = {
     "append": "say",
     "checkout": "switch",
     "compare": "diff",
-    "delete": "branch -d",
+    "delete": "rm",
     "list": "ls",
+    "mv": "name --rename",
     "promote": "switch",
-    "rm": "branch -d",
+    "rename": "name --rename",
     "search": "grep",
 }
 """Words of the API and of git, and the command that does this."""
 _NO_OPTION = re.compile("No such option: -[^-]")
+_OF_PYDANTIC = re.compile("Value error, |, unable to parse .*")
+"""Parts of a message of typer's that say nothing to who types."""
+
+
+@cache
+def _made(name: str) -> Any:
+    """Return a command as typer makes it."""
+    app = typer.Typer()
+    import_module(f"forklore.cli.commands.{MODULES.get(name, name.replace('-', '_'))}").register(app)
+    return get_group(app).commands[name]
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by their names. The module of a command is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
 
 
 class CommandLine(TyperGroup):
     """The command line as a whole. Every error is one line on standard error and an exit code."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = _Commands()
+
+    def list_commands(self, _context: Any) -> list[str]:
+        """Return the names of the commands. No module is imported for that."""
+        return list(self.commands)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         """Run a command line and exit."""
@@ -76,8 +114,6 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     add_options(app, _version, HELP)
-    for name in COMMANDS:
-        import_module(f"forklore.cli.commands.{name}").register(app)
     return app
 
 
@@ -112,7 +148,8 @@ def _usage(error: typer.TyperException) -> int:
     if not error.format_message():  # there was no command, and the help is written
         return exits.USAGE
     context = getattr(error, "ctx", None)
-    said = exits.line_of(exits.CommandError(error.format_message()))
+    told = _OF_PYDANTIC.sub("", error.format_message()).replace("Input should be", "must be")
+    said = exits.line_of(exits.CommandError(told))
     where = f" ({context.command_path} --help)" if context is not None else ""
     hint = "; -- before a text lets it begin with -" if _NO_OPTION.match(said) else ""
     unknown = _NO_COMMAND.match(said)

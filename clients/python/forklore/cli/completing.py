@@ -24,6 +24,13 @@ def names(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
+def commands(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the commands that begin with a text."""
+    above = context.parent
+    known = [] if above is None else above.command.list_commands(above)  # type: ignore[attr-defined]
+    return [name for name in known if name.startswith(incomplete)]
+
+
 def roles(incomplete: str) -> list[str]:
     """Return the roles that begin with a text."""
     return [role for role in ROLES if role.startswith(incomplete)]

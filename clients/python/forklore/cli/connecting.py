@@ -6,15 +6,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forklore.cli.exits import SettingsError
-from forklore.cli.settings import InProcess, OnLambda, OverHttp, Target, file_path, profiles_of, target_of
+from forklore.cli.settings import (
+    InProcess,
+    OnLambda,
+    OverHttp,
+    Target,
+    file_path,
+    profiles_of,
+    started_by,
+    target_of,
+)
+from forklore.client.errors import NoAnswerError
 from forklore.extras import from_extra
 
 if TYPE_CHECKING:
+    from forklore.client.calls import Call, RawAnswer
     from forklore.client.synchronous.client import Forklore
+    from forklore.client.transports import Transport
 
 
 RETRIES = 4
 """Somebody waits: without a service the command ends after about two seconds."""
+
+
+class _OnThisMachine:
+    """A transport to a server of this machine. If nothing listens there, it is not sent again."""
+
+    def __init__(self, inner: "Transport") -> None:
+        self._inner = inner
+
+    def send(self, call: "Call", timeout_s: float) -> "RawAnswer":
+        """Send once. Raises NoAnswerError if there is no connection."""
+        from forklore.client.calls import TransportError
+
+        try:
+            return self._inner.send(call, timeout_s)
+        except TransportError as error:
+            if error.may_have_arrived:
+                raise
+            raise NoAnswerError(f"there is no server: {error}") from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
 
 
 def chosen(options: Mapping[str, str], environment: Mapping[str, str]) -> Target:
@@ -35,11 +69,15 @@ def connected(target: Target, *, makes: bool) -> "Forklore":
     Raises SettingsError if it is not to be made, InputError for what cannot be one, and SystemExit
     if its extra is not installed.
     """
+    from forklore.client.opening import over_http
     from forklore.client.synchronous.client import Forklore
 
     match target:
         case OverHttp(url, token, client_key):
-            return Forklore(url, token=token, client_key=client_key, retries=RETRIES)
+            transport = over_http(url, token, client_key, None)
+            here = started_by(url) is not None
+            made = Forklore._over(_OnThisMachine(transport) if here else transport, None)
+            return made.with_options(retries=RETRIES)
         case OnLambda(function, user, client):
             with from_extra("lambda"):
                 made = Forklore.on_lambda(function, user=user, client=client)

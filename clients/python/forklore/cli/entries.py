@@ -1,14 +1,13 @@
 """How entries are shown."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
 from forklore.client import jsontext
-from forklore.client.messages import role_of
+from forklore.client.messages import role_of, text_in
 from forklore.client.results import Entry
 
-STYLES = {"user": "green", "ai": "cyan", "system": "magenta"}
+STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
 INDENT = "    "
 ERASED = "[erased]"
 """What is shown of an entry whose author was erased."""
@@ -46,7 +45,7 @@ def is_shown(entry: Entry) -> bool:
 
 
 def role_part(entry: Entry) -> tuple[str, str]:
-    """Return who says it: `user`, `ai`, `system`, or else what the entry holds."""
+    """Return who says it: `user`, `ai`, `system`, `tool`, or else what the entry holds."""
     role = role_of(entry)
     return (role, STYLES[role]) if role else (entry.content_type, "dim")
 
@@ -72,8 +71,7 @@ def _shown(element: Any) -> str:
 
 def _text(element: Any) -> str | None:
     """Return the text of an element; None for an element without one."""
-    text = element.get("text") if isinstance(element, Mapping) else element
-    return text if isinstance(text, str) else None
+    return element if isinstance(element, str) else text_in(element)
 
 
 def _notes(entry: Entry) -> list[Part]:

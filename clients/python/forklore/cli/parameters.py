@@ -16,6 +16,8 @@ ConversationArgument = Annotated[
     ),
 ]
 
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Delete without a question.")]
+
 PANEL = "A whole table"
 """The panel of the options for operators, who read and write a table without the service."""
 TableToRead = Annotated[

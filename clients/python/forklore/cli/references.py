@@ -41,6 +41,12 @@ def is_id(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
+def check_name(text: str | None) -> None:
+    """Raise CommandError for a name that would be read as an id."""
+    if text is not None and is_id(text):
+        raise CommandError("a name cannot look like an id")
+
+
 def is_part(text: str) -> bool:
     """Tell whether a text can be the beginning or the end of an id.
 

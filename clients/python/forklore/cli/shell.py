@@ -18,6 +18,7 @@ from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
 from forklore.client.errors import ApiError, NotFoundError
 
 if TYPE_CHECKING:
+    from forklore.client.results import Name
     from forklore.client.synchronous.client import Forklore
     from forklore.client.synchronous.conversation import Conversation
 
@@ -109,10 +110,30 @@ class Shell:
         """Write a line for people to standard error, such as what was done."""
         sys.stderr.write(visible(line) + "\n")
 
+    def held(self, name: str) -> "Name | None":
+        """Return a name of the user's; None for a new one."""
+        try:
+            return self.client.api.look_up_name(name=name)
+        except NotFoundError as error:
+            if not is_forklores(error):
+                raise
+            return None
+
+    def point(self, name: str, held: "Name | None", conversation_id: str) -> "Name":
+        """Point a name to a conversation, and tell how that is undone. held: what it is so far.
+
+        Raises ConflictError if somebody else moves it meanwhile.
+        """
+        made = self.client.api.set_name(
+            name=name, conversation_id=conversation_id, expect_revision=held.revision if held else 0
+        )
+        if held is not None and not held.deleted and held.conversation_id != conversation_id:
+            self.say_where_it_was(name, held.conversation_id)
+        return made
+
     def say_where_it_was(self, name: str, conversation_id: str) -> None:
         """Tell how a move of a name is undone: the service does not keep where a name was."""
-        back = self._line("switch", conversation_id, "--name", name)
-        self.say(f"{name} was at {conversation_id}: `{back}`")
+        self.say(f"{name} was at {conversation_id}: `{self._line('name', name, conversation_id)}`")
 
     def say_what_was_current(self, conversation_id: str) -> None:
         """Tell how the choice of another current branch is undone."""

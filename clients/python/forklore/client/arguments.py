@@ -60,6 +60,10 @@ class Paged(TypedDict, total=False):
     after_cursor: str | None
 
 
+class Watched(TypedDict, total=False):
+    wait: int | None
+
+
 class Begun(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
@@ -112,6 +116,10 @@ class DeleteName(LookUpName, total=False):
     expect_revision: int | None
 
 
+class AdminGetConversation(Justified, Watched, total=False):
+    pass
+
+
 class AdminLookUpEntry(Justified, LookUpEntry, total=False):
     pass
 
@@ -125,24 +133,12 @@ class SearchArguments(TypedDict, total=False):
     include_entry: bool | None
 
 
-class ListChildren(Paged, total=False):
-    started_by_entry_id: str | None
+class ListMemberships(Paged, Watched, total=False):
+    pass
 
 
 class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
-
-
-class ListTransfers(Paged, total=False):
-    role: Literal["sender", "recipient", "all"] | None
-
-
-class ListNames(Paged, total=False):
-    prefix: str | None
-
-
-class AdminListForks(Paged, Justified, total=False):
-    pass
 
 
 class AdminCompareConversations(CompareConversations, Justified, total=False):
@@ -151,6 +147,14 @@ class AdminCompareConversations(CompareConversations, Justified, total=False):
 
 class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
+
+
+class ListForks(ListMemberships, total=False):
+    missing: Literal["empty"] | None
+
+
+class ListChildren(ListMemberships, total=False):
+    started_by_entry_id: str | None
 
 
 class CopyConversation(Keyed, total=False):
@@ -169,12 +173,16 @@ class RequestTransfer(Keyed, total=False):
     user_id: str | None
 
 
-class AdminListChildren(ListChildren, Justified, total=False):
+class ListTransfers(ListMemberships, total=False):
+    role: Literal["sender", "recipient", "all"] | None
+
+
+class ListNames(ListMemberships, total=False):
+    prefix: str | None
+
+
+class AdminListMemberships(ListMemberships, Justified, total=False):
     pass
-
-
-class AdminListNames(AdminListForks, total=False):
-    user_id: Required[str]
 
 
 class AdminLookUpName(Justified, LookUpName, total=False):
@@ -207,6 +215,18 @@ class SearchConversations(Paged, SearchArguments, total=False):
 class SetName(DeleteName, Keyed, total=False):
     conversation_id: Required[str]
     data: Mapping[str, Any] | None
+
+
+class AdminListForks(ListForks, Justified, total=False):
+    pass
+
+
+class AdminListChildren(ListChildren, Justified, total=False):
+    pass
+
+
+class AdminListNames(AdminListMemberships, total=False):
+    user_id: Required[str]
 
 
 class AdminDeleteName(AdminLookUpName, total=False):
@@ -255,7 +275,7 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class AdminListConversations(AdminListForks, total=False):
+class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
@@ -263,17 +283,24 @@ class AdminListConversations(AdminListForks, total=False):
     tag: str | None
 
 
-class ListConversations(ConversationsArguments, Paged, total=False):
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
     pass
 
 
-class ListEntries(EntriesArguments, Paged, total=False):
+class ForkArguments(CreateConversation, total=False):
+    at_key: str | None
+    position: Literal["before", "after"] | None
+    reset_metrics: bool | None
+    if_match: str | None
+
+
+class ListEntries(EntriesArguments, ListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None
 
 
-class AdminListEntries(AdminListForks, total=False):
+class AdminListEntries(AdminListMemberships, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None
@@ -282,13 +309,6 @@ class AdminListEntries(AdminListForks, total=False):
     forks: Literal["all"] | None
     own: bool | None
     alternatives: bool | None
-
-
-class ForkArguments(CreateConversation, total=False):
-    at_key: str | None
-    position: Literal["before", "after"] | None
-    reset_metrics: bool | None
-    if_match: str | None
 
 
 class ListEntriesByName(ListEntries, LookUpName, total=False):

@@ -53,13 +53,15 @@ class Shape:
 class Call:
     """One call of an operation. It stays the same however often it is sent: `of` copies `given`.
 
-    given: path, query and body side by side, under their names in JSON.
+    given: path, query and body side by side, under their names in JSON. if_none_match: the `etag`
+    of an answer that the caller has; a direct invocation does not send it.
     """
 
     shape: Shape
     given: Mapping[str, Any]
     idempotency_key: str | None = None
     if_match: str | None = None
+    if_none_match: str | None = None
 
     @classmethod
     def of(
@@ -69,6 +71,7 @@ class Call:
         *,
         idempotency_key: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> "Call":
         """Return the call; a POST that writes gets a key if it has none.
 
@@ -89,7 +92,7 @@ class Call:
         if not isinstance(if_match, str | None):
             raise InputError("if_match is text", details={"field": "if_match"})
         match = None if if_match is None else if_match.strip('"')
-        return cls(shape, jsontext.copied(given), idempotency_key, match)
+        return cls(shape, jsontext.copied(given), idempotency_key, match, if_none_match)
 
     @property
     def may_be_repeated(self) -> bool:
@@ -139,7 +142,8 @@ class RawAnswer:
     """An answer as it came. text: JSON; empty without a body.
 
     retry_after_s: how long the service asks to wait. attempts: how often the call was sent, and
-    idempotency_key: with what.
+    idempotency_key: with what. etag: names what the answer says. ask_again_ms: after how long who
+    watches asks again.
     """
 
     status: int
@@ -148,6 +152,8 @@ class RawAnswer:
     retry_after_s: float | None = None
     attempts: int = 1
     idempotency_key: str | None = None
+    etag: str | None = None
+    ask_again_ms: int | None = None
 
     def value(self) -> Any:
         """Return what the text means; None without a body. Raises ValueError if it is no JSON."""

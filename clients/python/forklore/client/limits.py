@@ -27,6 +27,8 @@ IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 NAME_BYTES_MAX = 255
 TITLE_CHARACTERS_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
+WAIT_SECONDS_MAX = 20
+"""How long a request may ask to be held until its answer is another one. Lambda holds none."""
 RETENTION_DAYS_MAX = 36_500
 """A hundred years. The parameter of the template has the same bound."""
 

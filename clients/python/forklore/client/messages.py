@@ -1,38 +1,47 @@
 """Messages of the history, as their authors say them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from forklore.client.errors import InputError
 from forklore.client.results import Entry
 
 HISTORY, CONTEXT = "history", "context"
-Role = Literal["user", "human", "ai", "assistant", "system"]
-"""Who says a message. The service knows three: `user`, `ai` and `system`."""
+Role = Literal["user", "human", "ai", "assistant", "system", "tool"]
+"""Who says a message. The service knows four: `user`, `ai`, `system` and `tool`."""
+Said = str | Sequence[Mapping[str, Any]]
+"""What a message says: its text, or its parts, as providers of models send them."""
 ROLES: Mapping[str, str] = {
     "user": "USER",
     "human": "USER",
     "ai": "AI",
     "assistant": "AI",
     "system": "SYSTEM",
+    "tool": "TOOL",
 }
 """What the service calls the author of a message, by what callers say, in any case of letters."""
 
 
-def message(role: str, text: str) -> list[dict[str, Any]]:
+def message(role: str, text: Said) -> list[dict[str, Any]]:
     """Return the content of a history entry. Raises InputError for a role that there is not.
 
     >>> message("user", "Hello")
     [{'role': 'USER', 'text': 'Hello'}]
+    >>> message("user", [{"type": "text", "text": "Hello"}])
+    [{'role': 'USER', 'content': [{'type': 'text', 'text': 'Hello'}]}]
     """
-    given: Sequence[tuple[str, object]] = (("role", role), ("text", text))
+    given: Sequence[tuple[str, object]] = (("role", role), ("text", "" if _is_parts(text) else text))
     for field, value in given:
         if not isinstance(value, str):
             raise InputError(f"{field} is a str, not {type(value).__name__}", details={"field": field})
     known = ROLES.get(role.lower())
     if known is None:
         raise InputError(f"role is one of {', '.join(ROLES)}, not {role!r}", details={"field": "role"})
-    return [{"role": known, "text": text}]
+    return [{"role": known, "text": text} if isinstance(text, str) else {"role": known, "content": [*text]}]
+
+
+def _is_parts(given: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(one, Mapping) for one in given)
 
 
 def elements(given: Any, field: str = "content") -> list[Any]:
@@ -47,15 +56,27 @@ def elements(given: Any, field: str = "content") -> list[Any]:
 
 
 def role_of(entry: Entry) -> str | None:
-    """Return the author of a message: `user`, `ai` or `system`; None for another entry."""
+    """Return the author of a message: `user`, `ai`, `system` or `tool`; None for another entry."""
     held = _first(entry).get("role")
     return ROLES.get(held.lower(), "").lower() or None if isinstance(held, str) else None
 
 
 def text_of(entry: Entry) -> str | None:
-    """Return the text of a message; None for an entry without one."""
-    held = _first(entry).get("text")
-    return held if isinstance(held, str) else None
+    """Return the text of a message, or that of its parts; None for an entry without one."""
+    return text_in(_first(entry))
+
+
+def text_in(element: Any) -> str | None:
+    """Return the text of an element, or that of its parts; None for an element without one.
+
+    >>> text_in({"content": [{"type": "text", "text": "What"}, {"type": "text", "text": "is it?"}]})
+    'What\\nis it?'
+    """
+    held = element if isinstance(element, Mapping) else {}
+    own, parts = held.get("text"), held.get("content")
+    said = parts if _is_parts(parts) and not own else [held]
+    texts = [one["text"] for one in said if isinstance(one.get("text"), str)]
+    return "\n".join(texts) if texts else None
 
 
 def id_of(entry: Entry | str) -> str:

@@ -49,7 +49,9 @@ class Methods:
         """
 
     @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)
-    def get_conversation(self, conversation_id: str) -> results.ConversationDetails:
+    def get_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.Watched]
+    ) -> results.ConversationDetails:
         """Show a conversation.
 
         For every member of its fork tree.
@@ -106,12 +108,13 @@ class Methods:
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/forks", results.ForkPage.of)
-    def list_forks(self, conversation_id: str, **given: Unpack[arguments.Paged]) -> results.ForkPage:
+    def list_forks(self, conversation_id: str, **given: Unpack[arguments.ListForks]) -> results.ForkPage:
         """List every conversation of the fork tree, the root and the asked one included, oldest
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/children", results.ConversationPage.of)
@@ -231,7 +234,7 @@ class Methods:
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.Paged]
+        self, conversation_id: str, **given: Unpack[arguments.ListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 
@@ -385,7 +388,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/conversations/{conversationId}", results.AdminConversation.of)
     def admin_get_conversation(
-        self, conversation_id: str, **given: Unpack[arguments.Justified]
+        self, conversation_id: str, **given: Unpack[arguments.AdminGetConversation]
     ) -> results.AdminConversation:
         """Show any conversation, with the client that its context is bound to.
 
@@ -400,7 +403,8 @@ class Methods:
         first.
 
         For every member. Each says where it was forked, and which entry of the history it
-        shows last.
+        shows last. With `missing=empty` a conversation that does not exist is an empty list
+        and no 404.
         """
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/children", results.AdminConversationPage.of)
@@ -486,7 +490,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def admin_list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
+        self, conversation_id: str, **given: Unpack[arguments.AdminListMemberships]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 

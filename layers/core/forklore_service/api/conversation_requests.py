@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from forklore_service.api import fields
-from forklore_service.api.requests import Described, ListPage, MoveName, Request
+from forklore_service.api.requests import Described, ListPage, MoveName, Request, Watched
 from forklore_service.domain.listing import Ancestry, Archived, Mode, Order
 from forklore_service.usecases.deletion.branch_removal import Scope
 
@@ -24,7 +24,7 @@ class UpdateConversation(Described):
     user_id: str | None = None
 
 
-class ListConversations(Request):
+class ListConversations(Watched):
     """Which of the caller's conversations to list."""
 
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
@@ -81,6 +81,12 @@ class ForkConversation(Described):
         if self.count is not None and (self.id is not None or self.promote or self.name is not None):
             raise ValueError("count makes equal forks, so it goes without id, promote and name")
         return self
+
+
+class ListForks(ListPage):
+    """Which page of a tree's conversations; with `missing` none of a tree that does not exist."""
+
+    missing: Literal["empty"] | None = None
 
 
 class ListChildren(ListPage):

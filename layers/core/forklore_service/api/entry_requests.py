@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from forklore_service.api import fields, wording
-from forklore_service.api.requests import Described, MoveName, OneOf, Request
+from forklore_service.api.requests import Described, MoveName, OneOf, Request, Watched
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, TokenUsage
 from forklore_service.limits import APPEND_ENTRIES_MAX
@@ -255,7 +255,7 @@ class CopyConversation(Request):
     up_to_entry_id: fields.NamedId | None = None
 
 
-class EntriesPage(Request):
+class EntriesPage(Watched):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
 
     channel: fields.ChannelName | None = None

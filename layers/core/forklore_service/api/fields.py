@@ -21,6 +21,7 @@ from forklore_service.limits import (
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
     TITLE_CHARACTERS_MAX,
+    WAIT_SECONDS_MAX,
 )
 
 UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
@@ -188,6 +189,15 @@ WHOLE = BeforeValidator(_whole)
 Epoch = Annotated[int, Field(ge=1, le=NAMED_EPOCH_MAX), WHOLE]
 Limit200 = Annotated[int, Field(ge=1, le=200), BeforeValidator(_counted)]
 Limit1000 = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_counted)]
+Wait = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=WAIT_SECONDS_MAX,
+        description="Seconds for which a server on one machine may hold the request while nothing is new.",
+    ),
+    BeforeValidator(_counted),
+]
 Tokens = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 ForkCount = Annotated[int, Field(ge=2, le=FORKS_AT_ONCE), WHOLE]
 """How many equal forks to make at once."""

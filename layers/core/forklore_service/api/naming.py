@@ -15,7 +15,7 @@ from forklore_service.api.entry_requests import (
     ListEntries,
     shape_of_append,
 )
-from forklore_service.api.requests import OneOf, Request
+from forklore_service.api.requests import OneOf, Request, Watched
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import NameRef
 
@@ -49,7 +49,7 @@ class DeleteName(OneName):
     expect_revision: fields.RevisionInQuery | None = None
 
 
-class ListNames(Request):
+class ListNames(Watched):
     """Which of your names to list."""
 
     prefix: fields.NamePrefix = ""

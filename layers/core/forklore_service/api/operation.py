@@ -17,6 +17,7 @@ import pydantic
 from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore_service.api.requests import NoFields, NoParameters, Request
 from forklore_service.api.responses import Response
+from forklore_service.api.watching import watched
 from forklore_service.api.wording import describe
 from forklore_service.domain import ids, keys
 from forklore_service.domain.jsontext import JsonText, to_json
@@ -197,6 +198,11 @@ class Operation(NamedTuple):
         return self.method == "GET" or self.only_reads
 
     @property
+    def takes_if_none_match(self) -> bool:
+        """Whether the answer has a tag, and is not sent to who names it."""
+        return self.method == "GET" and not self.is_public
+
+    @property
     def is_limited(self) -> bool:
         """Whether the limit of a user's requests holds for the operation."""
         return not self.is_public and self.role is None
@@ -221,11 +227,13 @@ class Operation(NamedTuple):
         body: Fields,
         idempotency_key: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         delivery_id: str | None = None,
     ) -> Response:
         """Return the answer to a request.
 
-        body: JSON values; the fields in KEPT_AS_TEXT are JsonText. delivery_id: names an
+        body: JSON values; the fields in KEPT_AS_TEXT are JsonText. if_none_match: the tags of
+        answers that the caller has, as the header names them. delivery_id: names an
         asynchronous request and is the same for each delivery; it serves as the Idempotency-Key
         where there is none.
         Raises a ForkloreError for an error that the caller sees.
@@ -247,7 +255,10 @@ class Operation(NamedTuple):
         except IdempotentReplay as replay:
             return Response(self.status, replay.record.body)
         status, fields = answer if isinstance(answer, Answer) else (self.status, answer)
-        return Response(status, "" if fields is None else to_json(fields))
+        text = "" if fields is None else to_json(fields)
+        if fields is None or not self.takes_if_none_match:
+            return Response(status, text)
+        return watched(Response(status, text), fields, if_none_match)
 
     def _if_match(self, value: str | None) -> str | None:
         """Return what the If-Match header holds, or None without one."""

@@ -19,7 +19,7 @@ from forklore_service.domain.names import NameMove, NameRef
 KEPT_AS_TEXT = frozenset({"content", "data", "metadata", "usage"})
 """Body fields that are kept as the text that was sent, because answers repeat them exactly."""
 
-NOT_FILTERS = frozenset({"limit", "after_cursor", "justification", "user_id"})
+NOT_FILTERS = frozenset({"limit", "after_cursor", "wait", "justification", "user_id"})
 """Parameters of lists that leave nothing out of them, and the user whose list it is."""
 
 
@@ -75,7 +75,13 @@ class NoParameters(NoFields):
     nothing = "this operation takes no other parameters"
 
 
-class ListPage(Request):
+class Watched(Request):
+    """What somebody may watch. `wait` changes when the answer comes, and nothing else."""
+
+    wait: fields.Wait = 0
+
+
+class ListPage(Watched):
     """A page of a list, oldest first."""
 
     limit: fields.Limit200 = 20

@@ -12,11 +12,17 @@ _log = logging.getLogger("forklore")
 
 
 class Response(NamedTuple):
-    """The answer to a request. text: JSON; empty without a body. error: None for a success."""
+    """The answer to a request. text: JSON; empty without a body. error: None for a success.
+
+    tag: names what the answer says to this caller; empty if nobody can ask whether it has changed.
+    ask_again_ms: after how long a watcher asks again; None for an answer that nobody watches.
+    """
 
     status: int
     text: str
     error: ForkloreError | None = None
+    tag: str = ""
+    ask_again_ms: int | None = None
 
 
 def error_response(error: ForkloreError, request_id: str) -> Response:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import pydantic
 
 from forklore_service.api import fields
-from forklore_service.api.requests import Request
+from forklore_service.api.requests import Request, Watched
 from forklore_service.usecases.people.transfers import Role
 
 Children = Annotated[
@@ -24,7 +24,7 @@ class MemberInPath(Request):
     children: Children = "include"
 
 
-class ListMembers(Request):
+class ListMembers(Watched):
     """A page of the members, oldest first."""
 
     limit: fields.Limit200 = 50
@@ -68,7 +68,7 @@ class RequestTransfer(Request):
     user_id: str | None = None
 
 
-class ListTransfers(Request):
+class ListTransfers(Watched):
     """Which of the caller's pending transfers to list."""
 
     role: Annotated[Role, fields.one_of(Role)] = Role.ALL

@@ -56,8 +56,9 @@ class _Request(NamedTuple):
 def handle(event: object, context: Any) -> dict[str, Any]:
     """Return {"status", "body"}, or {"status", "bodyJson"} for a request with `"bodyJson": true`.
 
-    Without a body it is null. Raises AgainError if an asynchronous request got a 429, 500 or 503,
-    so that Lambda retries it. Raises RuntimeError for a wrong setting.
+    Without a body it is null. Beside it is "askAgainMs" where the input has `wait`.
+    Raises AgainError if an asynchronous request got a 429, 500 or 503, so that Lambda retries it.
+    Raises RuntimeError for a wrong setting.
     """
     watch, usage = Stopwatch(), Consumption()
     settings = ServiceSettings.from_environment()
@@ -86,7 +87,8 @@ def handle(event: object, context: Any) -> dict[str, Any]:
     )
     if _is_asynchronous(event):
         _settle(response, request.operation.name if request else None, request_id)
-    return _result(response, as_text=request is not None and request.as_text)
+    result = _result(response, as_text=request is not None and request.as_text)
+    return {**result, "askAgainMs": response.ask_again_ms} if _waits(request, response) else result
 
 
 def _is_of_bus(event: object) -> bool:
@@ -140,6 +142,12 @@ def _run(request: _Request, context: Any, record: RequestRecord, settings: Servi
     given = read_input(operation, request.input)
     with running.admitted(operation, caller, context, record.usage, settings) as service:
         return operation(service, caller=caller, delivery_id=request.delivery_id, **given)
+
+
+def _waits(request: _Request | None, response: Response) -> bool:
+    """Tell whether a watcher asks, who has no header that says when to ask again."""
+    given = request.input if request is not None else None
+    return isinstance(given, Mapping) and "wait" in given and response.ask_again_ms is not None
 
 
 def _require_client(caller: Caller, arn: str, settings: ServiceSettings) -> None:

@@ -104,6 +104,7 @@ def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: Serv
             body=body,
             idempotency_key=request.headers.get("idempotency-key"),
             if_match=request.headers.get("if-match"),
+            if_none_match=request.headers.get("if-none-match"),
         )
 
 
@@ -191,8 +192,10 @@ def _payload(response: Response, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _headers_of(response: Response) -> dict[str, str]:
-    """Return the headers that the error needs."""
+    """Return the headers that a watcher or the error needs."""
     match response.error:
+        case None if response.tag:
+            return {"ETag": f'"{response.tag}"', "Forklore-Ask-Again-Ms": str(response.ask_again_ms)}
         case UnauthorizedError():
             return {"WWW-Authenticate": "Bearer"}
         case (UnavailableError() | TooManyRequestsError()) as error:

@@ -5,7 +5,7 @@ from typing import Any
 from forklore_service.errors import ValidationError, brief
 from forklore_service.limits import ELEMENTS_MAX
 
-ROLES = ("USER", "AI", "SYSTEM")
+ROLES = ("USER", "AI", "SYSTEM", "TOOL")
 TITLE_CHARACTERS = 40
 PREVIEW_CHARACTERS = 100
 
@@ -44,10 +44,10 @@ def check_history(content_type: str, content: Any) -> None:
     if message.get("role") is not None and not _is_role(message["role"]):
         told = f"role may be left out, or is one of {', '.join(ROLES)}, in any case"
         raise ValidationError(told, field="content[0].role")
-    if all(message.get(part) is None for part in ("text", "events", "attachments")):
-        told = "history content needs text, events or attachments"
+    if all(message.get(part) is None for part in ("text", "events", "attachments")) and not _parts(message):
+        told = "history content needs text, events, attachments, or a content of parts"
         if "content" in message:
-            told += '; the text of a message is its member text: [{"role": "USER", "text": "hi"}]'
+            told += '; a message without parts has a text: [{"role": "USER", "text": "hi"}]'
         raise ValidationError(told, field="content[0]")
     if not isinstance(message.get("text", ""), str | None):
         raise ValidationError("text must be a string", field="content[0].text")
@@ -58,6 +58,14 @@ def check_history(content_type: str, content: Any) -> None:
 
 def _is_role(role: Any) -> bool:
     return isinstance(role, str) and role.isascii() and role.upper() in ROLES
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a message, as providers of models send them; empty if it has none."""
+    parts = message.get("content")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        return []
+    return parts
 
 
 def _check_attachments(attachments: Any) -> None:
@@ -84,11 +92,10 @@ def history_text(content: Any) -> str | None:
 
     >>> history_text([{"role": "USER", "text": "hello"}])
     'hello'
+    >>> history_text([{"content": [{"text": "What"}, {"image_url": {}}, {"text": "is it?"}]}])
+    'What\\nis it?'
     """
-    if not isinstance(content, list) or not content or not isinstance(content[0], dict):
-        return None
-    text = content[0].get("text")
-    return text if isinstance(text, str) and text else None
+    return "\n".join(texts_of(content[:1] if isinstance(content, list) else [])) or None
 
 
 def history_role(content: Any) -> str | None:
@@ -104,11 +111,16 @@ def history_role(content: Any) -> str | None:
 
 
 def texts_of(content: Any) -> list[str]:
-    """Return all texts of an entry: the `text` of each of its elements that has one.
+    """Return all texts of an entry: of each element its `text`, or else those of its parts.
 
     >>> texts_of([{"text": "hello"}, "world", {"text": 5}, {"type": "text", "text": "again"}])
     ['hello', 'again']
     """
     elements = content if isinstance(content, list) else []
-    texts = (element.get("text") for element in elements if isinstance(element, dict))
-    return [text for text in texts if isinstance(text, str)]
+    said = [one for element in elements if isinstance(element, dict) for one in _said(element)]
+    return [one["text"] for one in said if isinstance(one.get("text"), str)]
+
+
+def _said(element: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what may have the text of an element: itself, or its parts."""
+    return [element] if element.get("text") else _parts(element)

@@ -25,7 +25,7 @@ class Conversations(Making):
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
 
-    def list_conversations(self, r: Request, _chosen: Json) -> Outcome:
+    def list_conversations(self, r: Request, chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
         user = r.given.get("userId", r.caller.user)
         everyone = r.caller.bypasses_membership and "userId" not in r.given
@@ -34,6 +34,11 @@ class Conversations(Making):
         hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
+        if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
+            # Which tree was used last depends on clocks: the service's order is taken.
+            places = {row["id"]: place for place, row in reversed([*enumerate(chosen)])}
+            first = {c.tree: places.get(c.id, 0) for c in listed[::-1]}
+            listed.sort(key=lambda c: first[c.tree])
         return 200, [self._shown(r, c) for c in listed]
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
@@ -66,6 +71,8 @@ class Conversations(Making):
         return 204, None
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:
+        if r.given.get("missing") and r.id not in self.conversations:
+            return 200, []
         tree = self._opened(r).tree.live()
         said = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
         rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, "title": None} for c in tree]

@@ -1,6 +1,6 @@
 """The search of entries, which is a plain scan."""
 
-from tests.service.model.asking import Json, Outcome, Request, is_history, require
+from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
 from tests.service.model.oracle.trees import Entry, Tree
 from tests.service.model.oracle.world import World
 
@@ -34,6 +34,6 @@ class Search(World):
 
 def holds(entry: Entry, words: list[str]) -> bool:
     """Tell whether each word occurs in a text of the entry or in what it is indexed by."""
-    texts = [element.get("text") for element in entry["content"] if isinstance(element, dict)]
-    folded = [text.casefold() for text in [*texts, entry.indexed] if isinstance(text, str)]
+    texts = [text for element in entry["content"] for text in texts_of(element)]
+    folded = [text.casefold() for text in [*texts, entry.indexed]]
     return all(any(word in text for text in folded) for word in words)

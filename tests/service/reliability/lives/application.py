@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import signal
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -30,9 +31,10 @@ from forklore import (
 )
 from forklore.cli.app import make_app
 from forklore_local.server.store import set_environment
-from tests.service.reliability.lives.places import AGENT, Place
+from tests.service.reliability.lives.places import AGENT, CLIENT, ON_NODE, Place
 from tests.support.processes import PROJECT
 from tools.deployment.template import Template, read_template
+from tools.harness.gateway import AGENTS
 
 MOVES = ("say", "turn", "two", "child", "bob", "archived", "named", "swap", "command", "look")
 """What a step can be. `two`: writers of one memory. `bob`: a member comes or goes."""
@@ -223,6 +225,18 @@ class Application:
             self._journal.write("tried", flag="bob", may=True)
 
 
+def run_on_node(place: Place, asked: Mapping[str, Any]) -> None:
+    """Let Node be the run. If that is killed, so is this process."""
+    dice = [Random(asked["seed"] + number).getrandbits(16) for number in range(100)]
+    given = {**asked, "dice": dice, "journal": str(place.site / "journal")}
+    given |= {"client": CLIENT.as_uri(), "url": place.url, "clientKey": AGENTS[AGENT]}
+    program = Path(__file__).with_suffix(".js")
+    node = subprocess.run(["node", program], input=json.dumps(given), text=True, check=False)
+    if node.returncode:
+        assert node.returncode == -signal.SIGKILL, node
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def live(asked: Mapping[str, Any], template: Template) -> None:
     """Be one run. It is killed, or it ends."""
     signal.alarm(SECONDS_MAX)  # ends what hangs
@@ -230,7 +244,10 @@ def live(asked: Mapping[str, Any], template: Template) -> None:
     with ExitStack() as stack:
         place = Place(Path(asked["site"]), asked["way"], planned, template, stack)
         try:
-            Application(place, Random(asked["seed"])).run(asked["steps"], asked["begin"])
+            if asked["way"] == ON_NODE:
+                run_on_node(place, asked)
+            else:
+                Application(place, Random(asked["seed"])).run(asked["steps"], asked["begin"])
         except BaseException:  # noqa: BLE001 (the model is told)
             place.journal.write("crashed", error=traceback.format_exc(limit=-3))
 

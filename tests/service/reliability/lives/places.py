@@ -18,10 +18,14 @@ from forklore_local.embedded.folder import FILE
 from forklore_local.embedded.opened import Opened
 from forklore_service.aws.wiring import Given
 from tests.clients.python.here import InvokesHere, served
+from tests.support.processes import PROJECT
 from tools.deployment.template import Template
 from tools.harness.gateway import AGENTS, given
 
 WAYS = ("folder", "async folder", "http", "async http", "lambda", "async lambda")
+ON_NODE = "typescript http"
+"""Where the client for TypeScript runs. It takes some of the steps: `application.js`."""
+CLIENT = PROJECT / "clients" / "typescript" / "dist" / "index.js"
 AGENT = "planner"
 KINDS = ("dies before", "dies after", "unsent", "lost", "lost")
 """What happens to a call: this process is killed, or the call or its answer is lost."""
@@ -94,13 +98,13 @@ class Place:
     ) -> None:
         self.site, self.journal = site, Journal(site / "journal")
         self.folder, self._backup = site / "data", site / "backup"
-        is_async, self._way = way.startswith("async "), way.removeprefix("async ")
+        is_async, self._way = way.startswith("async "), way.rpartition(" ")[2]
         self._template, self._stack = template, stack
         if self._way != "folder":
             opened = Opened(self.folder)
             stack.callback(opened.close)
             stack.enter_context(given(Given(lambda: opened.engine, opened.worker.queue)))
-        self._url = stack.enter_context(served(template)) if self._way == "http" else ""
+        self.url = stack.enter_context(served(template)) if self._way == "http" else ""
         self._made: dict[str, Forklore] = {}
         self.own: Any = self._client(AsyncForklore if is_async else Forklore, "ann")
         self.faults = Faulty(self.own._transport, planned)
@@ -111,7 +115,7 @@ class Place:
             case "folder":
                 made = kind.local(user=user, client=AGENT, data=self.folder)
             case "http":
-                made = kind(self._url, token=user, client_key=AGENTS[AGENT])
+                made = kind(self.url, token=user, client_key=AGENTS[AGENT])
             case _:
                 made = kind.on_lambda(
                     "AgentFunction", user=user, client=AGENT, boto_client=InvokesHere(self._template)

@@ -4,11 +4,12 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from os import environ, pathsep
 from pathlib import Path
 from random import Random
+from shutil import which
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ import pytest
 from tests.service.reliability.figures import Measure
 from tests.service.reliability.lives.application import MOVES, SECONDS_MAX
 from tests.service.reliability.lives.model import check
-from tests.service.reliability.lives.places import KINDS, WAYS, Journal
+from tests.service.reliability.lives.places import CLIENT, KINDS, ON_NODE, WAYS, Journal
 from tests.service.reliability.violation import Violation, hold
 from tests.support.processes import PROJECT
 
 STEPS, CALLS, FAULTS, RUNS_WITH_FAULTS, RUNS_MAX = 14, 40, 4, 4, 8
+REQUIRED = "FORKLORE_REQUIRE_RUNTIMES"
 ENDS = {0, -signal.SIGKILL}
 
 
@@ -49,16 +51,16 @@ def host() -> Iterator[Any]:
         put.close()
 
 
-def live(run: Any, site: Path, random: Random, measure: Measure) -> None:
+def live(run: Any, site: Path, random: Random, measure: Measure, ways: Sequence[str] = WAYS) -> None:
     """Let one application live, and check what it has left."""
     steps = [(random.choice(MOVES), random.random() < 0.7) for _ in range(STEPS)]
     begin, told = 0, ""
     for number in range(RUNS_MAX):
         faults = FAULTS if number < RUNS_WITH_FAULTS else 0
         planned = {random.randint(1, CALLS): random.choice(KINDS) for _ in range(faults)}
-        way, seed = random.choice(WAYS), random.getrandbits(32)
+        way, seed = random.choice(ways), random.getrandbits(32)
         end = run(site=str(site), way=way, steps=steps, begin=begin, faults=planned, seed=seed)
-        measure.count(runs=1, killed=end != 0)
+        measure.count(runs=1, killed=end != 0, on_node=way == ON_NODE)
         journal = Journal(site / "journal").records
         told += f"\n  {way} from step {begin}, {planned}: {end}"
         try:
@@ -86,6 +88,20 @@ def test_what_applications_have_said_is_there_once_whoever_killed_them(
             site.mkdir()
             live(run, site, random, measure)
     assert all(measure.counts[what] for what in ("killed", "done", "changed", "saw", "tried", "restored"))
+
+
+@pytest.mark.failure("lost-answer", "retry-without-key", "faulty-network")
+def test_the_same_holds_for_applications_that_also_run_on_node(tmp_path: Path, measure: Measure) -> None:
+    if not (which("node") and CLIENT.exists()):
+        assert not environ.get(REQUIRED), "there is no Node, or `make build-typescript` was not run"
+        pytest.skip("there is no Node, or `make build-typescript` was not run")
+    random = measure.random
+    with host() as run:
+        for number in range(measure.goal(ci=6, gate=100)):
+            site = tmp_path / str(number)
+            site.mkdir()
+            live(run, site, random, measure, [*[ON_NODE] * len(WAYS), *WAYS])
+    assert all(measure.counts[what] for what in ("killed", "done", "saw", "on_node"))
 
 
 def told(what: str, *texts: str, **fields: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ Item = dict[str, Any]
 CONTENT_TYPE = "history/openai-agents"
 ROLES = {"user": "USER", "assistant": "AI", "system": "SYSTEM", "developer": "SYSTEM"}
 AUTHORS = {"user": "user", "ai": "assistant", "system": "system"}
-"""Who says a message that another program has appended."""
+"""Who says a message that another program has appended. A tool's output needs its call."""
 PACKS, PACK_BYTES_MAX = 25, 420_000
 """Items of a pack: so many that all items are in 25 packs, unless their bytes end a pack earlier.
 
@@ -68,7 +68,7 @@ def items_of(entry: Entry) -> list[Item]:
     """Return the items of an entry. A message of another program is one, another entry has none."""
     if entry.content_type != CONTENT_TYPE:
         role, text = role_of(entry), text_of(entry)
-        return [] if role is None or text is None else [{"role": AUTHORS[role], "content": text}]
+        return [] if role not in AUTHORS or text is None else [{"role": AUTHORS[role], "content": text}]
     if entry.erased:
         return []
     held = entry.content[0]

@@ -1,17 +1,16 @@
 """`forklore branch`: list, make and delete branches of a fork tree."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from forklore.cli.exits import INTERRUPTED, NO, CommandError
+from forklore.cli.deleting import delete as delete_branch
+from forklore.cli.exits import CommandError
 from forklore.cli.output import Part, wire
-from forklore.cli.parameters import ConversationArgument
-from forklore.cli.references import entry_id_of, is_id
+from forklore.cli.parameters import ConversationArgument, Yes
+from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.errors import NotFoundError
 from forklore.client.results import Conversations, Fork
 
 
@@ -32,7 +31,7 @@ def register(app: typer.Typer) -> None:
         delete: Annotated[
             bool, typer.Option("-d", "--delete", help="Delete this branch, and the name it is given by.")
         ] = False,
-        yes: Annotated[bool, typer.Option("-y", "--yes", help="Delete without a question.")] = False,
+        yes: Yes = False,
         names: Annotated[bool, typer.Option("--names", help="Show your names of each branch.")] = False,
     ) -> int | None:
         """List the branches of a conversation's fork tree, the oldest first.
@@ -48,7 +47,7 @@ def register(app: typer.Typer) -> None:
         if new is not None:
             _make(shell, conversation, new, at)
         elif delete:
-            return _delete(shell, conversation, is_sure=yes)
+            return delete_branch(shell, conversation, whole=False, yes=yes)
         else:
             _list(shell, conversation, with_names=names)
         return None
@@ -83,8 +82,7 @@ def _wire(one: Fork) -> dict[str, object]:
 
 
 def _make(shell: Shell, reference: str, name: str, at: str | None) -> None:
-    if is_id(name):
-        raise CommandError("a name cannot look like an id")
+    check_name(name)
     source = shell.conversation(reference)
     anchor = None if at is None else entry_id_of(source, at)
     made = shell.client.api.fork_conversation(
@@ -98,37 +96,3 @@ def _make(shell: Shell, reference: str, name: str, at: str | None) -> None:
         shell.out.result(made)
     else:
         shell.out.line((made.id, "yellow"))
-
-
-def _delete(shell: Shell, reference: str, *, is_sure: bool) -> int | None:
-    revision = None
-    asked = shell.conversation(reference)
-    if asked.name is None:
-        conversation_id = asked.id
-    else:
-        held = shell.client.api.look_up_name(name=reference)
-        conversation_id, revision = held.conversation_id, held.revision
-    if not is_sure:
-        if not sys.stdin.isatty():
-            raise CommandError("deleting needs --yes where nobody can be asked")
-        try:
-            if not typer.confirm(f"Delete the branch {conversation_id}?", err=True):
-                return NO
-        except typer.Abort:
-            return INTERRUPTED
-    try:
-        shell.client.conversation(conversation_id).delete()
-    except NotFoundError:
-        if revision is None:
-            raise
-        shell.say(f"the name {reference} points to nothing, and goes")
-    if revision is not None:
-        try:
-            shell.client.api.delete_name(name=reference, expect_revision=revision)
-        except NotFoundError:
-            shell.say(f"the name {reference} was deleted by somebody else")
-    if shell.out.is_json:
-        shell.out.result({"conversationId": conversation_id, "deleted": True})
-    else:
-        shell.out.line("deleted ", (conversation_id, "yellow"))
-    return None

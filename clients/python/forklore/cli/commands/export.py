@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forklore.cli.exits import DONE, CommandError
-from forklore.cli.exporting import exported, exported_view
-from forklore.cli.importing.checks import time_of
-from forklore.cli.importing.owner import is_agent
-from forklore.cli.jsonlines import header_line
 from forklore.cli.moving import TableAt, export_table
 from forklore.cli.one_output import written
 from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.cli.trees import live_rows
 
 if TYPE_CHECKING:
     from forklore_local.porting.scope import Choice
@@ -88,6 +83,10 @@ def register(app: typer.Typer) -> None:
             raise CommandError("--skip-damaged goes with --everything or --owner")
         if not conversations:
             raise CommandError("name a conversation, or for a table --everything, --owner or --tree")
+        from forklore.cli.exporting import exported_view
+        from forklore.cli.importing.checks import time_of
+        from forklore.cli.jsonlines import header_line
+
         line_out = shell.out.json_line
         with nullcontext(line_out) if output is None else written(output, line_out) as write:
             ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
@@ -108,6 +107,10 @@ def _choice(owner: str | None, tree: str | None) -> "Choice":
 
 def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:
     """Yield the lines of the trees, each tree once."""
+    from forklore.cli.exporting import exported
+    from forklore.cli.importing.owner import is_agent
+    from forklore.cli.trees import live_rows
+
     seen: set[str] = set()
     for one in ids:
         if one in seen:

@@ -6,10 +6,9 @@ import typer
 
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import ConversationArgument
-from forklore.cli.references import entry_id_of, is_id
+from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.results import Conversations
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +26,7 @@ def register(app: typer.Typer) -> None:
             typer.Option("--after", metavar="ENTRY", help="With this entry, without what follows."),
         ] = None,
         count: Annotated[
-            int | None, typer.Option("--count", min=1, max=10, metavar="N", help="So many equal forks.")
+            int | None, typer.Option("--count", min=1, metavar="N", help="So many equal forks.")
         ] = None,
         name: Annotated[
             str | None, typer.Option("--name", metavar="NAME", help="A new name that points to the fork.")
@@ -49,34 +48,24 @@ def register(app: typer.Typer) -> None:
             raise CommandError("--before and --after exclude each other")
         if name is not None and move_name:
             raise CommandError("--name and --move-name exclude each other")
-        if name is not None and is_id(name):
-            raise CommandError("a name cannot look like an id")
+        check_name(name)
         if count is not None and count > 1 and (name or move_name or promote):
             raise CommandError("several forks cannot share a name, nor all be the current branch")
         source = shell.conversation(conversation)
         if move_name and source.name is None:
             raise CommandError("--move-name needs a name, not an id")
-        anchor = before if before is not None else after
-        placed: dict[str, Any] = {}
-        if anchor is not None:
-            placed["at_entry_id"] = entry_id_of(source, anchor)
-            placed["position"] = "before" if before is not None else "after"
-        named = {"name": conversation} if move_name else {"name": name, "expectRevision": 0}
+        fields: dict[str, Any] = {"name": name, "move_name": move_name, "promote": promote or None}
+        if before is not None:
+            fields["before"] = entry_id_of(source, before)
+        if after is not None:
+            fields["after"] = entry_id_of(source, after)
         current = shell.current_branch(source) if promote else None
-        made = shell.client.api.fork_conversation(
-            source.resolve(),
-            title=title,
-            name=named if move_name or name is not None else None,
-            promote=promote or None,
-            count=count if count != 1 else None,
-            **placed,
-        )
-        for one in made.data if isinstance(made, Conversations) else (made,):
+        for one in source.fork(count=count or 1, title=title, **fields):
             if shell.out.is_json:
-                shell.out.result(one)
+                shell.out.result(one.details())
             else:
                 shell.out.line((one.id, "yellow"))
         if move_name:
             shell.say_where_it_was(conversation, source.id)
-        if current is not None and not (move_name and current == source.id):
+        if current is not None:
             shell.say_what_was_current(current)

@@ -1,6 +1,5 @@
 """`forklore show`: a conversation, or one entry in full."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from forklore.cli.references import entry_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
+from forklore.client.messages import text_in
 from forklore.client.results import ConversationDetails, Entry
 
 
@@ -104,6 +104,6 @@ def _entry(out: Output, one: Entry) -> None:
 
 def _more(one: Entry) -> str | None:
     """Return what a message holds besides its author and its text, as JSON."""
-    elements = [element for element in one.content if isinstance(element, Mapping) and "text" in element]
+    elements = [element for element in one.content if text_in(element) is not None]
     more = [{k: v for k, v in element.items() if k not in ("role", "text")} for element in elements]
     return " ".join(jsontext.write(held) for held in more if held) or None

@@ -13,13 +13,13 @@ from forklore_local.server.callers import Headers, Refusal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 SENT = (
-    *("Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"),
-    *("Accept", "Forklore-Cost"),
+    *("Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match"),
+    *("X-Request-Id", "Accept", "Forklore-Cost"),
 )
 """The headers that go to the stage. No other one does, such as a cookie."""
 RETURNED = (
     *("Content-Type", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Allow", "Cache-Control"),
-    "Forklore-Cost",
+    *("Forklore-Cost", "ETag", "Forklore-Ask-Again-Ms"),
 )
 """The headers of an answer that come back."""
 API = "/v1/"

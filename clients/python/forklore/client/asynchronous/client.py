@@ -156,16 +156,24 @@ class AsyncForklore:
         *,
         idempotency_key: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> RawAnswer:
         """Call an operation by its name, such as `listForks`; return the answer as it came.
 
-        given: path, query and body fields side by side. An error is an answer, too.
+        given: path, query and body fields side by side. An error is an answer, too. if_none_match:
+        the `etag` of an answer; the next one is a 304 as long as it is the same.
         Raises InputError for an unknown operation, and NoAnswerError without any answer.
         """
         shape = SHAPES.get(operation)
         if shape is None:
             raise InputError(f"there is no operation {operation!r}", details={"field": "operation"})
-        call = Call.of(shape, dict(given or {}), idempotency_key=idempotency_key, if_match=if_match)
+        call = Call.of(
+            shape,
+            dict(given or {}),
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
         return await self.api.send(call)
 
     # Conversations
@@ -218,10 +226,19 @@ class AsyncForklore:
         return AsyncPages(fetch)
 
     def names(self, prefix: str | None = None) -> AsyncPages[results.Name]:
-        """Return the caller's names that begin with `prefix`."""
+        """Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere."""
 
         async def fetch(cursor: str | None) -> Page[results.Name]:
             page = await self.api.list_names(prefix=prefix, limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
+
+    async def delete_name(self, name: results.Name | str) -> None:
+        """Delete a name; what it points to stays. One of `names` goes only if nobody has moved it.
+
+        Raises NotFoundError if there is none, and ConflictError for one that has moved.
+        """
+        revision = name.revision if isinstance(name, results.Name) else None
+        held = name.name if isinstance(name, results.Name) else name
+        await self.api.delete_name(name=held, expect_revision=revision)

@@ -30,7 +30,7 @@ from forklore.client.errors import (
 )
 from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
-from forklore.client.messages import HISTORY, Role, elements, id_of, message
+from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
 from forklore.client.retrying import NOT_FOUND
@@ -162,7 +162,7 @@ class AsyncConversation:
     async def say(
         self,
         role: Role,
-        text: str,
+        text: Said,
         *,
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
@@ -172,8 +172,9 @@ class AsyncConversation:
     ) -> results.AppendedEntry:
         """Append a message and return it. The conversation is made if it does not exist.
 
-        role: `user`, `ai` or `system`. key: a name of the entry's own, unique in the conversation.
-        if_last: append only behind this entry. more: other arguments of `append_entry`.
+        role: `user`, `ai`, `system` or `tool`. text: or a list of parts, as providers of models
+        send them. key: a name of the entry's own, unique in the conversation. if_last: append only
+        behind this entry. more: other arguments of `append_entry`.
         Raises InputError for a title, tags or metadata of a conversation that exists, unless the
         call has an idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
@@ -193,7 +194,7 @@ class AsyncConversation:
     async def turn(
         self,
         role: Role,
-        text: str,
+        text: Said,
         *,
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
@@ -209,8 +210,11 @@ class AsyncConversation:
         No fork ever shows one without the other. What became of the memory is in `context` of what
         is returned. based_on: as of `context.sync`. The other arguments are those of `say`.
         Raises ConflictError with the reason `context_moved` if the memory would replace another one
-        than that which it is based on. Then the message is not appended either.
+        than that which it is based on. Then the message is not appended either. Raises InputError
+        for `based_on` without `context`.
         """
+        if context is None and based_on is not OMITTED:
+            raise InputError("based_on is about a context, and there is none", details={"field": "based_on"})
         memory = None if context is None else self.context.present(context, content_type, based_on)
         with jsontext.called("context", context):
             appended = await self.say(

@@ -157,16 +157,24 @@ class Forklore:
         *,
         idempotency_key: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> RawAnswer:
         """Call an operation by its name, such as `listForks`; return the answer as it came.
 
-        given: path, query and body fields side by side. An error is an answer, too.
+        given: path, query and body fields side by side. An error is an answer, too. if_none_match:
+        the `etag` of an answer; the next one is a 304 as long as it is the same.
         Raises InputError for an unknown operation, and NoAnswerError without any answer.
         """
         shape = SHAPES.get(operation)
         if shape is None:
             raise InputError(f"there is no operation {operation!r}", details={"field": "operation"})
-        call = Call.of(shape, dict(given or {}), idempotency_key=idempotency_key, if_match=if_match)
+        call = Call.of(
+            shape,
+            dict(given or {}),
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
         return self.api.send(call)
 
     # Conversations
@@ -217,10 +225,19 @@ class Forklore:
         return Pages(fetch)
 
     def names(self, prefix: str | None = None) -> Pages[results.Name]:
-        """Return the caller's names that begin with `prefix`."""
+        """Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere."""
 
         def fetch(cursor: str | None) -> Page[results.Name]:
             page = self.api.list_names(prefix=prefix, limit=PAGE_ROWS, after_cursor=cursor)
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
+
+    def delete_name(self, name: results.Name | str) -> None:
+        """Delete a name; what it points to stays. One of `names` goes only if nobody has moved it.
+
+        Raises NotFoundError if there is none, and ConflictError for one that has moved.
+        """
+        revision = name.revision if isinstance(name, results.Name) else None
+        held = name.name if isinstance(name, results.Name) else name
+        self.api.delete_name(name=held, expect_revision=revision)

@@ -149,6 +149,7 @@ def headers_of(call: Call, token: object, client_key: object) -> dict[str, bytes
         "X-API-Key": _text("client_key", client_key),
         "Idempotency-Key": call.idempotency_key,
         "If-Match": call.if_match_header,
+        "If-None-Match": call.if_none_match,
         "Content-Type": "application/json" if call.shape.has_body else None,
         "User-Agent": "forklore",
     }
@@ -177,6 +178,8 @@ def answer_of(response: httpx2.Response, content: bytes) -> RawAnswer:
         text,
         request_id=headers.get("x-request-id") or headers.get("apigw-requestid"),
         retry_after_s=retry_after_s(headers.get("retry-after")),
+        etag=headers.get("etag"),
+        ask_again_ms=int(pace) if (pace := headers.get("forklore-ask-again-ms", "")).isdecimal() else None,
     )
 
 

@@ -1,6 +1,9 @@
 """Calls to the service in this process. It needs the extra `local`."""
 
 import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,10 @@ from forklore.client.transports.direct import Identity
 if TYPE_CHECKING:
     from forklore_local.embedded.callers import Caller
     from forklore_local.embedded.service import EmbeddedService
+
+LOOK_SECONDS = 0.02
+"""How often a call that waits looks for a commit."""
+NOT_MODIFIED = 304
 
 
 class InProcessTransport:
@@ -52,6 +59,20 @@ class InProcessTransport:
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Run the call. timeout_s: not used; the service has a time of its own for each request.
 
+        Raises what `ask` raises.
+        """
+        held = _Held(lambda: self, call)
+        while (answer := held.answer()) is None:
+            time.sleep(LOOK_SECONDS)
+        return answer
+
+    def moment(self) -> int | None:
+        """Return a number that is another one after each commit."""
+        return self._service.moment()
+
+    def ask(self, call: Call) -> RawAnswer:
+        """Run the call once.
+
         Raises UnavailableError if the service answers no call any more, such as when its disk is
         full: it would be in vain to try again. Raises InputError as HTTP does for what is too long
         or cannot be written as JSON.
@@ -68,17 +89,48 @@ class InProcessTransport:
                 body=body,
                 idempotency_key=call.idempotency_key,
                 if_match=call.if_match_header,
+                if_none_match=call.if_none_match,
             )
         except RuntimeError as error:
             if self._service.refusal is None:
                 raise
             raise UnavailableError(self._service.refusal, code="unavailable") from error
-        return RawAnswer(response.status, response.text)
+        etag = f'"{response.tag}"' if response.tag else None
+        return RawAnswer(response.status, response.text, etag=etag, ask_again_ms=response.ask_again_ms)
 
     def close(self) -> None:
         """Stop the service, if it was opened here. What runs in the background is left complete."""
         if self._owns:
             self._service.close()
+
+
+class _Held:
+    """A call that is not answered while its answer is the one that the caller has.
+
+    transport: returns the one that asks. Where the call has no `wait`, the first answer is given.
+    """
+
+    def __init__(self, transport: Callable[[], InProcessTransport], call: Call) -> None:
+        self._transport, self._call = transport, call
+        self._wait_s = call.given.get("wait") or 0
+        self._give_up_at = time.monotonic() + self._wait_s
+        self._seen: int | None = None
+        self._last: RawAnswer | None = None
+
+    def answer(self) -> RawAnswer | None:
+        """Return the answer; None to be called again after LOOK_SECONDS.
+
+        The service is asked anew only after a commit. Raises what `InProcessTransport.ask` raises.
+        """
+        transport = self._transport()
+        if not self._wait_s:
+            return transport.ask(self._call)
+        moment = transport.moment()
+        if self._last is None or moment != self._seen:
+            self._seen, self._last = moment, transport.ask(self._call)
+        if self._last.status == NOT_MODIFIED and time.monotonic() < self._give_up_at:
+            return None
+        return self._last if self._last.ask_again_ms is None else replace(self._last, ask_again_ms=0)
 
 
 class AsyncInProcessTransport:
@@ -108,9 +160,13 @@ class AsyncInProcessTransport:
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Run the call. Raises InputError also if the folder cannot be used."""
+        import anyio
         import anyio.to_thread
 
-        return await anyio.to_thread.run_sync(self.blocking().send, call, timeout_s)
+        held = _Held(lambda: self._opening.transport().acting_as(self._identity), call)
+        while (answer := await anyio.to_thread.run_sync(held.answer)) is None:  # noqa: ASYNC110 (no signal of other processes)
+            await anyio.sleep(LOOK_SECONDS)
+        return answer
 
     def blocking(self) -> "_Late":
         """Return the same transport for threads."""

@@ -145,12 +145,13 @@ def _refused(error: Any) -> RawAnswer:
 def _answer(text: str, request_id: str | None) -> RawAnswer:
     try:
         given = jsontext.read(text)
-        status, body = int(given["status"]), given["bodyJson"]
+        status, body, pace = int(given["status"]), given["bodyJson"], given.get("askAgainMs")
     except (ValueError, KeyError, TypeError) as error:
         raise TransportError("the function's answer is not forklore's") from error
     if not isinstance(body, str | None):
         raise TransportError("the function's answer is not forklore's")
-    return RawAnswer(status, body or "", request_id, retry_after_s=_retry_after_s(status, body or ""))
+    retry_after_s = _retry_after_s(status, body or "")
+    return RawAnswer(status, body or "", request_id, retry_after_s=retry_after_s, ask_again_ms=pace)
 
 
 def _retry_after_s(status: int, body: str) -> float | None:

@@ -7,7 +7,13 @@ from forklore_service.api.operation import OF_TIME, Answer, CheckedRequest, Oper
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.listing import Filter, ListPlace
 from forklore_service.domain.model import Description, ForkPosition
-from forklore_service.errors import ForkLimitError, ForkTooDeepError, GroupFullError, NameMovedError
+from forklore_service.errors import (
+    ForkLimitError,
+    ForkTooDeepError,
+    GroupFullError,
+    NameMovedError,
+    NotFoundError,
+)
 from forklore_service.usecases.branches import children, forks, promotion
 from forklore_service.usecases.deletion import branch_removal, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
@@ -186,17 +192,23 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     first.
 
     For every member. Each says where it was forked, and which entry of the history it shows last.
+    With `missing=empty` a conversation that does not exist is an empty list and no 404.
     """
-    query: requests.ListPage = request.query
+    query: conversation_requests.ListForks = request.query
     conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
-    page = fork_lists.list_forks(
-        request.table,
-        caller=request.caller,
-        conversation_id=conversation_id,
-        after=cursors.to_list_key_or_id(resource, query.after_cursor),
-        limit=query.limit,
-    )
+    try:
+        page = fork_lists.list_forks(
+            request.table,
+            caller=request.caller,
+            conversation_id=conversation_id,
+            after=cursors.to_list_key_or_id(resource, query.after_cursor),
+            limit=query.limit,
+        )
+    except NotFoundError:
+        if query.missing is None:
+            raise
+        return {"data": [], "afterCursor": None}
     return {
         "data": [
             answers.fork(one, head, is_current=one.conversation_id == page.current)
@@ -251,7 +263,14 @@ OPERATIONS = (
         list_conversations,
         query=conversation_requests.ListConversations,
     ),
-    Operation("getConversation", "GET", _ONE, get_conversation, errors=(403, 404)),
+    Operation(
+        "getConversation",
+        "GET",
+        _ONE,
+        get_conversation,
+        query=requests.Watched,
+        errors=(403, 404),
+    ),
     Operation(
         "updateConversation",
         "PATCH",
@@ -296,7 +315,7 @@ OPERATIONS = (
         "GET",
         f"{_ONE}/forks",
         list_forks,
-        query=requests.ListPage,
+        query=conversation_requests.ListForks,
         errors=(403, 404),
     ),
     Operation(

@@ -121,10 +121,10 @@ class ByUse(ByCreation):
 
     def is_earlier(self, listed: Listed) -> bool:
         bound = self._after.used_before
-        is_it = bound is not None and _same_minutes(listed.place.tree, bound) and _used(listed) > bound
-        if is_it:
+        is_earlier = bound is not None and _rank(listed) > (ten_minutes(self._after.tree.created_at), bound)
+        if is_earlier:
             self._shown.append(listed.group_id)
-        return is_it
+        return is_earlier
 
     def page(self, found: Sequence[Listed], resume: ListPlace | None) -> Page:
         shown = self._first(found) if self._sorts else list(found)
@@ -150,6 +150,9 @@ class ByUse(ByCreation):
         is_rest = self._rest_of == place.tree.conversation_id
         if self._walk.began == TOP and (is_above or is_rest):
             return place._replace(walk=Walk(TOP, tuple(shown)))
+        if self._walk.began == TOP:
+            # That of a row, so that the same list has the same cursor.
+            since = max((row.place for row in self.seen if row.place <= since), default=since)
         began = max(place.tree, since)
         then = {row.group_id: row.stood_at(began) for row in self.seen}
         below = [one for one in shown if (then.get(one, BOTTOM) or TOP) < place.tree]
@@ -159,7 +162,7 @@ class ByUse(ByCreation):
         """Return what was used last, as much as the page holds."""
         shown: list[Listed] = []
         page_bytes = 0
-        for one in sorted(found, key=_used, reverse=True):
+        for one in sorted(found, key=_rank, reverse=True):
             page_bytes += one.shown.escaped_bytes
             if len(shown) == self._limit or (shown and page_bytes > PAGE_BYTES_MAX):
                 break
@@ -167,11 +170,8 @@ class ByUse(ByCreation):
         return shown
 
 
-def _used(listed: Listed) -> ListKey:
-    """Return when a conversation or its tree was used last, with the tree."""
+def _rank(listed: Listed) -> tuple[str, ListKey]:
+    """Return in which ten minutes the tree stands, and when the conversation or it was used last."""
     tree = listed.place.tree
-    return tree._replace(created_at=max(tree.created_at, listed.shown.last_used_at))
-
-
-def _same_minutes(one: ListKey, other: ListKey) -> bool:
-    return ten_minutes(one.created_at) == ten_minutes(other.created_at)
+    used = max(tree.created_at, listed.shown.last_used_at)
+    return ten_minutes(tree.created_at), tree._replace(created_at=used)

@@ -1,0 +1,94 @@
+"""`forklore name`: point a name of yours to a conversation, rename it, delete it."""
+
+from typing import Annotated
+
+import typer
+
+from forklore.cli import completing
+from forklore.cli.deleting import is_sure
+from forklore.cli.exits import NO, REFUSED, CommandError
+from forklore.cli.parameters import Yes
+from forklore.cli.references import check_name
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.client.errors import ConflictError
+from forklore.client.results import Name
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "name", example="forklore name plan trip")
+    def name(
+        shell: Shell,
+        given: Annotated[
+            str, typer.Argument(metavar="NAME", help="A name of yours.", autocompletion=completing.names)
+        ],
+        conversation: Annotated[
+            str | None,
+            typer.Argument(
+                metavar="[NAME|ID]",
+                help="The conversation that it points to from now on.",
+                show_default=False,
+                autocompletion=completing.names,
+            ),
+        ] = None,
+        rename: Annotated[
+            str | None, typer.Option("--rename", metavar="NEW", help="Give the name this spelling.")
+        ] = None,
+        delete: Annotated[
+            bool, typer.Option("-d", "--delete", help="Delete the name. Its conversation stays.")
+        ] = False,
+        yes: Yes = False,
+    ) -> int | None:
+        """Tell where a name points, or point it to a conversation, which is not promoted.
+
+        When a name moves or goes, the line that takes it back is printed: the service does not keep
+        where a name was. `forklore ls --names` lists your names.
+        """
+        if (conversation is not None) + (rename is not None) + delete > 1:
+            raise CommandError("a conversation, --rename and --delete exclude each other")
+        if yes and not delete:
+            raise CommandError("--yes goes with --delete")
+        check_name(given)
+        check_name(rename)
+        if delete:
+            return _delete(shell, given, yes=yes)
+        if conversation is not None:
+            target = shell.conversation(conversation).resolve()
+            found = shell.point(given, shell.held(given), target)
+        else:
+            found = shell.client.api.look_up_name(name=given)
+            found = found if rename is None else _renamed(shell, found, rename)
+        if shell.out.is_json:
+            shell.out.result(found)
+        else:
+            gone = ", which is deleted" if found.deleted else ""
+            shell.out.line((found.name, "cyan"), " points to ", (found.conversation_id, "yellow"), gone)
+        return None
+
+
+def _renamed(shell: Shell, held: Name, new: str) -> Name:
+    """Return a new name with what the old one has, which is deleted then."""
+    made = shell.client.api.set_name(
+        name=new, conversation_id=held.conversation_id, data=held.data, expect_revision=0
+    )
+    try:
+        shell.client.delete_name(held)
+    except ConflictError as error:
+        raise CommandError(f"{held.name} has moved meanwhile, and stays beside {new}", REFUSED) from error
+    return made
+
+
+def _delete(shell: Shell, name: str, *, yes: bool) -> int | None:
+    held = shell.client.api.look_up_name(name=name)
+    if not is_sure(f"Delete the name {name}?", yes=yes):
+        return NO
+    shell.client.delete_name(held)
+    if shell.out.is_json:
+        shell.out.result({"name": name, "deleted": True})
+    else:
+        shell.out.line("deleted ", (name, "cyan"))
+    if not held.deleted:
+        shell.say_where_it_was(name, held.conversation_id)
+    return None

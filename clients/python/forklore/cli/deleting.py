@@ -1,0 +1,57 @@
+"""Deleting what cannot be brought back: the question before it, and what goes with it."""
+
+import sys
+from contextlib import suppress
+
+import typer
+
+from forklore.cli.exits import NO, CommandError
+from forklore.cli.shell import Shell
+from forklore.client.errors import ApiError, NotFoundError
+
+
+def is_sure(question: str, *, yes: bool) -> bool:
+    """Return whether to delete: yes says so, or else the user does on a terminal.
+
+    Raises CommandError if nobody can be asked, and Abort at the end of the input.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise CommandError("deleting needs --yes where nobody can be asked")
+    return typer.confirm(question, err=True)
+
+
+def delete(shell: Shell, reference: str, *, whole: bool, yes: bool) -> int | None:
+    """Delete a branch, or its whole tree, and the name that it is given by. Return the exit code.
+
+    A name whose conversation is gone is deleted alone.
+    """
+    asked = shell.conversation(reference)
+    held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
+    doomed = shell.client.conversation(asked.id if held is None else held.conversation_id)
+    what = f"the branch {doomed.id}"
+    if whole:
+        with suppress(ApiError):
+            what = f"{doomed.details().title or 'what has no title'!r}, the whole tree of {doomed.id}"
+    if not is_sure(f"Delete {what}?", yes=yes):
+        return NO
+    try:
+        if whole:
+            doomed.delete_tree()
+        else:
+            doomed.delete()
+    except NotFoundError:
+        if held is None:
+            raise
+        shell.say(f"the name {reference} points to nothing, and goes")
+    if held is not None:
+        try:
+            shell.client.delete_name(held)
+        except NotFoundError:
+            shell.say(f"the name {reference} was deleted by somebody else")
+    if shell.out.is_json:
+        shell.out.result({"conversationId": doomed.id, "deleted": True})
+    else:
+        shell.out.line("deleted ", (doomed.id, "yellow"))
+    return None

@@ -1,0 +1,165 @@
+"""An import of several files, which are read one after the other."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+
+from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
+from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.files import Input, inputs_of
+from forklore.cli.importing.foreign_trees import Format
+from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
+from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.reporting import Reporter, counted, shown_of
+from forklore.cli.progress import progress
+from forklore.cli.shell import Shell
+from forklore.client.errors import ConflictError, NotFoundError
+
+
+def import_files(
+    shell: Shell,
+    files: Sequence[Path],
+    *,
+    given: Format | None,
+    again: str,
+    trees_max: int | None,
+    name: str | None,
+    threads: int,
+    is_dry: bool,
+) -> int:
+    """Import files, and say what became of each. Return the exit code.
+
+    given, again, trees_max: as in ImportOptions. name: for the current branch of the one tree.
+    """
+    target = shell.target
+    options = ImportOptions(owner_of(target), is_agent(target), given, again, trees_max)
+    with inputs_of(files) as sources:
+        if name is not None:
+            _check_name(shell, name, sources, options)
+        importing = _Importing(shell, options, threads=threads, name=name, is_dry=is_dry)
+        try:
+            for source in sources:
+                importing.file(source)
+        except KeyboardInterrupt:
+            shell.say("interrupted; the same command goes on where it stopped")
+            return INTERRUPTED
+        return importing.code
+
+
+class _Importing:
+    """A run of the command. code: its exit code so far."""
+
+    def __init__(
+        self, shell: Shell, options: ImportOptions, *, threads: int, name: str | None, is_dry: bool
+    ) -> None:
+        self._shell = shell
+        self._options = options
+        self._threads = threads
+        self._name = name
+        self._is_dry = is_dry
+        self._left = options.trees_max
+        self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self.code = DONE
+
+    def file(self, source: Input) -> None:
+        """Import a file, and say what became of it. Raises the ApiError that ends all."""
+        if self._left == 0:
+            return
+        one = FileImport(source.path, self._options, shown=source.shown)
+        telling = Reporter(self._shell, source.shown)
+        try:
+            if self._is_dry:
+                self._planned(one)
+            else:
+                with (
+                    progress(f"importing {source.shown}") as bar,
+                    closing(
+                        carry_out(
+                            one.plans(trees_max=self._left, on_end=lambda: bar.expect(one.entries)),
+                            sender(self._shell.client),
+                            threads=self._threads,
+                            since=self._since,
+                            on_begin=telling.begin,
+                            on_entries=bar.advance,
+                        )
+                    ) as carried,
+                ):
+                    for tree in carried:
+                        telling.add(tree)
+                        self._ended(tree)
+        finally:
+            self._summary(one, telling)
+        if self._left is not None:
+            self._left -= one.trees
+
+    def _planned(self, one: FileImport) -> None:
+        """Show what each tree would become."""
+        out = self._shell.out
+        plans = ((plan, len(plan.conversations)) for plan in one.plans(trees_max=self._left))
+        if out.is_json:
+            out.results(
+                {"type": "tree", "treeId": plan.tree_id, "conversations": size, "entries": plan.entries}
+                for plan, size in plans
+            )
+        else:
+            header = ("conversations", "entries", "title")
+            out.table(header, [(str(size), str(plan.entries), title_of(plan)) for plan, size in plans])
+
+    def _ended(self, tree: Carried) -> None:
+        if tree.problems:
+            self.code = self.code or NO
+        elif self._name is not None:
+            self._point(shown_of(tree))
+
+    def _point(self, conversation_id: str) -> None:
+        """Let the name point to what was imported, unless it does already."""
+        assert self._name is not None
+        try:
+            self._shell.client.conversation(conversation_id).point(self._name, expect_revision=0)
+        except ConflictError:
+            if self._shell.client.api.look_up_name(name=self._name).conversation_id != conversation_id:
+                self._shell.say(f"the name {self._name} points elsewhere meanwhile, and stays there")
+                self.code = self.code or REFUSED
+
+    def _summary(self, one: FileImport, telling: Reporter) -> None:
+        if one.problem is not None:
+            self.code = USAGE
+        out, report = self._shell.out, one.report
+        unfinished = telling.end()
+        if out.is_json:
+            left_out = [
+                {"reason": str(reason), "count": count, "examples": report.examples[reason]}
+                for reason, count in report.counts.most_common()
+            ]
+            out.result({"type": "file", "file": one.shown, "problem": one.problem, "leftOut": left_out})
+            return
+        if one.problem is not None:
+            self._shell.say(f"forklore: {one.problem}")
+        if self._is_dry:
+            said = f"{counted(one.trees, 'tree')}, {counted(one.entries, 'entry')} to import"
+        else:
+            before = f", {telling.found:,} of them from an earlier import" if telling.found else ""
+            open_trees = f"; {counted(unfinished, 'tree')} unfinished" if unfinished else ""
+            said = (
+                f"{counted(telling.trees, 'tree')}, {counted(telling.entries, 'entry')}{before}{open_trees}"
+            )
+        self._shell.say(f"{one.shown}: {said}")
+        for line in report.lines():
+            self._shell.say(f"  left out: {line}")
+
+
+def _check_name(shell: Shell, name: str, sources: list[Input], options: ImportOptions) -> None:
+    """Refuse a name that is in use, or that could mean several trees, before anything is sent."""
+    read = chain.from_iterable(FileImport(source.path, options).plans() for source in sources)
+    plans = list(islice(read, 1 if options.trees_max == 1 else 2))
+    if len(plans) > 1:
+        raise CommandError("--name is for one tree: give --limit-trees 1, or leave it out")
+    try:
+        held = shell.client.api.look_up_name(name=name)
+    except NotFoundError:
+        return
+    made = (conversation.conversation_id for plan in plans for conversation in plan.conversations)
+    if held.conversation_id not in made:
+        raise CommandError(f"the name {name} is in use", REFUSED)

@@ -1,0 +1,44 @@
+"""What tells a watcher whether an answer is another one, and when to ask again. Pure.
+
+Nothing here waits: a function that waits costs as much as one that works.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from forklore_service.api.responses import Response
+
+FLOWS_MS, QUIET_MS, IDLE_MS = 400, 1_000, 3_000
+"""While parts of an answer in progress come; while none comes; without an answer in progress."""
+_TAG_DIGITS = 32
+_TAG = re.compile(r'"([^"]*)"')
+
+
+def watched(response: Response, fields: Mapping[str, Any], if_none_match: str | None) -> Response:
+    """Return the response with its tag and pace; without its body if the caller has it.
+
+    The tag is a digest of the body, so it says nothing that the body does not say.
+    """
+    tag = hashlib.sha256(response.text.encode()).hexdigest()[:_TAG_DIGITS]
+    told = response._replace(tag=tag, ask_again_ms=_ask_again_ms(fields))
+    if if_none_match is not None and _names(if_none_match, tag):
+        return told._replace(status=HTTPStatus.NOT_MODIFIED, text="")
+    return told
+
+
+def _names(if_none_match: str, tag: str) -> bool:
+    """Tell whether an If-None-Match names a tag: alone, in a list, marked as weak, or by `*`.
+
+    >>> _names('"a", W/"b"', "b"), _names("*", "b"), _names('"a"', "b"), _names("b", "b")
+    (True, True, False, False)
+    """
+    return if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)
+
+
+def _ask_again_ms(fields: Mapping[str, Any]) -> int:
+    if fields.get("parts"):
+        return FLOWS_MS
+    return QUIET_MS if fields.get("answering") else IDLE_MS
