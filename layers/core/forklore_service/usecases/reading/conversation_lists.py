@@ -180,12 +180,12 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
-        walk = Walk(TOP._replace(created_at=table.now()), (group.group_id,) if request.sorts else ())
-    if request.sorts:
-        # Where its ten minutes end: what was used later in them comes before it.
-        used = tree._replace(created_at=max(tree.created_at, conversation.used_at(loaded.head.last)))
         end = TOP._replace(created_at=ten_minutes(tree.created_at) + TOP.created_at[15:])
-        return ListPlace(end, walk=walk, used_before=used)
+        walk = Walk(max(end, TOP._replace(created_at=table.now())))
+        if request.sorts:  # what was used later in its ten minutes comes before it
+            used = max(tree.created_at, conversation.used_at(loaded.head.last))
+            walk = walk._replace(shown=(group.group_id,))
+            return ListPlace(end, walk=walk, used_before=tree._replace(created_at=used))
     # A root is the last conversation of its tree.
     if request.mode is not Mode.ALL or conversation_id == tree.conversation_id:
         return ListPlace(tree, walk=walk)

@@ -171,7 +171,7 @@ class ByUse(ByCreation):
 
 
 def _rank(listed: Listed) -> tuple[str, ListKey]:
-    """Return in which ten minutes the tree stands, and when the conversation or it was used last."""
+    """Return in which ten minutes a tree stands, and when it or the conversation was used last."""
     tree = listed.place.tree
     used = max(tree.created_at, listed.shown.last_used_at)
     return ten_minutes(tree.created_at), tree._replace(created_at=used)
