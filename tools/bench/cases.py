@@ -231,6 +231,14 @@ def _merged(world: World) -> dict[str, Any]:
     return {**subject(world), "fromConversationId": branch}
 
 
+def _merged_before(world: World) -> dict[str, Any]:
+    """Return a second merge, which brings one entry more."""
+    asked = _merged(world)
+    world.ask("mergeConversation", **asked)
+    world.ask("appendEntry", conversationId=asked["fromConversationId"], entries=[world.said()])
+    return asked
+
+
 def _copied(count: int) -> Callable[[World], dict[str, Any]]:
     """Return a copy of a new conversation of so many entries."""
 
@@ -364,6 +372,7 @@ CASES: dict[str, Case] = {
         needs="forks",
     ),
     f"merge, {ROWS} entries": Case("mergeConversation", _merged),
+    f"merge, 1 entry after {ROWS}": Case("mergeConversation", _merged_before),
     f"copy, {ROWS} entries": Case("copyConversation", _copied(ROWS)),
     f"copy, {3 * PAGE} entries": Case("copyConversation", _copied(3 * PAGE)),
     "show": Case("getConversation", subject),

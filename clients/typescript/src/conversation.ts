@@ -525,8 +525,9 @@ export class Conversation {
 	}
 
 	/**
-	 * Append copies of what another branch shows; return them.
+	 * Append copies of what another branch shows and this one does not have; return them.
 	 *
+	 * The memory that `withContext` brings is read by `context.latest`.
 	 * Throws TooLargeError for more than 50 entries; nothing is merged in parts by itself.
 	 */
 	async merge(

@@ -446,12 +446,17 @@ export interface MembershipPage {
 
 /**
  * Which entries of another branch to copy; without `afterEntryId` those after the last one that
- * both branches show.
+ * both branches show. Of these, the conversation gets what it has not got yet; with `again` all.
+ *
+ * `withContext`: the agent's context as the other branch shows it becomes that of the
+ * conversation.
  */
 export interface MergeConversation {
 	afterEntryId?: string | null | undefined;
+	again?: boolean | null | undefined;
 	fromConversationId: string;
 	upToEntryId?: string | null | undefined;
+	withContext?: boolean | null | undefined;
 }
 
 /** Sums over the appends, on top of what a fork started with. */
@@ -1121,8 +1126,10 @@ export interface Operations {
 	 * Append copies of what another branch of the fork tree shows, all or none, in order.
 	 *
 	 * For writers. At most 50 history entries of the other branch: those after the last one that both
-	 * branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
-	 * original and has no `usage`. 200 says that there was nothing to copy.
+	 * branches show, or after `afterEntryId`, up to `upToEntryId` or the end. What the conversation
+	 * has already is left out, unless `again`. A copy names its original and has no `usage`.
+	 * `withContext` is for agents: in the same step their context becomes that of the other branch.
+	 * 200 says that nothing was written.
 	 */
 	mergeConversation(given: MergeConversationArguments, options?: Keyed & Matched): Promise<Entries>;
 	/**

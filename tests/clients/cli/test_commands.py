@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import forklore
-from tests.clients.cli.running import Forklore
+from forklore import Conversation
+from forklore.client.results import ConversationDetails
+from tests.clients.cli.running import Forklore, Ran
 
 
 def rows(text: str) -> list[list[str]]:
@@ -60,6 +62,44 @@ def test_say_refuses_an_input_that_is_no_text(run: Forklore, given: bytes, said:
     assert found.code == 2
     assert said in found.err
     assert run("log trip").code == 3
+
+
+def edited(run: Forklore, line: str, editor: str) -> Ran:
+    return run(line, is_terminal=True, VISUAL="", EDITOR=editor, NO_COLOR="1")
+
+
+def test_say_takes_what_the_user_writes_in_an_editor(run: Forklore) -> None:
+    assert edited(run, "say trip", "printf 'A day\nin Porto.\n' >").code == 0
+    cancelled = [edited(run, "say trip", editor) for editor in ("true", "false")]
+
+    assert [one.code for one in cancelled] == [2, 2]
+    assert [one.err for one in cancelled] == [
+        "forklore: the text is empty\n",
+        "forklore: the editor `false` ended with 1\n",
+    ]
+    [said] = objects(run("log trip --json").out)
+    assert said["content"][0]["text"] == "A day\nin Porto."
+
+
+def test_what_was_written_in_an_editor_is_kept_if_it_cannot_be_said(run: Forklore) -> None:
+    refused = edited(run, "say trip --as robot", "printf 'A day' >")
+
+    kept, _ = refused.err.splitlines()
+    path = Path(kept.removeprefix("what was written is kept in "))
+    assert (refused.code, path.read_text(), path.stat().st_mode & 0o777) == (2, "A day", 0o600)
+    path.unlink()
+
+
+def test_say_tells_of_a_new_conversation_and_of_a_name_like_its_own(run: Forklore) -> None:
+    assert run("say trip hello").err == "trip begins a new conversation\n"
+    assert run("say trip hello").err == ""
+    assert run("say tripp oh").err == (
+        f"tripp begins a new conversation; did you mean trip? `{line_of(run, 'rm', 'tripp')}` deletes it\n"
+    )
+    assert run("say work hello").err == "work begins a new conversation\n"
+    assert run("say trips hello --new").err == ""
+    run("fork trip --before -2 --name blank")
+    assert run("say blank hello").err == ""
 
 
 def test_say_refuses_an_unknown_role(run: Forklore) -> None:
@@ -230,6 +270,11 @@ REFUSED = [
     "name trip --rename new -d",
     "name trip other --yes",
     "name trip -d",
+    "title trip ''",
+    "title trip x --clear",
+    "transfer trip",
+    "transfer trip bob --accept 019ca8ad-fa20-7000-8000-000000000005",
+    "transfer --accept x",
     "rm",
     "rm trip",
     "share trip bob",
@@ -351,6 +396,82 @@ def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
     assert [row[0] for row in rows(trip("ls --names").out)] == ["other"]
     assert trip("name other").out == f"other points to {other}, which is deleted\n"
     assert trip("rm trip --yes").code == 3
+
+
+def test_title_shows_gives_and_takes_away(trip: Forklore) -> None:
+    assert trip("title trip").out == "Two nights in Lisbon?\n"
+    assert trip("title other 'By train'").out == "By train\n"
+    assert (trip("title other").out, trip("title trip").out) == ("By train\n", "Two nights in Lisbon?\n")
+    assert objects(trip("title other --clear --json").out)[0]["title"] is None
+    assert trip("title other").out == ""
+
+
+def test_tag_sets_and_takes_away_and_leaves_the_others(trip: Forklore) -> None:
+    assert trip("tag trip").out == ""
+    trip("tag trip city:lisbon urgent url:http://x")
+
+    assert rows(trip("tag trip city:porto -d urgent").out) == [["city", "porto"], ["url", "http://x"]]
+    assert objects(trip("tag trip --json").out)[0]["tags"] == {"city": "porto", "url": "http://x"}
+    assert [row[1] for row in rows(trip("ls --mode roots --tag city:porto").out)] == [trip.id_of("trip")]
+    assert (trip("tag trip -d urgent").code, trip("tag trip 'a b'").code) == (3, 2)
+
+
+def test_a_tag_that_another_one_sets_meanwhile_stays(trip: Forklore, monkeypatch: pytest.MonkeyPatch) -> None:
+    details = Conversation.details
+
+    def meanwhile(self: Conversation) -> ConversationDetails:
+        found = details(self)
+        if "theirs" not in found.tags:
+            self.update(tags={**found.tags, "theirs": ""})
+        return found
+
+    monkeypatch.setattr(Conversation, "details", meanwhile)
+
+    assert [row[0] for row in rows(trip("tag trip mine").out)] == ["mine", "theirs"]
+
+
+def test_copy_makes_a_tree_of_ones_own(trip: Forklore) -> None:
+    [made] = trip("copy trip --up-to @asked --title Mine").lines
+
+    assert rows(trip("branch trip").out) != rows(trip(f"branch {made}").out)
+    assert trip(f"title {made}").out == "Mine\n"
+    texts = [one["content"][0]["text"] for one in objects(trip(f"log {made} --json").out)]
+    assert texts == ["Two nights in Lisbon?"]
+    assert objects(trip("copy trip --json").out)[0]["title"] == "Two nights in Lisbon?"
+
+
+def test_children_lists_what_was_started_from_a_conversation(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        parent = client.named("trip")
+        asked = parent.entry_of("asked")
+        started = [parent.start_child(title="one"), parent.start_child(title="two", by=asked)]
+        for child in started:
+            child.say("user", "hello")
+
+    listed = rows(trip("children trip").out)
+    assert [(row[1], row[4]) for row in listed] == [(started[0].id, "one"), (started[1].id, "two")]
+    assert [one["id"] for one in objects(trip("children trip --by @asked --json").out)] == [started[1].id]
+    assert trip("children other").out == ""
+
+
+def test_transfer_hands_a_tree_over(trip: Forklore) -> None:
+    bob = Forklore((*trip.options[:-1], f"bob-{trip.options[-1]}"), trip.variables)
+    user, held = bob.options[-1], trip.id_of("trip")
+    trip(f"share trip {user} reader")
+
+    offered = trip(f"transfer trip {user}")
+    offer = offered.out.split()[0]
+    assert offered.out == f"{offer} is the offer to {user}\n"
+    assert trip(f"transfer trip {user}").code == 4
+    assert rows(bob("transfer").out) == [[offer, held, trip.options[-1], user]]
+    assert trip(f"transfer --accept {offer}").code == 4
+    assert bob(f"transfer --decline {offer[-8:]}").out == f"declined {offer}\n"
+    assert bob("transfer --json").out == trip("transfer").out == ""
+
+    again = objects(trip(f"transfer trip {user} --json").out)[0]["id"]
+    assert bob(f"transfer --accept {again[-8:]}").out == f"accepted {again}\n"
+    assert dict(rows(trip("show trip").out))["owner"] == user
+    assert bob(f"transfer --accept {again[-8:]}").code == 3
 
 
 def test_diff_shows_both_and_says_so(trip: Forklore) -> None:
@@ -558,7 +679,7 @@ def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> N
     assert trip(f"switch {old}").err == was(other)
     assert trip("say other again --promote").err == was(old)
     assert trip("say other again --promote").err == ""
-    assert trip("say unborn hello --promote").err == ""
+    assert trip("say unborn hello --promote").err == "unborn begins a new conversation\n"
     trip(f"switch {old}")
     assert trip("fork other --promote").err == was(old)
     trip(f"switch {old}")

@@ -22,6 +22,7 @@ STORY = (
     "say trip Alfama --as ai",
     "fork trip --before -1 --name trip-by-train",
     "say trip-by-train 'By train'",
+    "share trip bob reader",
 )
 ELSEWHERE = {"serve", "backup", "fsck", "explore", "erase-user", "retention", "help"}
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""

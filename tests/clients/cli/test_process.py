@@ -168,7 +168,7 @@ def test_serve_and_a_folder_that_both_ways_share(tmp_path: Path) -> None:
         os.kill(server.pid, signal.SIGINT)
         server.wait(timeout=RUN_S)
 
-    assert (said.returncode, said.stderr) == (0, "")
+    assert (said.returncode, said.stderr) == (0, "trip begins a new conversation\n")
     again = Forklore()(f"--data {tmp_path}/d --user ann log trip --oneline")
     assert (again.out, again.err) == (said.stdout, "")
 

@@ -76,6 +76,8 @@ VALUES: Mapping[str, Json] = {
     "fromConversationId": ROOT,
     "afterEntryId": "<first>",
     "upToEntryId": "<second>",
+    "again": True,
+    "withContext": False,
     "conversationId": ROOT,
     "newOwnerUserId": "will",
     "resetMetrics": False,
@@ -193,6 +195,8 @@ A search finds an entry by its `indexedContent`: tests/service/usecases/reading/
 """
 UNSEEN = {
     ("mergeConversation", "afterEntryId"),
+    ("mergeConversation", "again"),
+    ("mergeConversation", "withContext"),
     ("copyConversation", "upToEntryId"),
     ("syncContext", "basedOnEntryId"),
     ("shareConversation", "children"),

@@ -32,8 +32,10 @@ class Branching:
         other_id, other = self._choose.beside(into)
         given = {"conversationId": into_id, "fromConversationId": other_id}
         given |= self._some_ends(other, "afterEntryId", "upToEntryId")
+        caller = self._choose.caller(into, "writer")
+        given |= self._choose.some_of(again=True, withContext=caller.client is not None)
         if_match = self._choose.last_history(into) if self._choose.chance(0.1) else None
-        self._post("mergeConversation", self._choose.caller(into, "writer"), given, if_match)
+        self._post("mergeConversation", caller, given, if_match)
 
     def copy_conversation(self) -> None:
         """Copy a conversation for its reader."""

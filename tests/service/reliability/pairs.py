@@ -236,6 +236,9 @@ PAIRS: dict[str, Pair] = {
     ),
     "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
     "merge, merge with one key": by_key("merge"),
+    "merge with the memory, sync there": pair(
+        OPERATIONS["merge with the memory"], replace(OPERATIONS["sync something else"], in_seconds=60)
+    ),
     "merge, merge the other way": pair(
         OPERATIONS["merge"],
         replace(post("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT), in_seconds=60),

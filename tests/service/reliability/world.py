@@ -887,6 +887,7 @@ OPERATIONS: dict[str, Operation] = {
         ANN, FORK, ROOT, afterEntryId="<first>", upToEntryId="<third>", if_match="<keyed>"
     ),
     "merge nothing": _merge(of=ROOT),
+    "merge with the memory": _merge(PLANNER, FORK, ROOT, withContext=True),
     "copy": _copy(),
     "copy a part": _copy(ROOT, upToEntryId="<second>", title="mine"),
     "copy under a generated id": post("copyConversation", BOB, of=untitled, conversationId=UNTITLED),

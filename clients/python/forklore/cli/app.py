@@ -23,8 +23,9 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
 COMMANDS = (
-    *("say", "log", "show", "ls", "grep"),
-    *("branch", "fork", "switch", "name", "diff", "merge", "share", "archive", "unarchive", "rm"),
+    *("say", "log", "show", "ls", "grep", "children"),
+    *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
+    *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
     *("serve", "backup", "fsck", "explore", "erase-user", "retention", "help"),
 )

@@ -75,6 +75,16 @@ class _Kept:
 
 
 @contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Leave Ctrl+C to another program of the terminal, which has begun before."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def paged(command: str) -> Iterator[IO[str]]:
     """Yield the input of a pager; wait for its end at the end of the block.
 
@@ -93,12 +103,8 @@ def paged(command: str) -> Iterator[IO[str]]:
     try:
         yield cast("IO[str]", kept)
     finally:
-        # From here on Ctrl+C is the pager's own.
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
+        with without_interrupts():
             with suppress(BrokenPipeError):
                 process.stdin.close()
             process.wait()
             kept.end()
-        finally:
-            signal.signal(signal.SIGINT, before)

@@ -133,13 +133,13 @@ class Shell:
 
     def say_where_it_was(self, name: str, conversation_id: str) -> None:
         """Tell how a move of a name is undone: the service does not keep where a name was."""
-        self.say(f"{name} was at {conversation_id}: `{self._line('name', name, conversation_id)}`")
+        self.say(f"{name} was at {conversation_id}: `{self.line('name', name, conversation_id)}`")
 
     def say_what_was_current(self, conversation_id: str) -> None:
         """Tell how the choice of another current branch is undone."""
-        self.say(f"{conversation_id} was the current branch: `{self._line('switch', conversation_id)}`")
+        self.say(f"{conversation_id} was the current branch: `{self.line('switch', conversation_id)}`")
 
-    def _line(self, *words: str) -> str:
+    def line(self, *words: str) -> str:
         """Return a command line for the same service. It shows no token and no API key."""
         options = [
             word

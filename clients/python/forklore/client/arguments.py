@@ -190,22 +190,12 @@ class AdminLookUpName(Justified, LookUpName, total=False):
     client_id: str | None
 
 
-class MergeArguments(Keyed, total=False):
-    after_entry_id: str | None
-    up_to_entry_id: str | None
-    if_match: str | None
-
-
 class UpdateConversation(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
     metadata: Mapping[str, Any] | None
     user_id: str | None
     if_match: str | None
-
-
-class MergeConversation(MergeArguments, total=False):
-    from_conversation_id: Required[str]
 
 
 class SearchConversations(Paged, SearchArguments, total=False):
@@ -242,6 +232,14 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
+class MergeArguments(Keyed, total=False):
+    after_entry_id: str | None
+    up_to_entry_id: str | None
+    again: bool | None
+    with_context: bool | None
+    if_match: str | None
+
+
 class CreateConversation(Keyed, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
@@ -249,6 +247,10 @@ class CreateConversation(Keyed, total=False):
     id: str | None
     user_id: str | None
     agent_id: str | None
+
+
+class MergeConversation(MergeArguments, total=False):
+    from_conversation_id: Required[str]
 
 
 class AdminSearchConversations(SearchConversations, Justified, total=False):

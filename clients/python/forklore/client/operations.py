@@ -207,7 +207,9 @@ class Methods:
 
         For writers. At most 50 history entries of the other branch: those after the last one
         that both branches show, or after `after_entry_id`, up to `up_to_entry_id` or the end.
-        A copy names its original and has no `usage`. 200 says that there was nothing to copy.
+        What the conversation has already is left out, unless `again`. A copy names its
+        original and has no `usage`. `with_context` is for agents: in the same step their
+        context becomes that of the other branch. 200 says that nothing was written.
         """
 
     @operation("POST", "/v1/conversations/{conversationId}/copy", results.ConversationDetails.of)

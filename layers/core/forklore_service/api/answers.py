@@ -483,8 +483,11 @@ def ancestor(ancestor: "ancestors.Ancestor") -> Ancestor:
 
 def appended(appended: "appending.Appended", *, is_batch: bool) -> Appended:
     """Return an append's result. is_batch: whether the request had `entries`."""
-    context = None if appended.synced is None else synced(appended.synced)
-    return entries(appended.entries, context) if is_batch else _appended_entry(appended.entries[0], context)
+    return together(appended) if is_batch else _appended_entry(appended.entries[0], _context(appended))
+
+
+def _context(appended: "appending.Appended") -> Synced | None:
+    return None if appended.synced is None else synced(appended.synced)
 
 
 @_shown
@@ -493,9 +496,9 @@ def _appended_entry(alone: "model.Entry", context: Synced | None) -> AppendedEnt
 
 
 @_shown
-def entries(together: "Sequence[model.Entry]", context: Synced | None = None) -> Entries:
-    """Return entries that were appended together. context: what became of the one beside them."""
-    return {"data": [entry(one) for one in together], "context": context}
+def together(appended: "appending.Appended") -> Entries:
+    """Return entries that were appended together, and what became of the context beside them."""
+    return {"data": [entry(one) for one in appended.entries], "context": _context(appended)}
 
 
 def synced(synced: "syncing.Synced") -> Synced:

@@ -239,12 +239,17 @@ class EntryOfKey(Request):
 
 class MergeConversation(Request):
     """Which entries of another branch to copy; without `afterEntryId` those after the last one that
-    both branches show.
+    both branches show. Of these, the conversation gets what it has not got yet; with `again` all.
+
+    `withContext`: the agent's context as the other branch shows it becomes that of the
+    conversation.
     """
 
     from_conversation_id: fields.NamedId
     after_entry_id: fields.NamedId | None = None
     up_to_entry_id: fields.NamedId | None = None
+    again: bool | None = None
+    with_context: bool | None = None
 
 
 class CopyConversation(Request):

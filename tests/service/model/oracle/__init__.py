@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 
 from tests.service.model.asking import Json, Outcome, Refusal, Request, is_history, require
-from tests.service.model.oracle.branches import Branches
 from tests.service.model.oracle.conversations import Conversations
+from tests.service.model.oracle.copies import Copies
 from tests.service.model.oracle.erasing import Erasing
 from tests.service.model.oracle.names import Names
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
@@ -31,7 +31,7 @@ MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
 
 
-class Oracle(Conversations, Names, Branches, Search, Sharing, Erasing):
+class Oracle(Conversations, Names, Copies, Search, Sharing, Erasing):
     """The service, in memory."""
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Entries: appended, synced, listed."""
 
-from tests.service.model.asking import Json, Outcome, Request, comparable, is_history, require
+from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.branches import alternatives, ids_to_name
 from tests.service.model.oracle.lists import latest_epoch, place_of, require_based
-from tests.service.model.oracle.making import Making, require_lineage
+from tests.service.model.oracle.making import Making, group_turns, require_lineage
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Entry
 
@@ -53,21 +53,6 @@ class Entries(Making):
         require_based(context, r.given)
         is_new = into.id not in self.conversations
         return 200, self._sync(r, into, r.given, chosen.get("entry") or {}, is_new=is_new)
-
-    def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
-        sent = given["content"]
-        epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
-        known = [element for entry in entries for element in entry["content"]]
-        if comparable(known) == comparable(sent):
-            last = entries[-1]["id"] if entries else None
-            told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
-            return told | {"entry": None, "lastEntryId": last}
-        goes_on = epoch > 0 and sent != [] and comparable(known) == comparable(sent[: len(known)])
-        starts = not goes_on and (epoch > 0 or is_new)
-        epoch, rest = (epoch, sent[len(known) :]) if goes_on else (epoch + 1, sent)
-        made = self._take_in(r, into, given | {"channel": "context", "content": rest}, epoch, told)
-        told = {"epoch": epoch, "noOp": False, "epochIncremented": starts}
-        return told | {"entry": made, "lastEntryId": made["id"]}
 
     def get_entry(self, r: Request, _chosen: Json) -> Outcome:
         shown = [e for e in self._shown_to(r, self._opened(r)) if e["id"] == r.given["entryId"]]
@@ -122,20 +107,6 @@ class Entries(Making):
         for draft in drafts:
             key = draft.get("key")
             require(key not in used, *CONFLICT, reason="key_in_use", entryId=used.get(key))
-
-
-def group_turns(made: list[Entry]) -> None:
-    """Put context with the history entry that it follows, or else with the first one."""
-    turns: list[list[Entry]] = []
-    for entry in made:
-        if turns and not (is_history(entry) and any(map(is_history, turns[-1]))):
-            turns[-1].append(entry)
-        else:
-            turns.append([entry])
-    if any(map(is_history, made)):
-        for turn in turns:
-            for entry in turn:
-                entry.turn = turn
 
 
 def with_alternatives(of: Conversation, entry: Entry) -> Json:

@@ -3,7 +3,8 @@
 import re
 from decimal import Decimal
 
-from tests.service.model.asking import Json, Outcome, Request, is_history, require, text_of
+from tests.service.model.asking import Json, Outcome, Request, comparable, is_history, require, text_of
+from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
@@ -92,6 +93,35 @@ class Making(Pointers):
         if text := text_of(entry):
             into.said = {"title": text[:40], **into.said, "lastMessagePreview": text[:100]}
         return entry
+
+    def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
+        sent = given["content"]
+        epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
+        known = [element for entry in entries for element in entry["content"]]
+        if comparable(known) == comparable(sent):
+            last = entries[-1]["id"] if entries else None
+            told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
+            return told | {"entry": None, "lastEntryId": last}
+        goes_on = epoch > 0 and sent != [] and comparable(known) == comparable(sent[: len(known)])
+        starts = not goes_on and (epoch > 0 or is_new)
+        epoch, rest = (epoch, sent[len(known) :]) if goes_on else (epoch + 1, sent)
+        made = self._take_in(r, into, given | {"channel": "context", "content": rest}, epoch, told)
+        told = {"epoch": epoch, "noOp": False, "epochIncremented": starts}
+        return told | {"entry": made, "lastEntryId": made["id"]}
+
+
+def group_turns(made: list[Entry]) -> None:
+    """Put context with the history entry that it follows, or else with the first one."""
+    turns: list[list[Entry]] = []
+    for entry in made:
+        if turns and not (is_history(entry) and any(map(is_history, turns[-1]))):
+            turns[-1].append(entry)
+        else:
+            turns.append([entry])
+    if any(map(is_history, made)):
+        for turn in turns:
+            for entry in turn:
+                entry.turn = turn
 
 
 def require_agent(r: Request) -> None:

@@ -306,7 +306,7 @@ def _take_author(store: Store, of: Key, author: str) -> None:
 def test_copies_of_an_erased_entry_are_erased_too(shared: Store) -> None:
     done = erased(shared)
     table = shared.process()
-    merged = merging.merge_branch(table, caller=ANN, request=Merge(FORK, TWIG))
+    merged = merging.merge_branch(table, caller=ANN, request=Merge(FORK, TWIG)).entries
     copying.copy_conversation(table, caller=ANN, request=Copy(ROOT, COPY))
 
     for entries in (merged, page(table, COPY).entries):

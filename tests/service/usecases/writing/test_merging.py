@@ -1,11 +1,14 @@
 """Merging: copies of what another branch shows, and entries that sum a branch up."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, Entry, EntryRef, StartedBy, TokenUsage, Words
+from forklore_service.domain.jsontext import JsonText
+from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, StartedBy, TokenUsage, Words
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
@@ -14,13 +17,14 @@ from forklore_service.errors import (
     PayloadTooLargeError,
     ValidationError,
 )
-from forklore_service.limits import APPEND_ENTRIES_MAX
+from forklore_service.limits import APPEND_ENTRIES_MAX, ELEMENTS_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.appended import Appended
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append
-from forklore_service.usecases.writing.append import append_entries
+from forklore_service.usecases.writing.append import append_entries, sync_context
 from forklore_service.usecases.writing.merging import Merge, merge_branch
 from tests.service.usecases.builders import (
     AFTER,
@@ -37,6 +41,7 @@ from tests.service.usecases.builders import (
     conversation,
     create,
     fork,
+    idempotency_key,
     large,
     page,
     read,
@@ -61,15 +66,17 @@ def merge(
     by: Caller = ANN,
     after: str | None = None,
     up_to: str | None = None,
+    again: bool = False,
     if_match: EntryId | None = None,
     idempotency_key: IdempotencyKey | None = None,
 ) -> list[Entry]:
-    return merge_branch(
-        table,
-        caller=by,
-        request=Merge(into, of, after, up_to, if_match),
-        idempotency_key=idempotency_key,
-    )
+    request = Merge(into, of, after, up_to, again, if_match=if_match)
+    return merge_branch(table, caller=by, request=request, idempotency_key=idempotency_key).entries
+
+
+def bring(table: Table, of: str = FORK, *, by: Caller = PLANNER, **more: Any) -> Appended:
+    """Merge a branch into the root, together with the memory of an agent."""
+    return merge_branch(table, caller=by, request=Merge(ROOT, of, with_context=True, **more))
 
 
 @pytest.fixture
@@ -162,7 +169,8 @@ def test_after_and_up_to_choose_a_part_of_the_branch(tree: Table) -> None:
 
     assert texts(merge(tree, up_to=x)) == ["x"]
     assert texts(merge(tree, after=x)) == ["y"]
-    assert texts(merge(tree, after=a, up_to=x)) == ["b", "x"]
+    assert merge(tree, after=a, up_to=x) == []
+    assert texts(merge(tree, after=a, up_to=x, again=True)) == ["b", "x"]
     assert merge(tree, after=y) == merge(tree, up_to=b) == merge(tree, after=y, up_to=x) == []
 
 
@@ -323,8 +331,195 @@ def test_a_merge_of_a_conversation_into_itself_copies_what_is_appended_meanwhile
     b = page(tree).entries[1].entry_id
     ran = meanwhile(tree, 3, lambda: say(store.process(), ROOT, "meanwhile"))
 
-    assert texts(merge(tree, ROOT, ROOT, after=b)) == ["c", "meanwhile"]
+    assert texts(merge(tree, ROOT, ROOT, after=b, again=True)) == ["c", "meanwhile"]
     assert ran
+
+
+# What the conversation has already
+
+
+def test_a_second_merge_brings_what_is_new(tree: Table) -> None:
+    merge(tree)
+    say(tree, FORK, "z")
+
+    assert texts(merge(tree)) == ["z"]
+    assert merge(tree) == []
+    assert texts(merge(tree, again=True)) == ["x", "y", "z"]
+
+
+def test_a_part_that_was_merged_before_is_left_out_wherever_it_is(tree: Table) -> None:
+    x, y = (entry.entry_id for entry in page(tree, FORK).entries[2:])
+    say(tree, FORK, "z")
+
+    assert texts(merge(tree, after=x, up_to=y)) == ["y"]
+    assert texts(merge(tree)) == ["x", "z"]
+
+
+def test_copies_do_not_come_back_as_copies(tree: Table) -> None:
+    merge(tree)
+
+    assert texts(merge(tree, FORK, ROOT)) == ["c"]
+    assert merge(tree) == merge(tree, FORK, ROOT) == []
+
+
+def test_two_branches_that_have_the_same_copies_bring_only_the_rest(tree: Table) -> None:
+    fork(tree, ROOT, TWIG)
+    merge(tree)
+    merge(tree, TWIG, FORK)
+    say(tree, TWIG, "t")
+
+    assert texts(merge(tree, ROOT, TWIG)) == ["t"]
+
+
+def test_a_fork_has_what_it_inherits(tree: Table) -> None:
+    x, _ = merge(tree)
+    fork(tree, ROOT, TWIG, x.entry_id, AFTER)
+
+    assert texts(merge(tree, TWIG, FORK)) == ["y"]
+
+
+def test_what_a_summary_sums_up_is_not_copied(tree: Table) -> None:
+    a, _, x, _ = (entry.entry_id for entry in page(tree, FORK).entries)
+    append(tree, ROOT, summary(up_to=x), summary(up_to=a), summary())
+
+    assert texts(merge(tree)) == ["y"]
+    append(tree, ROOT, summary(ROOT, up_to=page(tree).entries[-1].entry_id))
+    assert texts(merge(tree, again=True)) == ["x", "y"]
+
+
+def test_what_was_merged_before_does_not_count_among_the_fifty(store: Store) -> None:
+    table = store.process()
+    create(table, ROOT)
+    fork(table, ROOT, FORK)
+    for start in range(0, 120, 50):
+        say(table, FORK, *(f"{at}" for at in range(start, min(start + 50, 120))))
+        merge(table)
+
+    assert read(table, ROOT) == [f"{at}" for at in range(120)]
+
+
+@pytest.mark.parametrize("nth", [2, 3, 4])
+def test_of_two_merges_at_the_same_time_one_brings_nothing(store: Store, tree: Table, nth: int) -> None:
+    ran = meanwhile(tree, nth, lambda: merge(store.process()))
+
+    merge(tree)
+
+    assert ran
+    assert read(tree, ROOT) == ["a", "b", "c", "x", "y"]
+
+
+def test_nothing_is_read_of_what_both_branches_show(tree: Table) -> None:
+    b = page(tree).entries[1].entry_id
+    fork(tree, ROOT, TWIG, b, AFTER)
+    wire = Wire.of(tree)
+
+    merge(tree, TWIG, FORK)
+
+    assert wire.operations.count("Query") == 1
+
+
+# The memory of an agent
+
+
+def memory(table: Table, of: str = ROOT) -> list[list[Any]]:
+    """Return the agent's context in its latest epoch, entry by entry."""
+    listed = page(table, of, channel=Channel.CONTEXT, by=PLANNER)
+    return [json.loads(one.content) for one in listed.entries]
+
+
+@pytest.fixture
+def minds(tree: Table) -> Table:
+    """The same, where the agent remembers 1 at the root, and in the fork 1 and 2."""
+    remember(tree, ROOT, "[1]")
+    fork(tree, ROOT, TWIG)
+    remember(tree, TWIG, "[1, 2.0]")
+    return tree
+
+
+def remember(table: Table, of: str, text: str) -> None:
+    draft = Draft.of(Channel.CONTEXT, "state", JsonText(text, json.loads(text)), agent_id="helper")
+    sync_context(table, caller=PLANNER, conversation_id=of, draft=draft)
+
+
+def test_a_merge_can_bring_the_memory(minds: Table) -> None:
+    say(minds, TWIG, "t")
+
+    brought = bring(minds, TWIG)
+
+    assert texts(brought.entries) == ["t"]
+    assert brought.synced
+    assert brought.synced.entry
+    assert (brought.synced.epoch, brought.synced.epoch_incremented) == (1, False)
+    assert (brought.synced.entry.agent_id, brought.synced.entry.content_type) == ("helper", "state")
+    assert memory(minds) == [[1], [2.0]]
+    assert brought.synced.entry.content == "[2.0]"
+
+
+def test_a_memory_that_does_not_go_on_from_the_other_replaces_it(minds: Table) -> None:
+    remember(minds, ROOT, "[1, 3]")
+
+    brought = bring(minds, TWIG)
+
+    assert brought.has_written
+    assert brought.synced
+    assert brought.synced.epoch_incremented
+    assert memory(minds) == [[1, 2.0]]
+    assert not bring(minds, TWIG).has_written
+
+
+def test_a_merge_up_to_an_entry_brings_the_memory_of_that_place(minds: Table) -> None:
+    (t,) = say(minds, TWIG, "t")
+    remember(minds, TWIG, "[9]")
+
+    bring(minds, TWIG, up_to=t)
+    assert memory(minds) == [[1], [2.0]]
+    bring(minds, TWIG)
+    assert memory(minds) == [[9]]
+
+
+def test_a_branch_without_a_memory_leaves_that_of_the_conversation(minds: Table) -> None:
+    assert bring(minds, FORK).synced is None
+    assert memory(minds) == [[1]]
+
+
+@pytest.mark.parametrize("by", [ANN, CODER])
+def test_only_an_agent_that_has_a_context_here_brings_one(store: Store, minds: Table, by: Caller) -> None:
+    create(minds, OTHER, by=PLANNER)
+    fork(minds, OTHER, conversation(7), by=PLANNER)
+    request = Merge(OTHER, conversation(7), with_context=True)
+
+    with store.unchanged():
+        fails(ForbiddenError, lambda: merge_branch(minds, caller=by, request=request))
+
+
+def test_a_memory_of_more_elements_than_one_entry_holds_is_413(store: Store, minds: Table) -> None:
+    remember(minds, TWIG, json.dumps([1, 2.0, *range(ELEMENTS_MAX - 2)]))
+    bring(minds, TWIG)
+    append(minds, TWIG, thought("one more"), by=PLANNER)
+
+    with store.unchanged(), pytest.raises(PayloadTooLargeError):
+        bring(minds, TWIG)
+
+
+def test_a_merge_with_a_memory_is_answered_again_under_its_key(minds: Table) -> None:
+    say(minds, TWIG, "t")
+    key, request = idempotency_key(by=PLANNER), Merge(ROOT, TWIG, with_context=True)
+
+    first, again = (
+        merge_branch(minds, caller=PLANNER, request=request, idempotency_key=key) for _ in range(2)
+    )
+
+    assert first == again
+    assert (first.has_written, len(first.entries)) == (True, 1)
+
+
+def test_an_append_of_a_memory_meanwhile_is_replaced_too(store: Store, minds: Table) -> None:
+    ran = meanwhile(minds, 5, lambda: remember(store.process(), ROOT, "[5]"))
+
+    bring(minds, TWIG)
+
+    assert ran
+    assert memory(minds) == [[1, 2.0]]
 
 
 # Summaries

@@ -87,12 +87,18 @@ def register(app: typer.Typer) -> None:
         listed: Iterable[ConversationDetails] = shell.client.conversations(**chosen)
         if by_origin:
             listed = sorted(listed, key=_began, reverse=True)
-        shown = islice(listed, number)
-        if shell.out.is_json:
-            shell.out.results(shown)
-            return
-        rows = (_row(one, moment(_began(one) if by_origin else one.updated_at)) for one in shown)
-        shell.out.table(("", "id", "began" if by_origin else "updated", "access", "title"), rows)
+        show_conversations(shell, islice(listed, number), by_origin=by_origin)
+
+
+def show_conversations(
+    shell: Shell, shown: Iterable[ConversationDetails], *, by_origin: bool = False
+) -> None:
+    """Write a list of conversations."""
+    if shell.out.is_json:
+        shell.out.results(shown)
+        return
+    rows = (_row(one, moment(_began(one) if by_origin else one.updated_at)) for one in shown)
+    shell.out.table(("", "id", "began" if by_origin else "updated", "access", "title"), rows)
 
 
 def _began(one: ConversationDetails) -> str:

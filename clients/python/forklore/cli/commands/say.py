@@ -1,6 +1,8 @@
 """`forklore say`: append a message."""
 
-import sys
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -9,16 +11,21 @@ from forklore.cli import completing
 from forklore.cli.entries import show_on_one_line
 from forklore.cli.exits import NOT_FOUND, CommandError, code_of, line_of
 from forklore.cli.parameters import ConversationArgument
+from forklore.cli.reading import text_of
 from forklore.cli.references import is_id, resembles_id
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.errors import NotFoundError
+from forklore.client.errors import ApiError, NotFoundError
 
 if TYPE_CHECKING:
     from forklore.client.messages import Role
+    from forklore.client.results import AppendedEntry
     from forklore.client.synchronous.conversation import Conversation
 
-STDIN = "-"
+NAMES_MAX = 1_000
+"""Among so many of the user's names, one that is spelled like a new one is looked for."""
+LIKENESS = 0.7
+"""Of `get_close_matches`. `trip` is like `tripp` and `tirp`."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,8 +36,13 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         conversation: ConversationArgument,
         text: Annotated[
-            str, typer.Argument(metavar="TEXT", help="What is said; - reads it from standard input.")
-        ],
+            str | None,
+            typer.Argument(
+                metavar="[TEXT]",
+                help="What is said; - reads it from standard input, without it you write it in $EDITOR.",
+                show_default=False,
+            ),
+        ] = None,
         role: Annotated[
             str,
             typer.Option(
@@ -58,18 +70,33 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> None:
         """Append a message. A name that does not exist is made with it, an id with --new only."""
-        said = _read() if text == STDIN else text
-        if not said:
-            raise CommandError("standard input is empty" if text == STDIN else "the text is empty")
-        talk = _talk(shell, conversation, makes=new)
-        current = shell.current_branch(talk) if promote else None
-        entry = talk.say(cast("Role", role), said, key=key, promote=promote or None, idempotency_key=once)
+        with text_of(text) as said:
+            talk = _talk(shell, conversation, makes=new)
+            current = shell.current_branch(talk) if promote else None
+            entry = talk.say(cast("Role", role), said, key=key, promote=promote or None, idempotency_key=once)
         if shell.out.is_json:
             shell.out.result(entry)
         else:
             show_on_one_line(shell.out, entry)
+        if talk.name is not None and entry.parent_id is None and not new:
+            _tell_of_new(shell, talk, entry)
         if current is not None and current != entry.conversation_id:
             shell.say_what_was_current(current)
+
+
+def _tell_of_new(shell: Shell, talk: "Conversation", entry: "AppendedEntry") -> None:
+    """Say that the entry has begun a conversation, which may be a slip of the keys.
+
+    An empty conversation or fork that was there is older than its first entry. The entry is
+    appended, so an error is no reason to fail.
+    """
+    with suppress(ApiError):
+        if talk.details().created_at != entry.created_at:
+            return
+        names = [one.name for one in islice(shell.client.names(), NAMES_MAX) if one.name != talk.name]
+        near = get_close_matches(str(talk.name), names, n=1, cutoff=LIKENESS)
+        meant = f"; did you mean {near[0]}? `{shell.line('rm', str(talk.name))}` deletes it" if near else ""
+        shell.say(f"{talk.name} begins a new conversation{meant}")
 
 
 def _talk(shell: Shell, reference: str, *, makes: bool) -> "Conversation":
@@ -88,12 +115,3 @@ def _talk(shell: Shell, reference: str, *, makes: bool) -> "Conversation":
             raise
         raise CommandError(f"{line_of(error)}; --new makes a new one", NOT_FOUND) from error
     return talk
-
-
-def _read() -> str:
-    """Return standard input without the line feed at its end. Raises CommandError."""
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise CommandError(f"standard input is no UTF-8: {error}") from error
-    return text

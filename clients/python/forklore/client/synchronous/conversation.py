@@ -569,9 +569,10 @@ class Conversation:
         return self._api.update_conversation(self.resolve(), **fields)
 
     def merge(self, other: "Conversation | str", **more: Unpack[MergeArguments]) -> tuple[results.Entry, ...]:
-        """Append copies of what another branch shows; return them.
+        """Append copies of what another branch shows and this one does not have; return them.
 
-        more: `after_entry_id`, `up_to_entry_id`, and the others of `merge_conversation`.
+        more: `after_entry_id`, `up_to_entry_id`, `again`, `with_context`, and the others of
+        `merge_conversation`. The memory that `with_context` brings is read by `context.latest`.
         Raises TooLargeError for more than 50 entries; nothing is merged in parts by itself.
         """
         merged = self._api.merge_conversation(self.resolve(), from_conversation_id=_resolved(other), **more)

@@ -12,11 +12,13 @@ def merge_conversation(request: CheckedRequest) -> Answer[answers.Entries]:
     """Append copies of what another branch of the fork tree shows, all or none, in order.
 
     For writers. At most 50 history entries of the other branch: those after the last one that both
-    branches show, or after `afterEntryId`, up to `upToEntryId` or the end. A copy names its
-    original and has no `usage`. 200 says that there was nothing to copy.
+    branches show, or after `afterEntryId`, up to `upToEntryId` or the end. What the conversation
+    has already is left out, unless `again`. A copy names its original and has no `usage`.
+    `withContext` is for agents: in the same step their context becomes that of the other branch.
+    200 says that nothing was written.
     """
     body: entry_requests.MergeConversation = request.body
-    entries = merging.merge_branch(
+    merged = merging.merge_branch(
         request.table,
         caller=request.caller,
         request=merging.Merge(
@@ -24,11 +26,13 @@ def merge_conversation(request: CheckedRequest) -> Answer[answers.Entries]:
             from_id=body.from_conversation_id,
             after=body.after_entry_id,
             up_to=body.up_to_entry_id,
+            again=body.again is True,
+            with_context=body.with_context is True,
             if_match=None if request.if_match is None else EntryId(request.if_match),
         ),
         idempotency_key=request.idempotency_key(),
     )
-    return Answer(201 if entries else 200, answers.entries(entries))
+    return Answer(201 if merged.has_written else 200, answers.together(merged))
 
 
 def copy_conversation(request: CheckedRequest) -> answers.Conversation:

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from forklore_service.domain.model import Entry
+from forklore_service.domain.model import Channel, Entry
 from forklore_service.domain.tree import IdempotencyRecord
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
@@ -17,6 +17,10 @@ class Appended(NamedTuple):
 
     entries: list[Entry]
     synced: Synced | None = None
+
+    @property
+    def has_written(self) -> bool:
+        return bool(self.entries) or (self.synced is not None and not self.synced.no_op)
 
     @classmethod
     def of(cls, batch: Batch, decision: Decision | None) -> "Appended":
@@ -40,11 +44,11 @@ def record_appended(once: Once, appended: Appended, *, group_id: str, conversati
     return once.record_entries(group_id, conversation_id, entry_ids, note)
 
 
-def appended_again(table: Table, record: IdempotencyRecord, *, own: int) -> Appended:
-    """Return what the recorded request appended. own: how many entries it named itself."""
+def appended_again(table: Table, record: IdempotencyRecord) -> Appended:
+    """Return what the recorded request appended. Beside a present context it is history alone."""
     entries = table.entries(record.group_id, record.entry_ids)
     if not record.body:
         return Appended(entries)
     epoch, epoch_incremented, last = json.loads(record.body)
-    written = entries[own:]
-    return Appended(entries[:own], Synced(epoch, written[0] if written else None, epoch_incremented, last))
+    written = entries.pop() if entries and entries[-1].channel is Channel.CONTEXT else None
+    return Appended(entries, Synced(epoch, written, epoch_incremented, last))

@@ -6,7 +6,16 @@ from typing import NamedTuple
 from forklore_service.domain import ancestry, ids, jsontext
 from forklore_service.domain.ancestry import View
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, Head, StoredEntry
+from forklore_service.domain.model import (
+    NOTHING,
+    Caller,
+    Channel,
+    Entry,
+    EntryRef,
+    Head,
+    LastEntries,
+    StoredEntry,
+)
 from forklore_service.domain.paging import Window
 from forklore_service.errors import ValidationError
 from forklore_service.storage.found import Found
@@ -34,22 +43,22 @@ def copy_of(entry: Entry) -> Draft:
 class Originals(NamedTuple):
     """The history entries to copy: those that `view` shows in `window`.
 
-    last: the last history entry that the view shows before the end of the window, where known.
+    lasts: the last entries that the view shows before the end of the window, where known.
     """
 
     view: View
     window: Window = Window()
-    last: EntryId | None = None
+    lasts: LastEntries = NOTHING
 
     @classmethod
     def of(cls, view: View, head: Head) -> "Originals":
         """Return all that a conversation shows, as its HEAD was read."""
-        return cls(view, Window(stop=ids.next_id(head.last)), head.last_history)
+        return cls(view, Window(stop=ids.next_id(head.last)), head.lasts)
 
     def up_to(self, entry: Entry) -> "Originals":
         """Return those up to the end of the entry's turn."""
         window = self.window.clipped(ids.FIRST, ids.next_id(entry.ends))
-        return self._replace(window=window, last=entry.lasts_after.history)
+        return self._replace(window=window, lasts=entry.lasts_after)
 
     def after(self, entry: Entry) -> "Originals":
         """Return those after the end of the entry's turn."""
@@ -89,8 +98,9 @@ def pages(table: Table, group_id: str, wanted: Originals, *, limit: int) -> Iter
     """
     window: Window | None = wanted.window
     while window is not None:
+        last = [wanted.lasts.history]
         page = view_pages.read_view(
-            table, group_id, wanted.view, show=HISTORY, limit=limit, window=window, last=[wanted.last]
+            table, group_id, wanted.view, show=HISTORY, limit=limit, window=window, last=last
         )
         yield page.entries
         window = window.beyond(page.resume, backward=False) if page.resume else None

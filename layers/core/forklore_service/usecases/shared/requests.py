@@ -49,17 +49,19 @@ class Fork(NamedTuple):
 
 
 class OriginalMoved(Exception):
-    """The conversation that entries were copied from has changed since it was read."""
+    """A conversation that entries are copied from, or to, has changed since it was read."""
 
 
 class Original(NamedTuple):
     """The conversation of the tree that entries were copied from. It must still be there.
 
-    last: the last entry that it must still have; None: later entries do not matter.
+    last: the last entry that it must still have; None: later entries do not matter. onto: the same
+    of the conversation that gets the copies.
     """
 
     conversation_id: str
     last: EntryId | None
+    onto: EntryId | None
 
 
 class Append(NamedTuple):

@@ -319,9 +319,11 @@ def latest_context(
     view: View,
     client_id: str,
     window: Window = Window(),  # noqa: B008 (a value)
+    last: Sequence[EntryId | None] = (),
 ) -> list[StoredEntry]:
     """Return the client's context entries of the highest epoch shown in `window`, oldest first.
 
+    last: as for `read_view`.
     Epochs never fall along a view, so it is read backward until a lower epoch comes. No more than
     the epoch and one page are read.
     """
@@ -329,7 +331,9 @@ def latest_context(
     found: list[StoredEntry] = []
     limit = EPOCH_FIRST_PAGE
     while True:
-        page = read_view(table, group_id, view, show=show, limit=limit, window=window, backward=True)
+        page = read_view(
+            table, group_id, view, show=show, limit=limit, window=window, backward=True, last=last
+        )
         for stored in page.entries:
             if found and stored.entry.epoch != found[0].entry.epoch:
                 return found[::-1]

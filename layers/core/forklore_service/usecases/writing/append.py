@@ -58,7 +58,7 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
     try:
         return append_unless_done(table, caller=caller, request=request)
     except IdempotentReplay as before:
-        return appended_again(table, before.record, own=len(request.drafts))
+        return appended_again(table, before.record)
 
 
 def append_unless_done(table: Table, *, caller: Caller, request: Append) -> Appended:
@@ -340,6 +340,8 @@ class _Appending:
         group_id, original = cached.group_id, self._request.copied_out_of
         if original is not None:
             of, last = original.conversation_id, original.last
+            if original.onto not in (None, cached.tip.last):
+                raise OriginalMoved
             if of != self._id:
                 return [actions.conversation.check_exists(group_id, of, last=last)]
             if last not in (None, cached.tip.last):

@@ -25,7 +25,7 @@ def append_by_name(table: Table, *, caller: Caller, move: NameMove, request: App
     try:
         return _append(table, caller, move, request)
     except IdempotentReplay as before:
-        return appended_again(table, before.record, own=len(request.drafts))
+        return appended_again(table, before.record)
 
 
 def _append(table: Table, caller: Caller, move: NameMove, request: Append) -> Appended:
