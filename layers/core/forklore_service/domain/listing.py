@@ -139,14 +139,3 @@ class ListPlace(NamedTuple):
         """A bound above the trees that are still to come, and below the others."""
         before, _ = self.bounds
         return before or self.tree._replace(conversation_id=f"{self.tree.conversation_id} ")
-
-
-def ten_minutes(at: str) -> str:
-    """Return in which ten minutes of the clock a time lies, as a text that sorts.
-
-    A row moves to the top of a list by use at most once in them.
-
-    >>> ten_minutes("2026-03-01T09:15:00.000Z")
-    '2026-03-01T09:1'
-    """
-    return at[:15]

@@ -130,8 +130,29 @@ class Member(NamedTuple):
         return child.is_child and self.created_at == child.created_at
 
 
+MOVE_MS = 600_000
+"""A tree's row is moved at most once in ten minutes, which are counted from the tree's creation."""
 MOVES_KEPT_MS = 8 * 3600 * 1000
 """For how long a row knows where it has stood."""
+
+
+def is_moved(tree_created_at: str, *, was: str, at: str) -> bool:
+    """Tell whether a use moves the tree's row: the use before it was in other ten minutes.
+
+    >>> created, later = "2026-03-01T09:15:00.000Z", "2026-03-01T09:25:00.000Z"
+    >>> is_moved(created, was=created, at="2026-03-01T09:24:59.999Z")
+    False
+    >>> is_moved(created, was="2026-03-01T09:24:59.999Z", at=later)
+    True
+    """
+    began = ids.milliseconds(tree_created_at)
+    before, now = ((ids.milliseconds(time) - began) // MOVE_MS for time in (was, at))
+    return before < now
+
+
+def used_until(moved_at: str) -> str:
+    """Return a time before which a tree was used last whose row was moved then."""
+    return ids.timestamp(ids.milliseconds(moved_at) + MOVE_MS)
 
 
 class TreeRow(NamedTuple):

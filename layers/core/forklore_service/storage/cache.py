@@ -26,7 +26,7 @@ A write without a turn may be refused. Then it is tried again.
 
 
 class CachedConversation(NamedTuple):
-    """What is known about a conversation. group_id, client_id and created_at never change.
+    """What is known about a conversation. The first four fields never change.
 
     All other fields are hints. epochs: the latest epoch seen of each client.
     """
@@ -34,6 +34,7 @@ class CachedConversation(NamedTuple):
     group_id: str
     client_id: str | None
     created_at: str
+    tree_created_at: str
     owner: str
     tip: Tip
     titled: bool
@@ -41,12 +42,18 @@ class CachedConversation(NamedTuple):
 
     @classmethod
     def of(
-        cls, conversation: Conversation, head: Head, epochs: tuple[tuple[str, Epoch], ...] = ()
+        cls,
+        conversation: Conversation,
+        head: Head,
+        epochs: tuple[tuple[str, Epoch], ...] = (),
+        *,
+        tree_created_at: str,
     ) -> "CachedConversation":
         return cls(
             group_id=conversation.group_id,
             client_id=conversation.client_id,
             created_at=conversation.created_at,
+            tree_created_at=tree_created_at,
             owner=head.owner,
             tip=head.tip,
             titled=not head.untitled,

@@ -260,7 +260,10 @@ def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Tabl
     table = store.process()
     head = items.head(store.item(keys.head(group_id, conversation_id)))
     found = items.conversation(store.item(keys.conversation(group_id, conversation_id)))
-    table.cache.put(conversation_id, CachedConversation.of(found, head._replace(owner=owner)))
+    table.cache.put(
+        conversation_id,
+        CachedConversation.of(found, head._replace(owner=owner), tree_created_at=found.created_at),
+    )
     return table
 
 

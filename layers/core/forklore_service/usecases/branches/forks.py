@@ -133,14 +133,11 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
 
 
 class _Forked(NamedTuple):
-    """The forks that were made, and what was appended to a single one.
-
-    source_used_at: when the source was used before.
-    """
+    """The forks that were made, what was appended to a single one, and the source."""
 
     made: list[ConversationDetails]
     appended: Appended
-    source_used_at: str
+    source: LoadedConversation
 
 
 def _fork(
@@ -152,9 +149,14 @@ def _fork(
     for nonce in creation.attempts():
         creation.write(_prepare(table, caller, request, creation.once, nonce))
     if creation.answer is not None:
-        fork = creation.answer.made[0]
-        before = creation.answer.source_used_at
-        note_use(table, fork.conversation.group_id, at=fork.last_used_at, before=before)
+        source, fork = creation.answer.source, creation.answer.made[0]
+        note_use(
+            table,
+            source.group.group_id,
+            tree_created_at=source.group.created_at,
+            was=source.conversation.used_at(source.head.last),
+            at=fork.last_used_at,
+        )
     return creation
 
 
@@ -266,9 +268,8 @@ def _prepare(
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, batch.epoch),) if client and is_known else ()
-    cached = CachedConversation.of(fork, head, epochs)
-    forked = _Forked(made, appended, loaded.conversation.used_at(loaded.head.last))
-    return PreparedCreation(writes, forked, fork_id, cached, equal_ids)
+    cached = CachedConversation.of(fork, head, epochs, tree_created_at=loaded.group.created_at)
+    return PreparedCreation(writes, _Forked(made, appended, loaded), fork_id, cached, equal_ids)
 
 
 def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once) -> _Source | Obstacle:

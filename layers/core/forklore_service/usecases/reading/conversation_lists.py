@@ -4,8 +4,7 @@ A user's USER_TREE items name the trees of which the user is a member, and tell 
 whether the user has archived the tree. Whether a tree is live, and what it shows, is read from the
 tree.
 
-By last use, the rows tell in which ten minutes a tree was used last; the order inside them is that
-of what the conversations say. So a page reads all trees of the ten minutes in which it ends.
+By last use, the rows tell within ten minutes when a tree was used last (`list_orders`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,6 @@ from forklore_service.domain.listing import (
     Mode,
     Order,
     Walk,
-    ten_minutes,
 )
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import Group, TreeRow
@@ -34,7 +32,7 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
-from forklore_service.usecases.reading.list_orders import ByCreation, ByUse, Listed
+from forklore_service.usecases.reading.list_orders import ByCreation, ByUse, Listed, used
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
@@ -180,12 +178,10 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
-        end = TOP._replace(created_at=ten_minutes(tree.created_at) + TOP.created_at[15:])
-        walk = Walk(max(end, TOP._replace(created_at=table.now())))
-        if request.sorts:  # what was used later in its ten minutes comes before it
-            used = max(tree.created_at, conversation.used_at(loaded.head.last))
-            walk = walk._replace(shown=(group.group_id,))
-            return ListPlace(end, walk=walk, used_before=tree._replace(created_at=used))
+        bound = used(tree, conversation.used_at(loaded.head.last))
+        walk = Walk(max(bound, TOP._replace(created_at=table.now())))
+        if request.sorts:
+            return ListPlace(bound, walk=walk._replace(shown=(group.group_id,)), used_before=bound)
     # A root is the last conversation of its tree.
     if request.mode is not Mode.ALL or conversation_id == tree.conversation_id:
         return ListPlace(tree, walk=walk)
@@ -199,8 +195,8 @@ def _in_order(table: Table, caller: Caller, request: ListRequest, after: ListPla
     page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
     if request.order is Order.USED:
         after = after or ListPlace(TOP, walk=Walk())
-        used = RowsByUse(table, user_id, after=after, page=page, kinds=kinds)
-        return ByUse(table, used, request.archived, after=after, limit=request.limit, sorts=request.sorts)
+        source = RowsByUse(table, user_id, after=after, page=page, kinds=kinds)
+        return ByUse(table, source, request.archived, after=after, limit=request.limit, sorts=request.sorts)
     before, through = after.bounds if after is not None else (None, None)
     if caller.bypasses_membership and request.of_user is None:
         everyone = tree_rows.of_all(table, before=before, through=through, page=TREES_AT_ONCE)

@@ -5,8 +5,8 @@ from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import BOTTOM, TOP, Archived, ListPlace, Walk, ten_minutes
-from forklore_service.domain.tree import TreeRow
+from forklore_service.domain.listing import BOTTOM, TOP, Archived, ListPlace, Walk
+from forklore_service.domain.tree import TreeRow, used_until
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.cursors import PageOf
@@ -78,8 +78,8 @@ class ByCreation:
 class ByUse(ByCreation):
     """The tree first that was used last.
 
-    A row tells in which ten minutes its tree was used, the conversations tell when. So a page reads
-    all trees of the ten minutes in which it ends, and leaves the last ones to the next page.
+    A row tells within ten minutes when its tree was used, the conversations tell when. So a page
+    reads the trees of ten more minutes, and leaves to the next page what was used before the rest.
     after: where the page begins. limit: how many conversations it may have. sorts: False: it has
     all conversations of each tree, and trees come in the order of their rows.
     """
@@ -111,9 +111,9 @@ class ByUse(ByCreation):
 
     def next_rows(self, count: int) -> list[TreeRow]:
         some = super().next_rows(count)
+        last = some[-1].place.created_at if some else ""
         for row in self._rows if some and self._sorts else ():
-            is_later = ten_minutes(row.place.created_at) < ten_minutes(some[-1].place.created_at)
-            if is_later or len(some) == count + REST_MAX:
+            if used_until(row.place.created_at) <= last or len(some) == count + REST_MAX:
                 self._rows = chain([row], self._rows)
                 break
             some.append(row)
@@ -121,7 +121,7 @@ class ByUse(ByCreation):
 
     def is_earlier(self, listed: Listed) -> bool:
         bound = self._after.used_before
-        is_earlier = bound is not None and _rank(listed) > (ten_minutes(self._after.tree.created_at), bound)
+        is_earlier = bound is not None and _used(listed) > bound
         if is_earlier:
             self._shown.append(listed.group_id)
         return is_earlier
@@ -162,7 +162,7 @@ class ByUse(ByCreation):
         """Return what was used last, as much as the page holds."""
         shown: list[Listed] = []
         page_bytes = 0
-        for one in sorted(found, key=_rank, reverse=True):
+        for one in sorted(found, key=_used, reverse=True):
             page_bytes += one.shown.escaped_bytes
             if len(shown) == self._limit or (shown and page_bytes > PAGE_BYTES_MAX):
                 break
@@ -170,8 +170,15 @@ class ByUse(ByCreation):
         return shown
 
 
-def _rank(listed: Listed) -> tuple[str, ListKey]:
-    """Return in which ten minutes a tree stands, and when it or the conversation was used last."""
-    tree = listed.place.tree
-    used = max(tree.created_at, listed.shown.last_used_at)
-    return ten_minutes(tree.created_at), tree._replace(created_at=used)
+def _used(listed: Listed) -> ListKey:
+    """Return the place of what is shown of a tree, among what other trees show."""
+    return used(listed.place.tree, listed.shown.last_used_at)
+
+
+def used(place: ListKey, last_used_at: str) -> ListKey:
+    """Return when a tree was used last, by its row and by a conversation that it shows.
+
+    It is in the ten minutes of the row, so that a page need not look at other rows.
+    """
+    at = max(place.created_at, min(last_used_at, used_until(place.created_at)))
+    return place._replace(created_at=at)

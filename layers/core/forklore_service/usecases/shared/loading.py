@@ -328,5 +328,6 @@ def _is_archived(found: Found, group_id: str, caller: Caller) -> bool:
 def _learn(table: Table, loaded: LoadedConversation) -> None:
     conversation, head = loaded.conversation, loaded.head
     known = table.cache.get(conversation.conversation_id)
-    cached = CachedConversation.of(conversation, head, known.epochs if known else ())
+    epochs, tree_created_at = known.epochs if known else (), loaded.group.created_at
+    cached = CachedConversation.of(conversation, head, epochs, tree_created_at=tree_created_at)
     table.cache.put(conversation.conversation_id, cached)

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import suppress
 
 from forklore_service.domain import keys
-from forklore_service.domain.listing import ten_minutes
+from forklore_service.domain.tree import is_moved
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
@@ -17,13 +17,13 @@ MOVES_SECONDS = 2.0
 """How long a use waits for the rows at the most."""
 
 
-def note_use(table: Table, group_id: str, *, at: str, before: str) -> None:
+def note_use(table: Table, group_id: str, *, tree_created_at: str, was: str, at: str) -> None:
     """Move the tree's row in each member's list, unless it was moved in these ten minutes.
 
-    at: when the tree was used. before: when the conversation was used before that: if it was in the
+    at: when the tree was used. was: when the conversation was used before that. If that was in the
     same ten minutes, nothing is read.
     """
-    if ten_minutes(before) < ten_minutes(at):
+    if is_moved(tree_created_at, was=was, at=at):
         with suppress(UnavailableError):
             _move_rows(table.within(MOVES_SECONDS, usage=table.connection.usage), group_id, at)
 
@@ -42,6 +42,6 @@ def _move_rows(table: Table, group_id: str, at: str) -> None:
     moves = [
         actions.member.move_row(group, user_id, row, at=at)
         for user_id, row in known
-        if row is not None and ten_minutes(row.used.created_at) < ten_minutes(at)
+        if row is not None and is_moved(group.created_at, was=row.used.created_at, at=at)
     ]
     deque(table.side_by_side(table.update, moves), maxlen=0)

@@ -332,7 +332,8 @@ class _Appending:
         if client and batch.context:
             now_cached = now_cached.with_epoch(client, batch.epoch)
         table.cache.put(self._id, now_cached)
-        note_use(table, cached.group_id, at=now_cached.used_at, before=cached.used_at)
+        used = {"tree_created_at": cached.tree_created_at, "was": cached.used_at, "at": now_cached.used_at}
+        note_use(table, cached.group_id, **used)
         return appended
 
     def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
