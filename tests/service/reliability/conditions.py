@@ -13,7 +13,7 @@ begin with the purpose of the transaction, such as `fork: Update GROUP (forks): 
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tests.service.reliability.faults import WRITE, Call, Rewrite
 
@@ -61,7 +61,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction. Other calls have none."""
+    """Return every condition in a transaction or an update. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
@@ -87,6 +87,8 @@ def _parts(body: Mapping[str, Any], call: Call) -> Iterator[Part]:
         for write in body["TransactItems"]:
             [(verb, part)] = write.items()
             yield verb, part
+    elif call.operation == "UpdateItem":
+        yield "Update", cast("dict[str, Any]", body)
 
 
 def _clauses(part: Mapping[str, Any]) -> list[str]:

@@ -325,11 +325,16 @@ def user_tree_item(
     created_at: str,
     is_child: bool,
     is_archived: bool = False,
+    used_at: str | None = None,
 ) -> Item:
-    """Return a tree's row in the list of a member. created_at: the tree's."""
+    """Return a tree's row in the list of a member.
+
+    created_at: the tree's. used_at: when it was used last, if it was after that.
+    """
     key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
-    row = TreeRow(ListKey(created_at, group_id), level, is_archived)
-    return _item(key, _TREE_ROW.attributes(row))
+    row = TreeRow(ListKey(created_at, group_id), level, is_archived, (used_at,) if used_at else ())
+    place = {schema.ENTRY_SORT_KEY: keys.used_user_tree(row.used, is_child=is_child)} if used_at else {}
+    return _item(key, _TREE_ROW.attributes(row) | place)
 
 
 def moves(row: TreeRow) -> dict[str, Any]:

@@ -206,8 +206,7 @@ class Table:
     def update(self, action: Action) -> bool:
         """Write one update alone, for half of what it costs in a transaction.
 
-        Return whether its condition held. A refusal may also mean that a first attempt was written,
-        whose answer was lost. Raises UnavailableError.
+        Return whether its condition held. Raises UnavailableError.
         """
         request = action.request_to(self.connection.table_name)[action.verb]
         try:

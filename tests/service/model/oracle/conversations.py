@@ -34,12 +34,15 @@ class Conversations(Making):
         hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
+        # When a tree was used last depends on clocks: what the service says is taken.
+        told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(chosen)])}
         if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
-            # Which tree was used last depends on clocks: the service's order is taken.
-            places = {row["id"]: place for place, row in reversed([*enumerate(chosen)])}
-            first = {c.tree: places.get(c.id, 0) for c in listed[::-1]}
+            first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
             listed.sort(key=lambda c: first[c.tree])
-        return 200, [self._shown(r, c) for c in listed]
+        shown = [self._shown(r, c) for c in listed]
+        for one in shown:
+            one["lastUsedAt"] = max(one["lastUsedAt"], told.get(one["id"], (0, ""))[1])
+        return 200, shown
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
         scope = r.given.get("scope", "tree")

@@ -10,7 +10,7 @@ from forklore_service.domain.model import Conversation
 from forklore_service.domain.tree import Group, Member, TreeRow
 from forklore_service.storage import items, schema
 from forklore_service.storage.actions import action
-from forklore_service.storage.actions.action import IS_THERE, NO_VALUES, Action, ActionKind, Values
+from forklore_service.storage.actions.action import IS_THERE, Action, ActionKind, Values
 from forklore_service.storage.items import text
 
 
@@ -123,20 +123,15 @@ def _change_row(
 
 
 def move_row(group: Group, user_id: str, row: TreeRow, *, at: str) -> Action:
-    """Move a row that is as it was read to the top of a member's list by use."""
+    """Move a row, which is as it was read, to the top of a list by use, if it is still there."""
     moved = row.moved(at)
-    condition, values = f"{IS_THERE} AND attribute_not_exists(#{schema.ENTRY_SORT_KEY})", NO_VALUES
-    if row.moves:
-        condition = f"#{schema.ENTRY_SORT_KEY} = :was"
-        values = {":was": text(keys.used_user_tree(row.used, is_child=group.is_child))}
     return action.update(
         ActionKind.USER_TREE,
         keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
         f"SET #{schema.ENTRY_SORT_KEY} = :place, #moves = :moves",
         of=user_id,
-        condition=condition,
+        condition=IS_THERE,
         values={
-            **values,
             ":place": text(keys.used_user_tree(moved.used, is_child=group.is_child)),
             ":moves": items.moves(moved),
         },

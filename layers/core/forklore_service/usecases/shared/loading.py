@@ -54,7 +54,7 @@ class ConversationDetails(NamedTuple):
     """A conversation as a member of level `level` sees it.
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
-    whether that member has archived the tree.
+    whether that member has archived the tree. moved_at: when a use of the tree moved it in a list.
     """
 
     conversation: Conversation
@@ -63,6 +63,7 @@ class ConversationDetails(NamedTuple):
     owner: str
     is_current: bool
     is_archived: bool = False
+    moved_at: str = ""
 
     @classmethod
     def of(
@@ -73,8 +74,8 @@ class ConversationDetails(NamedTuple):
 
     @property
     def last_used_at(self) -> str:
-        """When the conversation was created or last appended to."""
-        return self.conversation.used_at(self.head.last)
+        """When the conversation was created or last appended to, or the tree was used later."""
+        return max(self.conversation.used_at(self.head.last), self.moved_at)
 
     @property
     def escaped_bytes(self) -> int:
