@@ -180,8 +180,9 @@ def test_the_list_has_the_newest_tree_first_and_in_a_tree_the_newest_first(
 
 
 def test_a_listed_conversation_equals_the_conversation_by_id(still_forest: Table) -> None:
+    """Only the list knows when its rows were moved."""
     for shown in walk(still_forest, mode=Mode.ALL, ancestry=Ancestry.ALL):
-        assert shown == show(still_forest, shown.conversation.conversation_id)
+        assert shown._replace(moved_at="") == show(still_forest, shown.conversation.conversation_id)
 
 
 @pytest.mark.parametrize(
