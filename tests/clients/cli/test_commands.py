@@ -261,6 +261,7 @@ REFUSED = [
     "fork trip --name a --move-name",
     "fork 019ca8ad-fa20-7000-8000-000000000005 --move-name",
     "fork trip --count 2 --name a",
+    "fork trip --count 1001",
     "fork trip --after last",
     "switch trip --name 019ca8ad-fa20-7000-8000-000000000005",
     "name",
@@ -663,6 +664,9 @@ def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
     assert trip(f"name trip {old}").err == ""
     assert trip.id_of("trip") == old
     assert trip("name trip trip").err == ""
+    options = shlex.join(trip.options)
+    trip(f"name -- -x {old}")
+    assert trip(f"name -- -x {other}").err == f"-x was at {old}: `forklore name {options} -- -x {old}`\n"
     assert "new was at" not in trip("switch other --name new").err
     assert trip.id_of("new") == other
 

@@ -21,7 +21,10 @@ from tools.harness.local_server import ROOT, environment
 COMMAND = [sys.executable, "-m", "forklore.cli"]
 LINE = shlex.join(COMMAND)
 RUN_S = 180
-MODULES_MAX = {"--help": 65, "log --help": 35, "import --help": 35}
+AT_ONCE_S = 15
+"""Less than a request is held, and far more than a command takes to end."""
+NOWHERE = "ls --url http://127.0.0.1:1"
+MODULES_MAX = {"--help": 80, "log --help": 35, "import --help": 35, NOWHERE: 50}
 """Of forklore, for each command line. Each module costs about a millisecond."""
 HEAVY = (
     "boto3",
@@ -90,6 +93,67 @@ def test_a_reader_that_leaves_ends_the_command_in_silence(long: str, options: st
 
 def test_a_reader_that_leaves_before_the_end_of_the_process_is_not_noticed_either(long: str) -> None:
     assert ran(f"$F {long} ls | true").stderr == ""
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def test_what_is_new_is_shown_at_once_until_the_command_is_interrupted(url: str) -> None:
+    options = ("--url", url, "--token", "watcher")
+    say = Forklore(options)
+    assert [say(f"say followed {text}").code for text in ("one", "two")] == [0, 0]
+    with started(*options, "log", "-f", "-n", "1", "followed", "--oneline") as process:
+        assert line_of(process).endswith(" user two\n")
+        for text in ("three", "four"):
+            said = say(f"say followed {text} --as ai")
+            assert line_of(process) == said.out
+        os.kill(process.pid, signal.SIGINT)
+        assert (*process.communicate(timeout=RUN_S), process.returncode) == ("", "", 130)
+
+
+def test_a_watch_begins_with_what_is_new(url: str) -> None:
+    options = ("--url", url, "--token", "watcher")
+    say = Forklore(options)
+    assert say("say watched before").code == 0
+    with started(*options, "watch", "watched", "--json") as process, ThreadPoolExecutor(1) as threads:
+        shown, said = threads.submit(line_of, process), list[str]()
+        while not shown.done():
+            said.append(say("say watched after").out.split()[0])
+        assert json.loads(shown.result())["id"] in said
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=RUN_S)
+    assert process.returncode == 130
+    assert say("watch nothing").code == 3
+
+
+def test_a_reader_that_leaves_while_nothing_is_new_ends_the_command_at_once(url: str) -> None:
+    options = ("--url", url, "--token", "watcher")
+    assert Forklore(options)("say left one").code == 0
+    with started(*options, "log", "-f", "left", "--oneline") as process:
+        assert line_of(process).endswith(" user one\n")
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.wait(timeout=AT_ONCE_S) == 141
+        assert process.stderr.read() == ""
+
+
+def test_a_reader_of_the_help_that_has_gone_is_told_by_the_exit_code() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        done = subprocess.run(
+            [*COMMAND, "--help"],
+            env=variables(),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            timeout=RUN_S,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @contextmanager
@@ -224,12 +288,12 @@ def test_json_is_whole_where_the_output_is_not_utf_8(url: str) -> None:
 
 
 @pytest.mark.parametrize("line", MODULES_MAX)
-def test_the_help_needs_nothing_heavy_and_few_modules(line: str) -> None:
+def test_a_command_line_needs_nothing_heavy_and_few_modules(line: str) -> None:
     script = (
         "import sys\n"
         "from forklore.cli.app import make_app\n"
         f"try:\n    make_app()({line.split()}, prog_name='forklore')\n"
-        "except SystemExit as ended:\n    assert ended.code == 0\n"
+        f"except SystemExit as ended:\n    assert ended.code == {5 if line == NOWHERE else 0}\n"
         "print(*sys.modules, file=sys.stderr)\n"
     )
     done = subprocess.run(
@@ -241,8 +305,8 @@ def test_the_help_needs_nothing_heavy_and_few_modules(line: str) -> None:
         check=True,
     )
 
-    modules = done.stderr.split()
-    assert set(modules).isdisjoint(HEAVY)
+    modules = done.stderr.splitlines()[-1].split()
+    assert set(modules) & set(HEAVY) == ({"httpx2"} if line == NOWHERE else set())
     assert sum(name.startswith("forklore.") for name in modules) < MODULES_MAX[line]
 
 

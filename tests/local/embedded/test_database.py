@@ -17,7 +17,9 @@ import pytest
 from forklore import Forklore, ServerError
 from forklore_local.embedded import database
 from forklore_local.embedded.database import DamagedRowError, Database, UnansweredError
+from forklore_local.embedded.engine import Engine
 from forklore_local.embedded.folder import FILE
+from forklore_local.embedded.opened import open_database
 from forklore_service.errors import StoreFailedError
 from tests.local.embedded.conftest import Kept
 from tests.local.embedded.items import everything, key, put
@@ -136,3 +138,26 @@ def test_a_client_is_told_of_a_damaged_file_at_once(tmp_path: Path) -> None:
         fl.named("trip").say("user", "more")
     assert (caught.value.status, caught.value.reason, caught.value.attempts) == (507, "damaged", 1)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["a folder", "memory"])
+def test_the_moment_is_another_one_after_each_commit_and_after_nothing_else(
+    tmp_path: Path, *, keeps: bool
+) -> None:
+    stored = open_database(tmp_path if keeps else None)
+    client = Engine(stored)
+    moments = [stored.moment()]
+    for number in range(3):
+        put(client, "a", f"{number}")
+        moments.append(stored.moment())
+    everything(client)
+    assert stored.moment() == moments[-1]
+    if keeps:
+        other = open_database(tmp_path)  # as another process: nothing is shared but the file
+        put(Engine(other), "a", "of another")
+        moments.append(stored.moment())
+        other.close()
+    assert len({*moments, None}) == len(moments) + 1
+
+    stored.close()
+    assert stored.moment() is None

@@ -23,7 +23,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
 COMMANDS = (
-    *("say", "log", "show", "ls", "grep", "children"),
+    *("say", "log", "watch", "show", "ls", "grep", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
@@ -98,6 +98,10 @@ class CommandLine(TyperGroup):
                 _flush()
         except (ApiError, exits.CommandError, typer.TyperException, typer.Abort, *OTHERS) as error:
             code = _told(error)
+        except SystemExit as ended:
+            if ended.code != 1:
+                raise
+            code = exits.BROKEN_PIPE  # rich says so when the reader of the help has gone
         except KeyboardInterrupt:
             code = exits.INTERRUPTED
         except Exception as error:  # noqa: BLE001 (the last resort)

@@ -1,5 +1,6 @@
 """How entries are shown."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
@@ -21,6 +22,19 @@ def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
     out.line(author_part(entry), GAP_BEFORE_TIME, (f"{moment(entry.created_at)} UTC", "dim"))
     out.line()
     out.text(text_to_show(entry), indent=INDENT)
+
+
+def show_entries(out: Output, entries: Iterable[Entry], *, oneline: bool, at_once: bool = False) -> None:
+    """Write entries, with `--json` as JSON. at_once: hand on each, whose next one may come late."""
+    for place, entry in enumerate(entries):
+        if out.is_json:
+            out.result(entry)
+        elif oneline:
+            show_on_one_line(out, entry)
+        else:
+            show_entry(out, entry, is_first=place == 0)
+        if at_once:
+            out.flush()
 
 
 GAP_BEFORE_TIME = "  "

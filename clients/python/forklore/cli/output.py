@@ -49,8 +49,17 @@ class Output:
     def close(self) -> None:
         """Wait for the pager, or hand on what is buffered."""
         self._stack.close()
-        if self._open is not None and self._pager is None:
+        if self._pager is None:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand on what is buffered."""
+        if self._open is not None:
             self._open.flush()
+
+    def do_not_page(self) -> None:
+        """Write without the pager. Nothing may be written yet."""
+        self._pager = None
 
     @property
     def is_paged(self) -> bool:

@@ -139,7 +139,7 @@ class Shell:
         """Tell how the choice of another current branch is undone."""
         self.say(f"{conversation_id} was the current branch: `{self.line('switch', conversation_id)}`")
 
-    def line(self, *words: str) -> str:
+    def line(self, command: str, *arguments: str) -> str:
         """Return a command line for the same service. It shows no token and no API key."""
         options = [
             word
@@ -147,7 +147,9 @@ class Shell:
             if name not in ("token", "client_key")
             for word in (f"--{name}", str(value))
         ]
-        return shlex.join(["forklore", *words, *options])
+        if any(one.startswith("-") for one in arguments):
+            return shlex.join(["forklore", command, *options, "--", *arguments])
+        return shlex.join(["forklore", command, *arguments, *options])
 
     def close(self) -> None:
         """Stop the client and wait for the pager."""

@@ -27,14 +27,14 @@ class Calling:
 
     def __init__(self, transport: Transport, options: Options) -> None:
         self._transport = transport
-        self._options = options
+        self.options = options
 
     def send(self, call: Call) -> RawAnswer:
         """Return the answer as it came, after all retries, also that of an error.
 
         Raises InputError, and NoAnswerError without any answer.
         """
-        steps = attempts(call, self._options)
+        steps = attempts(call, self.options)
         outcome: Outcome = None
         while True:
             try:
@@ -51,7 +51,11 @@ class Calling:
                 except Exception as error:  # noqa: BLE001 (the core raises it again)
                     steps.throw(error)
             else:
-                time.sleep(step.seconds)
+                self.pause(step.seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
 
 
 class AsyncCalling:
@@ -59,16 +63,14 @@ class AsyncCalling:
 
     def __init__(self, transport: AsyncTransport, options: Options) -> None:
         self._transport = transport
-        self._options = options
+        self.options = options
 
     async def send(self, call: Call) -> RawAnswer:
         """Return the answer as it came, after all retries, also that of an error.
 
         Raises InputError, and NoAnswerError without any answer.
         """
-        import anyio
-
-        steps = attempts(call, self._options)
+        steps = attempts(call, self.options)
         outcome: Outcome = None
         while True:
             try:
@@ -85,7 +87,13 @@ class AsyncCalling:
                 except Exception as error:  # noqa: BLE001 (the core raises it again)
                     steps.throw(error)
             else:
-                await anyio.sleep(step.seconds)
+                await self.pause(step.seconds)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait."""
+        import anyio
+
+        await anyio.sleep(seconds)
 
 
 class Nothing(TypedDict):

@@ -13,11 +13,14 @@ from typing import cast
 
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import ApiError, InputError, NoAnswerError
+from forklore.client.limits import WAIT_SECONDS_MAX
 
 _JITTER = SystemRandom().uniform
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0
 TIMEOUT_S, DEADLINE_S = 30.0, 60.0
 SECONDS_MAX = 86_400
+IN_TIME_S = 5
+"""How long before the end of its time a request is held no longer."""
 RETRIED = frozenset({429, 500, 502, 503, 504})
 REFUSED = 429
 """The retried status that says that nothing has happened. A 503 may come after the work."""
@@ -48,6 +51,11 @@ class Options:
         retries: object = self.retries_max
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})
+
+    @property
+    def wait_s(self) -> int:
+        """How long the service may hold a request, so that its answer comes in time."""
+        return max(0, min(WAIT_SECONDS_MAX, int(min(self.timeout_s, self.deadline_s)) - IN_TIME_S))
 
 
 @dataclass(frozen=True, slots=True)

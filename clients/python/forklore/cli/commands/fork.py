@@ -10,6 +10,9 @@ from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
+COUNT_MAX = 1_000
+"""A tenth of what a tree can hold, so that a slip of the keys does not fill it."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -26,7 +29,8 @@ def register(app: typer.Typer) -> None:
             typer.Option("--after", metavar="ENTRY", help="With this entry, without what follows."),
         ] = None,
         count: Annotated[
-            int | None, typer.Option("--count", min=1, metavar="N", help="So many equal forks.")
+            int | None,
+            typer.Option("--count", min=1, max=COUNT_MAX, metavar="N", help="So many equal forks."),
         ] = None,
         name: Annotated[
             str | None, typer.Option("--name", metavar="NAME", help="A new name that points to the fork.")

@@ -1,20 +1,25 @@
 """`forklore log`: the history of a branch, like git log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from forklore.cli.drawing import ENTRIES_MAX, show_graph
-from forklore.cli.entries import is_shown, show_entry, show_on_one_line
+from forklore.cli.entries import is_shown, show_entries
 from forklore.cli.exits import CommandError
+from forklore.cli.following import show_as_they_come
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.results import Entry
 
+if TYPE_CHECKING:
+    from forklore.client.synchronous.conversation import Conversation
+
 PAGE_MAX = 100
+Channel = Literal["history", "context"]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +40,9 @@ def register(app: typer.Typer) -> None:
         memory: Annotated[
             bool, typer.Option("--context", help="The agent's memory of now instead of the history.")
         ] = False,
+        follow: Annotated[
+            bool, typer.Option("-f", "--follow", help="Go on with what is new, until Ctrl+C.")
+        ] = False,
         graph: Annotated[
             bool, typer.Option("--graph", help="Draw the whole fork tree, as git log does.")
         ] = False,
@@ -45,9 +53,10 @@ def register(app: typer.Typer) -> None:
         are nobody's message and have no text are left out, unless --all or --json is given. --graph
         draws all branches, and folds long runs of entries; with --oneline too it folds none.
         --context is for an agent, so with its key or its --client, and shows the latest epoch.
+        -f shows the oldest first, and then what is new, as it comes.
         """
-        if graph and memory:
-            raise CommandError("--graph and --context exclude each other")
+        if graph and (memory or follow):
+            raise CommandError(f"--graph and {'--context' if memory else '--follow'} exclude each other")
         if graph:
             if reverse:
                 raise CommandError("--graph goes from the newest to the oldest")
@@ -64,22 +73,37 @@ def register(app: typer.Typer) -> None:
                 shell.say(f"the tree has more entries; its oldest {ENTRIES_MAX:,} are drawn")
             return
         is_whole = is_whole or shell.out.is_json or memory
-        page = min(number or PAGE_MAX, PAGE_MAX)
+        channel: Channel = "context" if memory else "history"
         from_end = number is not None or not reverse
         shown = shell.conversation(conversation)
         shown.resolve()  # a name that does not exist would show nothing
-        listed = shown.entries(
-            backward=from_end, channel="context" if memory else "history", page_entries=page
-        )
+        if follow:
+            shell.out.do_not_page()
+            newest = _followed(shown, channel, number, is_whole=is_whole)
+            show_as_they_come(shell.out, newest, oneline=oneline, is_whole=is_whole)
+            return
+        page = min(number or PAGE_MAX, PAGE_MAX)
+        listed = shown.entries(backward=from_end, channel=channel, page_entries=page)
         entries: Iterable[Entry] = (entry for entry in listed if is_whole or is_shown(entry))
         entries = islice(entries, number)
         if from_end and reverse:
             entries = list(entries)[::-1]
-        if shell.out.is_json:
-            shell.out.results(entries)
-            return
-        for place, entry in enumerate(entries):
-            if oneline:
-                show_on_one_line(shell.out, entry)
-            else:
-                show_entry(shell.out, entry, is_first=place == 0)
+        show_entries(shell.out, entries, oneline=oneline)
+
+
+def _followed(
+    shown: "Conversation", channel: Channel, number: int | None, *, is_whole: bool
+) -> Iterator[Entry]:
+    """Yield the newest entries, the oldest first, and then each one that is new.
+
+    number: of the newest entries; None: all. is_whole: those without text count, too.
+    """
+    last, newest = None, list[Entry]()
+    if number is not None:
+        for entry in shown.entries(backward=True, channel=channel, page_entries=min(number, PAGE_MAX)):
+            last = last or entry
+            newest += [entry] if is_whole or is_shown(entry) else []
+            if len(newest) == number:
+                break
+    yield from reversed(newest)
+    yield from shown.watch(after=last, channel=channel)

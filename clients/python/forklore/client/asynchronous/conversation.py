@@ -18,6 +18,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
+from forklore.client.asynchronous.watching import AsyncWatch
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
     ApiError,
@@ -510,6 +511,22 @@ class AsyncConversation:
             return Page(page.data[::-1], page.before_cursor)
 
         return AsyncPages(back if backward else forward)
+
+    def watch(
+        self,
+        *,
+        after: results.Entry | str | Omitted | None = OMITTED,
+        channel: Literal["history", "context"] | None = None,
+    ) -> AsyncWatch:
+        """Return what is new, as it comes: `async for entry in chat.watch()`. It has no end.
+
+        after: begin behind this entry, or with None at the beginning; without it, behind the last
+        entry of now. channel: as of `entries`.
+        A connection that is lost meanwhile is no end. Each step raises the error of a caller who
+        may not see the conversation, or not any more.
+        """
+        begin = after if isinstance(after, Omitted) or after is None else id_of(after)
+        return AsyncWatch(self._api, self.resolve, after=begin, channel=channel)
 
     async def last(self) -> results.ListedEntry | None:
         """Return the last entry of the history; None without any."""

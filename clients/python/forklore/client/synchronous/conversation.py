@@ -35,6 +35,7 @@ from forklore.client.operations import Operations
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
+from forklore.client.synchronous.watching import Watch
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
@@ -511,6 +512,22 @@ class Conversation:
             return Page(page.data[::-1], page.before_cursor)
 
         return Pages(back if backward else forward)
+
+    def watch(
+        self,
+        *,
+        after: results.Entry | str | Omitted | None = OMITTED,
+        channel: Literal["history", "context"] | None = None,
+    ) -> Watch:
+        """Return what is new, as it comes: `for entry in chat.watch()`. It has no end.
+
+        after: begin behind this entry, or with None at the beginning; without it, behind the last
+        entry of now. channel: as of `entries`.
+        A connection that is lost meanwhile is no end. Each step raises the error of a caller who
+        may not see the conversation, or not any more.
+        """
+        begin = after if isinstance(after, Omitted) or after is None else id_of(after)
+        return Watch(self._api, self.resolve, after=begin, channel=channel)
 
     def last(self) -> results.ListedEntry | None:
         """Return the last entry of the history; None without any."""

@@ -1,0 +1,100 @@
+"""What is new in a conversation, as it comes, for asyncio and trio."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Self
+
+from forklore.client import results
+from forklore.client.calls import Call, RawAnswer
+from forklore.client.decoding import result_of
+from forklore.client.errors import NoAnswerError
+from forklore.client.omitted import Omitted
+from forklore.client.operations import SHAPES, AsyncOperations
+
+PAGE_ENTRIES = 100
+IDLE_S, LOST_S = 3.0, 1.0
+"""The pause where the service names none, and the shortest one after no answer."""
+NOT_MODIFIED = 304
+LOST = frozenset({429, 502, 503, 504})
+"""The statuses after which the service will answer again."""
+
+
+class AsyncWatch:
+    """One watch of a conversation. `async for one in watch` goes on until its user leaves it.
+
+    It asks again and again, at the pace that the service names. A service that can holds each
+    request until something is new. Once there was an answer, a lost connection is no end, nor is a
+    service that is started anew.
+
+    resolve: returns the conversation's id. after: the entry to begin behind; OMITTED: the last one
+    of now; None: none. channel: None shows users the history, and agents their own context as well.
+    """
+
+    def __init__(
+        self,
+        api: AsyncOperations,
+        resolve: Callable[[], Awaitable[str]],
+        *,
+        after: str | Omitted | None,
+        channel: str | None,
+    ) -> None:
+        self._api = api
+        self._resolve = resolve
+        self._cursor = None if isinstance(after, Omitted) else after
+        self._knows_place = not isinstance(after, Omitted)
+        self._is_answered = False
+        self._shown = {"channel": channel}
+        self._etag: str | None = None
+        self._pause_s = 0.0
+        self._news = deque[results.ListedEntry]()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> results.ListedEntry:
+        """Return what is new next.
+
+        Raises the error of a caller who may not see the conversation, or not any more.
+        """
+        while not self._news:
+            await self._api.pause(self._pause_s)
+            await self._look()
+        return self._news.popleft()
+
+    async def _look(self) -> None:
+        """Ask once for what follows the last known entry; at first, perhaps, which one that is."""
+        if self._knows_place:
+            place: Mapping[str, Any] = {"limit": PAGE_ENTRIES, "afterCursor": self._cursor}
+        else:
+            place = {"limit": 1, "tail": True}
+        answer = await self._ask("listEntries", {**self._shown, **place}, self._etag)
+        if answer is None or answer.status == NOT_MODIFIED:
+            return
+        page = result_of(answer, results.EntryPage.of)
+        if self._knows_place:
+            self._news.extend(page.data)
+        # Only the answer without an entry stays the same until there is one.
+        self._etag = answer.etag if self._knows_place and not page.data else None
+        self._knows_place = True
+        if page.data:
+            self._cursor = page.data[-1].id
+        if page.after_cursor is not None:
+            self._cursor, self._pause_s = page.after_cursor, 0.0
+
+    async def _ask(self, operation: str, given: Mapping[str, Any], etag: str | None) -> RawAnswer | None:
+        """Return the answer, or None if it is lost; set the pause before the next request."""
+        try:
+            path = {"conversationId": await self._resolve(), "wait": self._api.options.wait_s}
+            said = {name: held for name, held in given.items() if held is not None}
+            answer = await self._api.send(Call.of(SHAPES[operation], {**path, **said}, if_none_match=etag))
+        except NoAnswerError:
+            if not self._is_answered:
+                raise
+            self._pause_s = LOST_S
+            return None
+        if self._is_answered and answer.status in LOST:
+            self._pause_s = max(LOST_S, answer.retry_after_s or 0.0)
+            return None
+        self._is_answered = True
+        self._pause_s = IDLE_S if answer.ask_again_ms is None else answer.ask_again_ms / 1000
+        return answer

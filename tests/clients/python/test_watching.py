@@ -1,0 +1,170 @@
+"""`watch` goes on for ever, and shows each new entry once, wherever the service is."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from forklore import (
+    AsyncForklore,
+    ForbiddenError,
+    Forklore,
+    NoAnswerError,
+    NotFoundError,
+    UnavailableError,
+    text_of,
+)
+from forklore.client.retrying import Options
+from forklore_service.api import watching
+from tests.clients.python.ways import WAYS, Way, opened
+from tests.local.server.test_server import Running, running
+
+SOON_SECONDS = 60
+AT_ONCE_SECONDS = 10
+"""Half of what a call waits, and far more than it takes."""
+NEVER_MS = 600_000
+"""A pace at which a watch sees nothing as long as the test runs."""
+SAID_EVERY_SECONDS = 0.2
+
+
+@pytest.fixture
+def way(transport: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Way]:
+    """A service that names a quick pace. In process, where calls wait, the pace is not used."""
+    monkeypatch.setattr(watching, "IDLE_MS", NEVER_MS if transport == "process" else 50)
+    with opened(transport, mode, monkeypatch) as way:
+        yield way
+
+
+def step(way: Way, watch: Any) -> Any:
+    return way.run(watch.__next__ if hasattr(watch, "__next__") else watch.__anext__)
+
+
+@contextmanager
+def meanwhile(function: Callable[..., Any], *arguments: Any) -> "Iterator[Future[Any]]":
+    """Yield what a function returns that waits meanwhile."""
+    with ThreadPoolExecutor(1) as threads:
+        told = threads.submit(function, *arguments)
+        time.sleep(SAID_EVERY_SECONDS)
+        assert not told.done()
+        yield told
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_each_entry_after_the_last_one_comes_once_and_in_order(way: Way) -> None:
+    ann = way.client()
+    chat = ann.conversation()
+    way.run(lambda: chat.say("user", "before"))
+    watch = chat.watch()
+    said = []
+    with meanwhile(step, way, watch) as first:
+        for number in itertools.count():
+            said.append(way.run(lambda: chat.say("user", f"new {number}")).id)  # noqa: B023 (called at once)
+            time.sleep(SAID_EVERY_SECONDS)
+            if first.done():
+                break
+    begins = said.index(first.result().id)
+
+    assert [step(way, watch).id for _ in said[begins + 1 :]] == said[begins + 1 :]
+    with meanwhile(step, way, watch) as another:
+        last = way.run(lambda: chat.say("ai", "the last"))
+        assert another.result(SOON_SECONDS).id == last.id
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_a_watch_begins_behind_an_entry_or_at_the_beginning_and_goes_over_any_number_of_pages(
+    way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("asynchronous", "synchronous"):
+        monkeypatch.setattr(f"forklore.client.{kind}.watching.PAGE_ENTRIES", 2)
+    chat = way.client().conversation()
+    said = [way.run(lambda n=n: chat.say("user", f"{n}")) for n in range(6)]
+    behind, whole = chat.watch(after=said[0]), chat.watch(after=None, channel="history")
+
+    assert [text_of(step(way, behind)) for _ in range(5)] == ["1", "2", "3", "4", "5"]
+    assert [text_of(step(way, whole)) for _ in range(6)] == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_a_watch_ends_with_the_error_when_access_is_gone(way: Way) -> None:
+    chat = way.client().conversation()
+    first = way.run(lambda: chat.say("user", "hello"))
+    of_bob = way.client("bob").conversation(chat.id).watch(after=first)
+    with pytest.raises(ForbiddenError):
+        step(way, of_bob)
+    way.run(lambda: chat.share("bob", "reader"))
+    with meanwhile(step, way, of_bob) as next_step:
+        way.run(lambda: chat.unshare("bob"))
+        with pytest.raises(ForbiddenError):
+            next_step.result(SOON_SECONDS)
+    with meanwhile(step, way, chat.watch(after=first)) as next_step:
+        way.run(chat.delete_tree)
+        with pytest.raises(NotFoundError):
+            next_step.result(SOON_SECONDS)
+    with pytest.raises(NotFoundError):
+        step(way, way.client().named("nothing").watch())
+
+
+def served(folder: Path, port: str = "0") -> AbstractContextManager[Running]:
+    return running("--port", port, "--data", str(folder), last_line="Ctrl+C")
+
+
+def test_a_watch_outlives_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
+    with served(tmp_path) as local, closing(Forklore(local.url, token="ann", deadline=2)) as ann:
+        chat = ann.conversation()
+        with meanwhile(next, chat.watch(after=chat.say("user", "hello"))) as told:
+            local.process.kill()
+            with served(tmp_path, local.url.rpartition(":")[2]):
+                again = chat.say("user", "again")
+                assert told.result(SOON_SECONDS).id == again.id
+
+
+def test_a_service_that_was_never_there_is_an_error() -> None:
+    with closing(Forklore("http://127.0.0.1:1", token="ann", retries=0)) as ann, pytest.raises(NoAnswerError):
+        next(ann.conversation().watch())
+
+
+def test_in_process_a_commit_of_another_process_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "IDLE_MS", NEVER_MS)
+    with Forklore.local(user="ann", data=tmp_path) as ann, served(tmp_path) as local:
+        chat = ann.conversation()
+        first = chat.say("user", "hello")
+        with (
+            meanwhile(next, chat.watch(after=first)) as told,
+            closing(Forklore(local.url, token="ann")) as other,
+        ):
+            said = other.conversation(chat.id).say("user", "new")
+            assert told.result(SOON_SECONDS).id == said.id
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_who_leaves_a_watch_leaves_at_once_and_a_closed_client_ends_it(backend: str) -> None:
+    async def use() -> None:
+        async with AsyncForklore.local(user="ann") as client:
+            chat = client.conversation()
+            watch = chat.watch(after=await chat.say("user", "hello"))
+            with anyio.fail_after(AT_ONCE_SECONDS), anyio.move_on_after(SAID_EVERY_SECONDS) as scope:
+                await anext(watch)
+            assert scope.cancelled_caught
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ends, watch)
+                await anyio.sleep(SAID_EVERY_SECONDS)
+                await client.aclose()
+
+    async def ends(watch: Any) -> None:
+        with pytest.raises(UnavailableError, match="closed"):
+            await anext(watch)
+
+    anyio.run(use, backend=backend)
+
+
+def test_a_request_is_held_for_less_than_the_client_waits_for_its_answer() -> None:
+    assert [Options(timeout_s=s).wait_s for s in (0.5, 5, 7, 24, 25, 30)] == [0, 0, 2, 19, 20, 20]
+    assert Options(deadline_s=8).wait_s == 3
