@@ -276,9 +276,9 @@ class Conversation(NamedTuple):
         title = self.described.title
         return None if title is None else Words(title, self.titled_by)
 
-    def used_at(self, last: EntryId) -> str:
-        """Return when it was created or last appended to. last: what its HEAD says."""
-        return max(self.created_at, created_at(last))
+    def used_at(self, head: "Head") -> str:
+        """Return when it was created or last appended to."""
+        return max(self.created_at, created_at(head.last)) if head.own_entries else self.created_at
 
     def titled(self, title: Words | None) -> "Conversation":
         """Return the conversation, with this title if it has none."""

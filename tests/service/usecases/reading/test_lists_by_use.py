@@ -14,7 +14,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.people.sharing import share_conversation
 from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
-from forklore_service.usecases.reading.list_orders import REST_MAX
+from forklore_service.usecases.reading.list_orders import COMPARED
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
@@ -210,7 +210,7 @@ def test_archived_and_started_trees_have_the_same_order(table: Table, clock: Sta
 def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
     table: Table, clock: Standing
 ) -> None:
-    made = make(table, clock, range(1, 3 * REST_MAX), apart=0)
+    made = make(table, clock, range(1, 3 * COMPARED), apart=0)
 
     shown, place = [], None
     while True:

@@ -154,7 +154,7 @@ def _fork(
             table,
             source.group.group_id,
             tree_created_at=source.group.created_at,
-            was=source.conversation.used_at(source.head.last),
+            was=source.conversation.used_at(source.head),
             at=fork.last_used_at,
         )
     return creation

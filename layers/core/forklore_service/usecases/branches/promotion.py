@@ -37,7 +37,7 @@ def promote_conversation(
         ]
         refused = table.try_commit(writes)
         if refused is None:
-            was = loaded.conversation.used_at(loaded.head.last)
+            was = loaded.conversation.used_at(loaded.head)
             note_use(table, group.group_id, tree_created_at=group.created_at, was=was, at=at)
             return
         once.raise_if_recorded(refused)

@@ -32,7 +32,7 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
-from forklore_service.usecases.reading.list_orders import ByCreation, ByUse, Listed, used
+from forklore_service.usecases.reading.list_orders import COMPARED, ByCreation, ByUse, Listed, used
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
@@ -178,7 +178,7 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
-        bound = used(tree, conversation.used_at(loaded.head.last))
+        bound = used(tree, conversation.used_at(loaded.head))
         walk = Walk(max(bound, TOP._replace(created_at=table.now())))
         if request.sorts:
             return ListPlace(bound, walk=walk._replace(shown=(group.group_id,)), used_before=bound)
@@ -195,7 +195,7 @@ def _in_order(table: Table, caller: Caller, request: ListRequest, after: ListPla
     page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
     if request.order is Order.USED:
         after = after or ListPlace(TOP, walk=Walk())
-        source = RowsByUse(table, user_id, after=after, page=page, kinds=kinds)
+        source = RowsByUse(table, user_id, after=after, page=max(page, COMPARED + 1), kinds=kinds)
         return ByUse(table, source, request.archived, after=after, limit=request.limit, sorts=request.sorts)
     before, through = after.bounds if after is not None else (None, None)
     if caller.bypasses_membership and request.of_user is None:

@@ -18,8 +18,8 @@ ROWS_MAX = 1_000
 
 At this bound the page is short and has a cursor.
 """
-REST_MAX = 25
-"""The most trees read beyond a page, because they may have been used later than some in it."""
+COMPARED = 25
+"""A page with room for fewer trees compares so many to find those that were used last."""
 SHOWN_MAX = 100
 """The most trees that a cursor names. A walk of a user who uses more in a minute may miss one."""
 
@@ -79,7 +79,7 @@ class ByUse(ByCreation):
     """The tree first that was used last.
 
     A row tells within ten minutes when its tree was used, the conversations tell when. So a page
-    reads the trees of ten more minutes, and leaves to the next page what was used before the rest.
+    reads trees of ten more minutes, and leaves to the next page what was used before the rest.
     after: where the page begins. limit: how many conversations it may have. sorts: False: it has
     all conversations of each tree, and trees come in the order of their rows.
     """
@@ -113,7 +113,7 @@ class ByUse(ByCreation):
         some = super().next_rows(count)
         last = some[-1].place.created_at if some else ""
         for row in self._rows if some and self._sorts else ():
-            if used_until(row.place.created_at) <= last or len(some) == count + REST_MAX:
+            if used_until(row.place.created_at) <= last or len(some) >= COMPARED:
                 self._rows = chain([row], self._rows)
                 break
             some.append(row)

@@ -75,7 +75,7 @@ class ConversationDetails(NamedTuple):
     @property
     def last_used_at(self) -> str:
         """When the conversation was created or last appended to, or the tree was used later."""
-        return max(self.conversation.used_at(self.head.last), self.moved_at)
+        return max(self.conversation.used_at(self.head), self.moved_at)
 
     @property
     def escaped_bytes(self) -> int:
