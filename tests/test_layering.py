@@ -57,6 +57,7 @@ for name, inner in {
     "shared": (),
     "reading": ("shared",),
     "branches": ("shared", "reading"),
+    "answers": ("shared", "reading"),
     "writing": ("shared", "branches"),
     "deletion": ("shared",),
     "people": ("shared", "deletion"),

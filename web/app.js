@@ -16,8 +16,8 @@ import { showList } from "./views/list.js";
 import { aside, problemText } from "./views/problem.js";
 import { showTree } from "./views/tree.js";
 
-const TREE_EVERY = 4; // of so many looks for news one is also for the tree
-const FORKS_EVERY = 10; // of so many of these, in a tree with many branches, one is for the list of its branches
+const TREE_EVERY = 2; // of so many looks one is also for the tree
+const FORKS_EVERY = 10; // of so many of these, in a tree with many branches, one is for their list
 const FORKS_CHEAP = 200; // one page
 const SAID_MS = 8000;
 const AGAIN_MS = 5000; // until a conversation that could not be loaded is tried again
@@ -198,7 +198,7 @@ export class App extends EventTarget {
 		showHead(this, this._headPanel, place);
 		if (this.isAgent) showContext(this._contextPanel, place);
 		const tick = (/** @type {number} */ count) => this._tick(place, count);
-		await follow(tick, (error) => this._failAt(place, error), signal);
+		await follow(tick, (error) => this._failAt(place, error), this.http, signal);
 	}
 
 	/** @param {string} conversationId */

@@ -263,6 +263,8 @@ interface Answer {
 
 interface Http {
 	send: Send;
+	/** After how many milliseconds to ask for news: the shortest time that was told since the last call. */
+	pace: () => number;
 }
 
 type HttpOf = (credentials: Credentials, server: string, settings: Told & { signal: AbortSignal }) => Http;

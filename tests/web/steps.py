@@ -10,7 +10,7 @@ from forklore import Conversation, Forklore, role_of, text_of
 
 WAIT_S = 30
 """How long something may take on a machine that has other work, too."""
-EVERY_MS = 1500
+EVERY_MS = 3000
 """How often the page looks for news, as in web/service/live.js."""
 expect.set_options(timeout=WAIT_S * 1000)
 

@@ -13,6 +13,7 @@ from tools.harness.service import OPERATIONS
 
 PAGE, ROWS = 50, 20
 NAME = "trip"
+_PIECE = "About so much a model says in half a second. "
 LARGE_BYTES = 200_000
 """The size of a text that does not fit into its entry's item."""
 
@@ -210,6 +211,33 @@ def _of_ann(given: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[
 
 def _new(world: World) -> dict[str, Any]:
     return {"id": world.new_id()}
+
+
+def _begun(by: Caller = ANN, **more: Any) -> Callable[[World], dict[str, Any]]:
+    """Return a request about an answer of one piece, in a tree of one entry. more: fields of it."""
+
+    def given(world: World) -> dict[str, Any]:
+        of = {"conversationId": _small(world)}
+        answer = {**of, "answerId": world.ask("beginAnswer", by, **of).id}
+        world.ask("appendToAnswer", by, **answer, after=0, content=[_PIECE])
+        return {**answer, **more}
+
+    return given
+
+
+def _answered(world: World) -> dict[str, Any]:
+    """Return a conversation in which an answer is being written."""
+    return {"conversationId": _begun()(world)["conversationId"]}
+
+
+def _finished(world: World) -> dict[str, Any]:
+    return {**_begun()(world), **world.said()}
+
+
+def _finished_in_fork(world: World) -> dict[str, Any]:
+    begun = _begun()(world)
+    forked = {"forkedAtConversationId": begun["conversationId"], "forkedAtPosition": "head"}
+    return {**begun, **forked, **world.said(), "conversationId": world.new_id()}
 
 
 def _page(of: Callable[[World], dict[str, Any]] = subject, **query: Any) -> Callable[[World], dict[str, Any]]:
@@ -467,6 +495,22 @@ CASES: dict[str, Case] = {
     "admin: delete": Case(
         "adminDeleteConversation", lambda world: {"conversationId": _small(world)}, caller=ADMIN
     ),
+    "begin an answer": Case("beginAnswer", lambda w: {"conversationId": _small(w)}, knows=Knows.READ),
+    "begin an answer, other member": Case(
+        "beginAnswer", lambda w: {"conversationId": _small(w)}, caller=BOB, knows=Knows.READ
+    ),
+    "piece of an answer": Case("appendToAnswer", _begun(after=1, content=[_PIECE]), knows=Knows.READ),
+    "piece of an answer, other member": Case(
+        "appendToAnswer", _begun(BOB, after=1, content=[_PIECE]), caller=BOB, knows=Knows.READ
+    ),
+    "new pieces of an answer": Case("getAnswer", _begun(after=0), knows=Knows.READ),
+    "stop an answer": Case("stopAnswer", _begun(), knows=Knows.READ),
+    "drop an answer": Case("deleteAnswer", _begun(), knows=Knows.READ),
+    "append, that finishes an answer": Case("appendEntry", _finished, knows=Knows.READ),
+    "append, that finishes an answer, to a new fork": Case("appendEntry", _finished_in_fork),
+    "show, during an answer": Case("getConversation", _answered, knows=Knows.READ),
+    "newest page, during an answer": Case("listEntries", _page(_answered, tail=True), knows=Knows.READ),
+    "admin: show an answer": Case("adminGetAnswer", _begun(), caller=ADMIN),
 }
 CASES |= {
     one.operation: sampled(one)

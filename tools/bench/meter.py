@@ -64,7 +64,7 @@ class Meter:
                 self._count_query(request, parsed["Items"])
             case "BatchGetItem":
                 self._count_batch(request, parsed)
-            case "TransactWriteItems" | "BatchWriteItem" | "UpdateItem":
+            case "TransactWriteItems" | "BatchWriteItem" | "UpdateItem" | "PutItem":
                 self._count_writes(request)
             case other:
                 raise NotImplementedError(other)
@@ -126,6 +126,8 @@ def _written(request: Request) -> list[Key]:
         return [items.key(one["DeleteRequest"]["Key"]) for one in asked]
     if request.operation == "UpdateItem":
         return [items.key(request.body["Key"])]
+    if request.operation == "PutItem":
+        return [items.key(request.body["Item"])]
     parts = [(kind, part[kind]) for part in request.body.get("TransactItems", []) for kind in part]
     assert all(kind in WRITES for kind, _ in parts), json.dumps([kind for kind, _ in parts])
     return [items.key(part["Item"] if kind == "Put" else part["Key"]) for kind, part in parts]

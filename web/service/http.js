@@ -2,6 +2,7 @@
 
 const ANSWER_MS = 35_000; // the service gives up after 29 s
 const PATIENCE_MS = 90_000; // how long one request is tried
+const PACE_MS = 3_000; // if none is told
 const QUIET_MS = 5_000; // after this without an answer, another program may have the address
 const WAIT_MS = [400, 800, 1600, 3000, 5000];
 const AGAIN = [0, 429, 502, 503, 504];
@@ -50,7 +51,14 @@ export async function pause(milliseconds, signal) {
 export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 	let answeredAt = performance.now();
 	let isLost = false;
-	return { send };
+	let paceMs = PACE_MS;
+	return { send, pace };
+
+	function pace() {
+		const told = paceMs;
+		paceMs = PACE_MS;
+		return told;
+	}
 
 	/**
 	 * Send a request, again and again while there is no answer, and return its answer. Raises Problem for each status
@@ -87,6 +95,7 @@ export function httpOf(credentials, server, { signal: ended, lost, refused }) {
 		const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
 		const [response, text] = await answer(`/v1${path}${queryOf(query)}`, signal, request);
 		const { status } = response;
+		paceMs = Math.min(paceMs, Number(response.headers.get("Forklore-Ask-Again-Ms")) || PACE_MS);
 		const problem = response.ok ? undefined : problemOf(response, text);
 		if (problem && [502, 504].includes(status)) lose(problem.message);
 		else found();

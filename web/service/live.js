@@ -2,20 +2,19 @@
 
 import { isAborted, pause, Problem } from "./http.js";
 
-export const EVERY_MS = 1500;
 const LOST_MS = 3000;
 
 /**
- * Call `tick` every EVERY_MS while the page is visible, until `signal` comes.
- * A problem is handed to `fail`, once until a call succeeds. While there is no answer, the pauses are longer.
- * @type {(tick: (count: number) => Promise<void>, fail: (problem: unknown) => void, signal: AbortSignal) => Promise<void>}
+ * Call `tick` at the service's pace while the page is visible, until `signal` comes.
+ * A problem is handed to `fail`, once until a call succeeds. Without an answer, the pauses are longer.
+ * @type {(tick: (count: number) => Promise<void>, fail: (problem: unknown) => void, http: Http, signal: AbortSignal) => Promise<void>}
  */
-export async function follow(tick, fail, signal) {
+export async function follow(tick, fail, http, signal) {
 	let isTold = false;
-	let waits = EVERY_MS;
+	let waits = 0;
 	for (let count = 0; !signal.aborted; count++) {
-		await pause(waits, signal).catch(() => {});
-		waits = EVERY_MS;
+		await pause(Math.max(waits, http.pace()), signal).catch(() => {});
+		waits = 0;
 		if (document.hidden || signal.aborted) continue;
 		try {
 			await tick(count);

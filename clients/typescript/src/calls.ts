@@ -85,11 +85,12 @@ export function callOf(name: string, shape: Shape, given: object, options: Keyed
  *
  * That of a PATCH undoes what somebody else has changed meanwhile; that of a DELETE removes what somebody else has
  * made meanwhile. A key or a condition prevents it. So does a DELETE's path that ends with an id: no other thing gets
- * it.
+ * it. A POST that takes no key needs none.
  */
 export const mayBeRepeated = ({ shape, target, idempotencyKey, ifMatch }: Call): boolean =>
 	shape.isRead === true ||
 	(shape.method === "DELETE" && shape.path.endsWith("}")) ||
+	(shape.method === "POST" && shape.takesKey !== true) ||
 	idempotencyKey !== undefined ||
 	ifMatch !== undefined ||
 	/[?&]expectRevision=/.test(target);

@@ -11,6 +11,7 @@ export const BODY_CHARACTERS_MAX = 5_500_000;
 export interface AdminConversation {
 	accessLevel: "owner" | "manager" | "writer" | "reader";
 	agentId?: string;
+	answering?: Answering;
 	archived?: boolean;
 	clientId?: string;
 	createdAt: string;
@@ -82,6 +83,53 @@ export interface Ancestors {
 /** Which trees are listed: those that no conversation started, those that one did, or both. */
 export type Ancestry = "roots" | "children" | "all";
 
+/** An answer with its pieces after a position. */
+export interface AnswerLog {
+	afterEntryId: string | null;
+	agentId?: string;
+	clientId?: string;
+	conversationId: string;
+	createdAt: string;
+	entryConversationId?: string;
+	entryId?: string;
+	id: string;
+	parts: Part[];
+	position: number;
+	state: "open" | "silent" | "stopped" | "finished" | "dropped";
+	userId: string;
+}
+
+/**
+ * An answer that is written piece by piece. `position`: of the last thing in its log.
+ *
+ * A `finished` one has become the entry `entryId` of `entryConversationId`.
+ */
+export interface AnswerStatus {
+	afterEntryId: string | null;
+	agentId?: string;
+	clientId?: string;
+	conversationId: string;
+	createdAt: string;
+	entryConversationId?: string;
+	entryId?: string;
+	id: string;
+	position: number;
+	state: "open" | "silent" | "stopped" | "finished" | "dropped";
+	userId: string;
+}
+
+/**
+ * An answer that is not ended. `since`: when it was begun. A list of conversations reads no
+ * `state`.
+ */
+export interface Answering {
+	afterEntryId: string | null;
+	answerId: string;
+	since: string;
+	state?: "open" | "silent" | "stopped" | "finished" | "dropped";
+	userId: string;
+}
+
 /** One entry, or several at once. */
 export type Append = AppendEntry | AppendEntries;
 
@@ -90,6 +138,7 @@ export type AppendByName = AppendEntryByName | AppendEntriesByName;
 
 /** Entries to append, all or none, in order. */
 export interface AppendEntries {
+	answerId?: string | null | undefined;
 	context?: PresentContext | null | undefined;
 	entries: readonly EntryFields[];
 	forkedAtConversationId?: string | null | undefined;
@@ -107,6 +156,7 @@ export interface AppendEntries {
 
 /** Entries to append to the conversation that a name points to, all or none, in order. */
 export interface AppendEntriesByName {
+	answerId?: string | null | undefined;
 	context?: PresentContext | null | undefined;
 	data?: Record<string, unknown> | null | undefined;
 	entries: readonly EntryFields[];
@@ -126,6 +176,7 @@ export interface AppendEntriesByName {
 /** One entry to append. */
 export interface AppendEntry {
 	agentId?: string | null | undefined;
+	answerId?: string | null | undefined;
 	channel?: string | null | undefined;
 	content: readonly unknown[];
 	contentType: string;
@@ -153,6 +204,7 @@ export interface AppendEntry {
 /** One entry to append to the conversation that a name points to. */
 export interface AppendEntryByName {
 	agentId?: string | null | undefined;
+	answerId?: string | null | undefined;
 	channel?: string | null | undefined;
 	content: readonly unknown[];
 	contentType: string;
@@ -176,6 +228,12 @@ export interface AppendEntryByName {
 	title?: string | null | undefined;
 	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
 	userId?: string | null | undefined;
+}
+
+/** The next piece: it stands at the position just after `after`. */
+export interface AppendToAnswer {
+	after: number;
+	content: readonly unknown[];
 }
 
 /** The entry, or with `entries` in the request `data` with all of them. */
@@ -204,12 +262,25 @@ export interface AppendedEntry {
 	userId: string;
 }
 
+/** Where the part stands: what the next one is `after`. */
+export interface AppendedPart {
+	position: number;
+}
+
 /** Which trees are listed: those that the user has not archived, all, or only archived ones. */
 export type Archived = "exclude" | "include" | "only";
 
 /** The last history entry that both conversations show; null: there is none. */
 export interface Base {
 	entryId: string | null;
+}
+
+/** Which entry the answer follows: the one that is named, or the last one of the history. */
+export interface BeginAnswer {
+	afterEntryId?: string | null | undefined;
+	afterKey?: string | null | undefined;
+	agentId?: string | null | undefined;
+	id?: string | null | undefined;
 }
 
 /** What a member may do from now on. */
@@ -238,6 +309,7 @@ export interface Comparison {
 export interface ConversationDetails {
 	accessLevel: "owner" | "manager" | "writer" | "reader";
 	agentId?: string;
+	answering?: Answering;
 	archived?: boolean;
 	createdAt: string;
 	forkedAtConversationId?: string;
@@ -328,10 +400,16 @@ export interface EntryFields {
 	userId?: string | null | undefined;
 }
 
-/** Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends. */
+/**
+ * Entries, oldest first. At the end of the view stand two more members.
+ *
+ * `alternativesAtEnd`: those that go on where this one ends. `answering`: the answer that is
+ * written there.
+ */
 export interface EntryPage {
 	afterCursor: string | null;
 	alternativesAtEnd?: string[];
+	answering?: Answering;
 	beforeCursor: string | null;
 	data: ListedEntry[];
 }
@@ -356,6 +434,7 @@ export interface Erasure {
 
 /** A conversation of a fork tree. `lastEntryId`: the last history entry that it shows. */
 export interface Fork {
+	answering?: Answering;
 	conversationId: string;
 	createdAt: string;
 	forkedAtConversationId?: string;
@@ -507,6 +586,12 @@ export type NoFields = Record<string, never>;
 
 /** Which trees come first: those that were used last, or those that were created last. */
 export type Order = "used" | "created";
+
+/** A piece of an answer. Without content it only says that somebody is at it. */
+export interface Part {
+	content: unknown[];
+	position: number;
+}
 
 /** An agent's whole present context. */
 export interface PresentContext {
@@ -734,6 +819,37 @@ export type ListAncestorsArguments = {
 	conversationId: string;
 };
 
+/** What `beginAnswer` takes. */
+export type BeginAnswerArguments = {
+	conversationId: string;
+} & BeginAnswer;
+
+/** What `appendToAnswer` takes. */
+export type AppendToAnswerArguments = {
+	conversationId: string;
+	answerId: string;
+} & AppendToAnswer;
+
+/** What `getAnswer` takes. */
+export type GetAnswerArguments = {
+	conversationId: string;
+	answerId: string;
+	wait?: number | undefined;
+	after?: number | undefined;
+};
+
+/** What `stopAnswer` takes. */
+export type StopAnswerArguments = {
+	conversationId: string;
+	answerId: string;
+};
+
+/** What `deleteAnswer` takes. */
+export type DeleteAnswerArguments = {
+	conversationId: string;
+	answerId: string;
+};
+
 /** What `mergeConversation` takes. */
 export type MergeConversationArguments = {
 	conversationId: string;
@@ -937,6 +1053,15 @@ export type AdminListAncestorsArguments = {
 	justification?: string | undefined;
 };
 
+/** What `adminGetAnswer` takes. */
+export type AdminGetAnswerArguments = {
+	conversationId: string;
+	answerId: string;
+	justification?: string | undefined;
+	wait?: number | undefined;
+	after?: number | undefined;
+};
+
 /** What `adminSearchConversations` takes. */
 export type AdminSearchConversationsArguments = {
 	justification?: string | undefined;
@@ -1122,6 +1247,42 @@ export interface Operations {
 	 * For every member.
 	 */
 	listAncestors(given: ListAncestorsArguments, options?: Sent): Promise<Ancestors>;
+	/**
+	 * Begin an answer that is written piece by piece, after an entry that the conversation shows.
+	 *
+	 * For writers. A conversation has one such answer at a time. One into which nothing was written
+	 * for 30 seconds is ended for the new one. An append with its `answerId` finishes it, in this
+	 * conversation or in a fork. `If-Match` as for appendEntry. Everything of it is gone 24 hours
+	 * after it was begun.
+	 */
+	beginAnswer(given: BeginAnswerArguments, options?: Keyed & Matched): Promise<AnswerStatus>;
+	/**
+	 * Write the next piece of an answer.
+	 *
+	 * For the user who has begun it. `after` is the position of the piece before it; the beginning has
+	 * 0. The same request again has the same answer, so it needs no `Idempotency-Key`. A piece without
+	 * content says that somebody is still at it: send one at least every 30 seconds.
+	 */
+	appendToAnswer(given: AppendToAnswerArguments, options?: Sent): Promise<AppendedPart>;
+	/**
+	 * Show an answer that is written piece by piece, with the pieces after a position.
+	 *
+	 * For every member. `position` in the answer is the `after` of the next request.
+	 */
+	getAnswer(given: GetAnswerArguments, options?: Sent): Promise<AnswerLog>;
+	/**
+	 * Stop an answer: nothing more is written to it.
+	 *
+	 * For writers. Who writes it learns it from the answer to the next piece, and finishes or deletes
+	 * it; so may any other writer.
+	 */
+	stopAnswer(given: StopAnswerArguments, options?: Sent): Promise<AnswerStatus>;
+	/**
+	 * End an answer without an entry.
+	 *
+	 * For writers. A finished one cannot be deleted.
+	 */
+	deleteAnswer(given: DeleteAnswerArguments, options?: Sent): Promise<void>;
 	/**
 	 * Append copies of what another branch of the fork tree shows, all or none, in order.
 	 *
@@ -1317,6 +1478,12 @@ export interface Operations {
 	 */
 	adminListAncestors(given: AdminListAncestorsArguments, options?: Sent): Promise<Ancestors>;
 	/**
+	 * Show an answer that is written piece by piece, with the pieces after a position.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminGetAnswer(given: AdminGetAnswerArguments, options?: Sent): Promise<AnswerLog>;
+	/**
 	 * Find the entries that have all words of a query, in everybody's history or in one user's.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -1378,13 +1545,18 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
 	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
 	listChildren: {"method": "GET", "path": "/v1/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
-	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntry: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "answerId": 1000, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	syncContext: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/sync", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "basedOnEntryId": 1000, "content": 1000, "contentType": 127}, "answers": ["entry", "epoch", "epochIncremented", "lastEntryId", "noOp"]},
 	lookUpEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	listEntries: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries", "isRead": true, "answers": ["afterCursor", "beforeCursor", "data"]},
 	getEntry: {"method": "GET", "path": "/v1/conversations/{conversationId}/entries/{entryId}", "isRead": true, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	compareConversations: {"method": "GET", "path": "/v1/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"with": 1000}, "answers": ["base", "branches"]},
 	listAncestors: {"method": "GET", "path": "/v1/conversations/{conversationId}/ancestors", "isRead": true, "answers": ["data"]},
+	beginAnswer: {"method": "POST", "path": "/v1/conversations/{conversationId}/answers", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "afterKey": 128, "agentId": 255}, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "position", "state", "userId"]},
+	appendToAnswer: {"method": "POST", "path": "/v1/conversations/{conversationId}/answers/{answerId}/parts", "hasBody": true, "lengthsMax": {"content": 1000}, "answers": ["position"]},
+	getAnswer: {"method": "GET", "path": "/v1/conversations/{conversationId}/answers/{answerId}", "isRead": true, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "parts", "position", "state", "userId"]},
+	stopAnswer: {"method": "POST", "path": "/v1/conversations/{conversationId}/answers/{answerId}/stop", "answers": ["afterEntryId", "conversationId", "createdAt", "id", "position", "state", "userId"]},
+	deleteAnswer: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/answers/{answerId}"},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
 	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
@@ -1403,7 +1575,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	deleteName: {"method": "DELETE", "path": "/v1/names", "lengthsMax": {"name": 255}},
-	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
+	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "answerId": 1000, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
@@ -1414,6 +1586,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminGetEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
+	adminGetAnswer: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/answers/{answerId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "parts", "position", "state", "userId"]},
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from forklore_local.fsck import contexts, conversations, groups, links, other_partitions, remnants
+from forklore_local.fsck import answers, contexts, conversations, groups, links, other_partitions, remnants
 from forklore_local.fsck.facts import Tree
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
@@ -27,6 +27,7 @@ def findings(survey: Survey) -> list[Finding]:
     for tree in survey.trees.values():
         found += _of_tree(tree, survey)
     found += other_partitions.check(survey)
+    found += answers.check(survey)
     found += links.check(survey)
     return sorted(found, key=lambda one: (one.key, one.kind))
 

@@ -79,6 +79,8 @@ def _look(
         beside |= source.range(SortRange(partition, "0", ":"))
     survey = Survey(now_s=now_s)
     survey.take_all(before.values())
+    for partition in {*_logs_of(survey), *(key.partition for key in places if keys.is_part(key))}:
+        beside |= source.range(keys.parts_in(partition))
     implied_keys = {one.key for tree in survey.trees.values() for one in implied(tree, survey)}
     implied_keys -= set(_jobs_of(before))
     beside |= source.get(key for key in places | implied_keys if key not in before)
@@ -99,6 +101,14 @@ def _jobs_of(some: Iterable[Key]) -> list[Key]:
     """Return the keys of the jobs of removed branches, whose remnants are among some keys."""
     removed = ((key.partition, keys.in_remnant(key.sort)) for key in some)
     return [keys.job(JobKind.PRUNE, group_id, one) for group_id, one in removed if one is not None]
+
+
+def _logs_of(survey: Survey) -> Iterator[str]:
+    """Yield the partitions of the answers that HEADs name."""
+    for tree in survey.trees.values():
+        for head in tree.heads.values():
+            if head.answer is not None:
+                yield keys.part(tree.group_id, head.answer.answer_id, 0).partition
 
 
 def _pointers_of_unknown(survey: Survey, beside: Mapping[Key, Item]) -> Iterator[Key]:

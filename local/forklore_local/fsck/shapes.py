@@ -26,6 +26,7 @@ class Kind(StrEnum):
     PTR = "ptr"
     USER_TREE = "user_tree"
     NAME = "name"
+    PART = "part"
     XFER = "xfer"
     IDEM = "idem"
     RATE = "rate"
@@ -80,7 +81,7 @@ SHAPES = {
         "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
         "first:S lastHistory:S lastContext:S untitled:BOOL preview:S previewBy:S promotedAt:S changes:N"
-        " imported:BOOL",
+        " imported:BOOL answer:S answerAfter:S answerBy:S answerSince:S",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),
@@ -100,6 +101,10 @@ SHAPES = {
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
         "clientId:S data:S",
     ),
+    Kind.PART: _shape(
+        "kind:S conversation:S createdAt:S ttl:N",
+        "size:N userId:S clientId:S agentId:S after:S body:B entry:S nonce:S",
+    ),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.RATE: _shape("requests:N ttl:N"),
@@ -115,6 +120,7 @@ SHAPES = {
 _BY_PARTITION = {
     "BLOB": Kind.BLOB,
     "PTR": Kind.PTR,
+    "ANSWER": Kind.PART,
     "XFER": Kind.XFER,
     "IDEM": Kind.IDEM,
     "RATE": Kind.RATE,

@@ -15,6 +15,7 @@ from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_service.domain import ids, jsontext, keys
 from forklore_service.domain.ancestry import SEGMENT_BYTES
+from forklore_service.domain.answer_logs import KEPT_SECONDS, Part, PartKind
 from forklore_service.domain.epochs import NO_ELEMENTS, hash_of
 from forklore_service.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore_service.domain.ids import EntryId
@@ -66,6 +67,7 @@ class Survey:
     outside: by key, the items outside of trees, and those that name another tree. A value is what
         the item says: the tree of a pointer or RETIRED; a transfer; the entry that started a child;
         None for other items.
+    logs: by tree and answer, then by position, the parts that have not expired.
     erasures: by id. jobs: by key, the time at which the job was created, if the job names it.
     unreadable: the keys of malformed items.
     """
@@ -76,6 +78,7 @@ class Survey:
         self.outside: dict[Key, object] = {}
         self.jobs: dict[Key, str | None] = {}
         self.records: list[Recorded] = []
+        self.logs: dict[tuple[str, str], dict[int, Part]] = {}
         self.erasures: dict[str, Erasure] = {}
         self.chunks = Chunks()
         self.findings: list[Finding] = []
@@ -175,6 +178,18 @@ class Survey:
         _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
         tree, conversation_id = self._tree(key), _conversation_in(key, 2)
         tree.heads[conversation_id], tree.changes[conversation_id] = head, items.changes(item)
+
+    def _part(self, key: Key, item: Item) -> None:
+        part = items.part(item, now_s=0)
+        assert part is not None
+        _, group_id, answer_id = key.partition.split("#")
+        _require(ids.is_uuid(group_id) and ids.is_uuid(answer_id))
+        _require(key == keys.part(group_id, answer_id, part.position) and is_time(part.created_at))
+        writes = part.kind in (PartKind.BEGIN, PartKind.DATA)
+        _require(writes == (part.user_id is not None) and isinstance(jsontext.read_value(part.content), list))
+        self._require_ttl(key, part.ttl, KEPT_SECONDS)
+        if part.ttl >= self.now_s:
+            self.logs.setdefault((group_id, answer_id), {})[part.position] = part
 
     def _context(self, key: Key, item: Item) -> None:
         client = key.sort.split("#")[2]
@@ -434,6 +449,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.PTR: Survey._pointer,
     Kind.USER_TREE: Survey._user_tree,
     Kind.NAME: Survey._name,
+    Kind.PART: Survey._part,
     Kind.XFER: Survey._transfer,
     Kind.IDEM: Survey._record,
     Kind.RATE: Survey._requests,

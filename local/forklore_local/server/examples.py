@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from forklore_service.api import (
     admin_requests,
+    answer_log_requests,
     answer_models,
     conversation_requests,
     entry_requests,
@@ -27,6 +28,7 @@ _REMOVED_ID = "019a5c1e-f3b4-7c07-92d5-6a1b0c9d8e7f"
 _MEMBER_ID = "bob"
 _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _ERASURE_ID = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
+_ANSWER_ID = "019a5c1e-ac38-7d45-8f02-7e6d5c4b3a29"
 _AT = "2025-11-07T10:30:00.000Z"
 _METRICS = {
     "entries": 1,
@@ -48,6 +50,24 @@ _CONVERSATION: Json = {
     "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
     "metrics": _METRICS,
+}
+_ANSWERING: Json = {
+    "answerId": _ANSWER_ID,
+    "afterEntryId": _ENTRY_ID,
+    "userId": "alice",
+    "since": "2025-11-07T10:30:12.600Z",
+    "state": "open",
+}
+_ANSWER: Json = {
+    "id": _ANSWER_ID,
+    "conversationId": _ID,
+    "afterEntryId": _ENTRY_ID,
+    "userId": "alice",
+    "clientId": "travel-planner",
+    "agentId": "travel-planner",
+    "state": "open",
+    "position": 0,
+    "createdAt": "2025-11-07T10:30:12.600Z",
 }
 _ENTRY: Json = {
     "id": _ENTRY_ID,
@@ -190,6 +210,8 @@ BODIES: dict[type[BaseModel], Json] = {
     sharing_requests.UpdateMembership: {"accessLevel": "manager"},
     sharing_requests.RequestTransfer: {"conversationId": _ID, "newOwnerUserId": _MEMBER_ID},
     requests.NoFields: {},
+    answer_log_requests.BeginAnswer: {"afterEntryId": _ENTRY_ID, "agentId": "travel-planner"},
+    answer_log_requests.AppendToAnswer: {"after": 1, "content": ["if the budget allows it."]},
     naming.SetName: {"name": "weekend trip", "conversationId": _ID, "data": {"colour": "blue"}},
     naming.AppendByName: {
         "name": "weekend trip",
@@ -231,6 +253,20 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],
+        "answering": _ANSWERING,
+    },
+    answer_models.AnswerStatus: _ANSWER,
+    answer_models.AppendedPart: {"position": 2},
+    answer_models.AnswerLog: {
+        **_ANSWER,
+        "state": "finished",
+        "position": 3,
+        "entryConversationId": _ID,
+        "entryId": _LATER_ID,
+        "parts": [
+            {"position": 1, "content": ["In Alfama, "]},
+            {"position": 2, "content": ["if the budget allows it."]},
+        ],
     },
     answer_models.Comparison: {
         "base": {"entryId": _ENTRY["id"]},
@@ -295,6 +331,7 @@ IN_PATHS = {
     "key": "question 1",
     "name": "trip",
     "userId": _MEMBER_ID,
+    "answerId": _ANSWER_ID,
     "transferId": _TRANSFER_ID,
     "erasureId": _ERASURE_ID,
 }

@@ -19,7 +19,7 @@ LOST = TransportError("the connection was reset")
 OK = RawAnswer(200, "{}")
 USUAL = Options()
 NOT_SENT = TransportError("no connection", may_have_arrived=False)
-ONCE_ONLY = Call.of(Shape(name="onceOnly", method="POST", path="/once"), {})
+ONCE_ONLY = Call.of(Shape(name="onceOnly", method="PATCH", path="/once"), {})
 """A POST that takes no key. The service has none."""
 NOT_FOUND = RawAnswer(404, json.dumps({"code": "not_found", "details": {"message": "no conversation"}}))
 

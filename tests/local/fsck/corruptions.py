@@ -19,6 +19,8 @@ from forklore_service.storage.items import binary, number, text
 from forklore_service.storage.table import COUNT_SECONDS
 from tests.local.fsck.made import Made, record_item
 from tests.local.fsck.world import (
+    ANSWER,
+    ANSWERED,
     APPENDED_FORK,
     BLANK,
     CHAT,
@@ -82,6 +84,10 @@ def conv(conversation_id: str, group_id: str = ROOT) -> Key:
 def keyed(key: str) -> Key:
     """Return the key of the item for an entry's key."""
     return keys.entry_key(PLAIN, PLAIN, key)
+
+
+def part(at: int, answer_id: str = ANSWERED) -> Key:
+    return keys.part(PLAIN, answer_id, at)
 
 
 NAME = keys.name(NameRef(NameOwner("bob", None), "tr#p"))
@@ -1149,6 +1155,35 @@ CORRUPTIONS = [
         "a changed tree of an erasure that does not exist",
         "orphan_erased_tree",
         lambda m: m.put(items.key_of(keys.erased_tree(STRANGER, ROOT))),
+    ),
+    a("a log without a part in the middle", "wrong_part", lambda m: m.take(part(1))),
+    a("an open log without its beginning", "wrong_part", lambda m: m.take(part(0, ANSWER))),
+    a("a log without its end", "wrong_part", lambda m: m.take(part(4))),
+    a("a second beginning in a log", "wrong_part", lambda m: m.copy_to(part(0, ANSWER), part(3, ANSWER))),
+    a("a part after the end of a log", "wrong_part", lambda m: m.copy_to(part(1), part(5))),
+    a("a part after a stop", "wrong_part", lambda m: m.copy_to(part(1), part(4))),
+    a("a part of another log", "wrong_part", lambda m: m.change(part(2), conversation=text(ROOT))),
+    a("a part that expires later", "wrong_part", lambda m: m.add(part(2), "ttl", 1)),
+    a("a part that expires never", "wrong_part wrong_ttl", lambda m: m.add(part(2), "ttl", 10 * DAY_S)),
+    a(
+        "an end that names a user",
+        "malformed_part wrong_part",
+        lambda m: m.change(part(4), userId=text("ann")),
+    ),
+    a(
+        "an answer whose entry does not exist",
+        "wrong_part",
+        lambda m: m.change(part(4), entry=text(f"{PLAIN}#{LATE}")),
+    ),
+    a(
+        "a conversation without the answer that is written there",
+        "wrong_part",
+        lambda m: m.change(head(PLAIN, PLAIN), answer=None, answerBy=None, answerSince=None),
+    ),
+    a(
+        "a conversation with an answer that nobody has begun",
+        "wrong_head_answer wrong_part",
+        lambda m: m.change(head(PLAIN, PLAIN), answer=text(STRANGER)),
     ),
     a(
         "a record of the retention without a time",

@@ -21,7 +21,18 @@ from forklore_service.storage.connection import Item
 from tests.local.fsck import world
 from tests.local.fsck.corruptions import CORRUPTIONS, Corruption
 from tests.local.fsck.made import Contents, Made, record_item
-from tests.local.fsck.world import DYING, FORMER, GONE, LATER, LATER_CHILD, UNBORN, conversation
+from tests.local.fsck.world import (
+    ANSWER,
+    ANSWERED,
+    DYING,
+    FORMER,
+    GONE,
+    LATER,
+    LATER_CHILD,
+    PLAIN,
+    UNBORN,
+    conversation,
+)
 from tests.service.reliability.figures import Measure
 from tests.support.tables import DAY_S, fresh_store
 
@@ -114,8 +125,9 @@ def _free(made: Made) -> set[Key]:
 
     These are: records, also of erasures that are done; ids of deleted trees; the rest of a tree
     that was never live; CHILD items of a tree that is being deleted; what the worker removes of a
-    removed branch and of its child.
+    removed branch and of its child; the first part of an ended log, and the last of an open one.
     """
+    parts = (keys.part(PLAIN, ANSWERED, 0), keys.part(PLAIN, ANSWER, 2))
     ended = (GONE, UNBORN, conversation(77))
     return {
         key
@@ -125,6 +137,7 @@ def _free(made: Made) -> set[Key]:
         or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"
         or (kind_of(key) is Kind.CHILD and key.partition == DYING)
+        or key in parts
         or _may_be_pruned(key, item)
     }
 

@@ -45,6 +45,8 @@ LATER, which waits for the worker, with its child."""
 VANISHED, LEFT = map(conversation, range(45, 47))
 """A tree whose root left nothing but its id, and its other branch."""
 CHAT, CHAT_FORK = conversation(31), conversation(32)
+ANSWERED, ANSWER = conversation(34), conversation(35)
+"""A finished answer in PLAIN, and one that is being written there."""
 NOTES = conversation(33)
 """A tree with entries of two erased users. The erasure of the second one still runs."""
 
@@ -102,6 +104,17 @@ def think(process: Process, conversation_id: str, text: str, by: Caller = PLANNE
         **given,
     )
     return answer.id
+
+
+def answer(process: Process, answer_id: str, *then: str) -> None:
+    """Begin an answer of two pieces in the tree of Bob's own. then: other operations on it."""
+    asked = {"conversationId": PLAIN, "answerId": answer_id}
+    begun = process.ask("beginAnswer", BOB, conversationId=PLAIN, id=answer_id, agentId="helper")
+    assert begun.status == 201, begun
+    for after in (0, 1):
+        assert process.ask("appendToAnswer", BOB, **asked, after=after, content=["a"]).status == 201
+    for operation in then:
+        assert process.ask(operation, BOB, **asked).status == 200
 
 
 def _large(size: int) -> str:
@@ -179,6 +192,9 @@ def _main_tree(process: Process) -> World:
     assert offered.status == 201, offered
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
     _move(process.table, ROOT, "eve/#")
+    answer(process, ANSWERED, "stopAnswer")
+    say(process, PLAIN, "an answer", by=BOB, answerId=ANSWERED)
+    answer(process, ANSWER)
     synced = process.ask(
         "syncContext",
         PLANNER,

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from forklore_service.api import answer_models, answers
 from forklore_service.api.entry_requests import usage_of
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.answer_logs import AnswerState, Standing
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText, read_value, to_json
 from forklore_service.domain.model import (
+    Answering,
     Channel,
     Conversation,
     Description,
@@ -140,7 +142,9 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         )
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
-    details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(is_archived=True)
+    details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(
+        is_archived=True, answering=Standing(Answering(ENTRY, None, "bob", AT), AnswerState.SILENT)
+    )
     text = to_json(answers.conversation(details))
 
     answer_models.Conversation.model_validate_json(text, strict=True)
@@ -168,6 +172,13 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
             "forkedAtPosition": "before",
             "startedByConversationId": ROOT,
             "startedByEntryId": ENTRY,
+            "answering": {
+                "answerId": ENTRY,
+                "afterEntryId": None,
+                "userId": "bob",
+                "since": AT,
+                "state": "silent",
+            },
             "metrics": {
                 "entries": 3,
                 "inputTokens": 1,

@@ -57,6 +57,7 @@ VALUES: Mapping[str, Json] = {
     "metadata": {"n": 1},
     "atEntryId": "<first>",
     "atKey": "the key",
+    "afterKey": "the key",
     "key": "a key",
     "name": "a name",
     "data": {"n": 1},
@@ -93,6 +94,8 @@ MERGED = ("mergedFromConversationId", "mergedUpToEntryId")
 DESCRIBED = tuple(names_of(Described))
 OF_CONTEXT = (*FORKED, *STARTED, *DESCRIBED, "context", "promote", "indexedContent", "name")
 """What does not stand beside an entry of the context in a conversation that exists."""
+ALONE = {"answerId"}
+"""What one request alone may name."""
 AS_CONTEXT = {"channel": "context", "contentType": "note", "epoch": 6}
 
 
@@ -121,7 +124,7 @@ class Case:
         return {
             name: self.instead.get(name, value_of(name, schema))
             for name, schema in schemas.items()
-            if name not in (*self.left_out, "entries")
+            if name not in (*self.left_out, "entries") and (name in self.instead or name not in ALONE)
         }
 
     @property
@@ -140,7 +143,14 @@ CASES = [
     Case("forkConversation", ("count", "atKey"), {"id": OTHER, "name": takes("one")}),
     Case("forkConversation", ("count", "id", "atEntryId"), {"promote": False, "name": takes("two")}),
     Case("forkConversation", ("id", "atKey", "name"), instead={"promote": False}),
-    Case("appendEntry", (*STARTED, "forkedAtKey", "epoch"), {"promote": False, "name": takes("three")}),
+    Case("beginAnswer", ("afterKey",)),
+    Case(
+        "appendEntry",
+        (*STARTED, "forkedAtKey", "epoch"),
+        {"promote": False, "name": takes("three"), "answerId": NEW},
+    ),
+    Case("beginAnswer", ("afterEntryId",), {"id": OTHER}),
+    Case("appendToAnswer", instead={"after": 0}),
     Case("appendEntry", (*STARTED, *MERGED, "forkedAtEntryId", "name", "epoch"), {"promote": False}),
     Case(
         "appendEntry",
@@ -150,7 +160,11 @@ CASES = [
     Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch")),
     Case("appendEntry", OF_CONTEXT, AS_CONTEXT),
     Case("appendEntry", (*FORKED, *MERGED, "promote", "name", "epoch"), is_batch=True),
-    Case("appendEntryByName", (*STARTED, "forkedAtKey", "epoch"), {"promote": False, "name": "five"}),
+    Case(
+        "appendEntryByName",
+        (*STARTED, "forkedAtKey", "epoch"),
+        {"promote": False, "name": "five", "answerId": OTHER},
+    ),
     Case("appendEntryByName", (*STARTED, "forkedAtEntryId", "epoch"), {"promote": False, "name": "nine"}),
     Case("appendEntryByName", (*FORKED, *MERGED, "promote", "epoch"), {"name": "six"}, is_batch=True),
     Case("appendEntryByName", (*OF_CONTEXT[:-1], *MERGED), AS_CONTEXT | {"name": "seven"}),
@@ -188,6 +202,8 @@ SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "atKey": lambda shown: VALUES["atKey"] if "forkedAtEntryId" in shown else None,
     "forkedAtKey": lambda shown: VALUES["forkedAtKey"] if "forkedAtEntryId" in shown else None,
     "expectRevision": lambda shown: 0 if "revision" in shown else None,
+    "afterKey": lambda shown: VALUES["afterKey"] if shown["afterEntryId"] else None,
+    "after": lambda shown: shown["position"] - 1,
 }
 """The fields that no answer shows, each with what is seen of it.
 
@@ -200,9 +216,11 @@ UNSEEN = {
     ("copyConversation", "upToEntryId"),
     ("syncContext", "basedOnEntryId"),
     ("shareConversation", "children"),
+    ("appendEntry", "answerId"),
+    ("appendEntryByName", "answerId"),
 }
-"""What they leave out, refuse or reach is seen by test_merging.py, test_copying.py, test_context.py
-and test_spreading.py in tests/service/usecases."""
+"""What they leave out, refuse, reach or end is seen by test_merging.py, test_copying.py,
+test_context.py, test_spreading.py and test_answers.py in tests/service/usecases."""
 
 
 def value_of(name: str, schemas: list[Json]) -> Json:
@@ -232,7 +250,7 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     """Send a case's request. new: the conversation to make, where the path names one to make."""
     operation = BY_NAME[case.operation]
     makes = {*FORKED, *STARTED} & case.fields.keys()
-    path = operation.path.replace("{conversationId}", new if makes else ROOT)
+    path = operation.path.replace("{conversationId}", new if makes else ROOT).replace("{answerId}", OTHER)
     query = "userId=will" if "userId" in operation.query_names else ""
     answer = world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
     if answer.json.get("channel") == "context" and answer.json["conversationId"] == ROOT:
@@ -275,6 +293,11 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
         case answer_models.Membership | answer_models.ChangedMembership:
             rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/memberships")).json["data"]
             return [made, *(row for row in rows if row["userId"] == made["userId"])]
+        case answer_models.AnswerStatus:
+            return [made, world.send(Ask("GET", f"/v1/conversations/{ROOT}/answers/{made['id']}")).json]
+        case answer_models.AppendedPart:
+            log = world.send(Ask("GET", f"/v1/conversations/{ROOT}/answers/{OTHER}")).json
+            return [{**part, **made} for part in (log["parts"][0], log["parts"][-1])]
         case answer_models.Transfer:
             return [made, world.send(show_transfer(made["id"])).json]
         case _:

@@ -77,13 +77,14 @@ def expected(operation: str, *, deleted: bool) -> dict[str, set[int]]:
 class Tree:
     """A child with members of every kind. transfer: the pending transfer's id, or an unused id.
 
-    erasure: the id of an erasure of somebody else.
+    erasure: the id of an erasure of somebody else. answer: that of the owner's open answer.
     """
 
     conversation: str
     transfer: str
     erasure: str
     entry: str = ""
+    answer: str = ""
 
     def asked(self, operation: str) -> Step:
         """Return the sample of the operation's card, for this tree."""
@@ -92,6 +93,7 @@ class Tree:
             **dict.fromkeys(("first", "second", "noted"), self.entry),
             "transfer": self.transfer,
             "erasure": self.erasure,
+            "answer": self.answer,
         }
         sample = CARDS[operation].sample.named(names)
         given = {name: held for name, held in sample.given.items() if name != "idempotencyKey"}
@@ -112,7 +114,7 @@ class World:
         assert answer.status < 300, answer.text
         return answer
 
-    def plant(self, *, with_transfer: bool) -> Tree:
+    def plant(self, *, with_transfer: bool, with_answer: bool) -> Tree:
         """Make a child conversation with members of every kind."""
         parent, child = fresh(), fresh()
         self.made("POST", "/v1/conversations", body={"id": parent}, agent=BOUND)
@@ -127,11 +129,15 @@ class World:
             self.made("POST", "/v1/names", body={"name": name, "conversationId": child})
         somebody = {"userId": "somebody"}
         erasure = self.made("POST", "/v1/admin/erasures", body=somebody, user="adam").json["id"]
-        if not with_transfer:
-            return Tree(child, fresh(), erasure, entry)
-        offer = {"conversationId": child, "newOwnerUserId": "mia"}
-        transfer = self.made("POST", "/v1/ownership-transfers", body=offer).json["id"]
-        return Tree(child, transfer, erasure, entry)
+        tree = Tree(child, fresh(), erasure, entry, fresh())
+        if with_answer:
+            begun = self.made("POST", f"/v1/conversations/{child}/answers", agent=BOUND)
+            tree = replace(tree, answer=begun.json["id"])
+        if with_transfer:
+            offer = {"conversationId": child, "newOwnerUserId": "mia"}
+            transfer = self.made("POST", "/v1/ownership-transfers", body=offer).json["id"]
+            tree = replace(tree, transfer=transfer)
+        return tree
 
     def _share(self, conversation: str, user: str, level: str) -> None:
         body = {"userId": user, "accessLevel": level}
@@ -158,14 +164,15 @@ class Live:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._kept: dict[bool, Tree] = {}
+        self._kept: dict[tuple[bool, bool], Tree] = {}
 
     def tree_for(self, operation: str) -> Tree:
         """Return a live tree. No request has changed who may do what."""
-        with_transfer = "transferId" in BY_NAME[operation].path_names
-        if with_transfer not in self._kept:
-            self._kept[with_transfer] = self._world.plant(with_transfer=with_transfer)
-        return self._kept[with_transfer]
+        names = BY_NAME[operation].path_names
+        needs = "transferId" in names, "answerId" in names
+        if needs not in self._kept:
+            self._kept[needs] = self._world.plant(with_transfer=needs[0], with_answer=needs[1])
+        return self._kept[needs]
 
     def note(self, operation: str, answer: Answer) -> None:
         """Make new trees if the answered request has changed the last one."""
@@ -180,8 +187,8 @@ def live(world: World) -> Live:
 
 @pytest.fixture(scope="module")
 def deleted(world: World) -> Tree:
-    """A deleted tree that had a pending transfer."""
-    tree = world.plant(with_transfer=True)
+    """A deleted tree that had a pending transfer, and an answer."""
+    tree = world.plant(with_transfer=True, with_answer=True)
     world.made("DELETE", f"/v1/conversations/{tree.conversation}")
     return tree
 

@@ -70,6 +70,7 @@ def open_world(gateway: Gateway) -> World:
     assert world.send(started).status == 201
     assert world.send(append({**SAID, "key": "k"})).status == 201
     assert world.send(Ask("POST", "/v1/names", {"name": "trip", "conversationId": ROOT})).status == 200
+    world.made["answer"] = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers")).json["id"]
     return world
 
 
@@ -190,7 +191,9 @@ def test_a_role_gives_no_access_through_the_other_routes(world: World) -> None:
 def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORKLORE_JUSTIFICATION_REQUIRED", "true")
     for operation in ROUTES:
-        path = operation.path.format(conversationId=ROOT, entryId="<first>", erasureId="<erasure>")
+        path = operation.path.format(
+            conversationId=ROOT, entryId="<first>", erasureId="<erasure>", answerId="<answer>"
+        )
         body = BODIES.get(operation.name)
         needed = NEEDED.get(operation.name, "")
         asked = Ask(operation.method, path, body, query=needed, user="aude")
@@ -226,7 +229,7 @@ def audit(lines: Lines) -> list[dict[str, Any]]:
 def test_each_request_writes_one_line_also_when_it_is_refused(
     world: World, lines: Lines, operation: Any, user: str | None
 ) -> None:
-    path = operation.path.format(conversationId=FRESH, entryId="<first>", erasureId=ROOT)
+    path = operation.path.format(conversationId=FRESH, entryId="<first>", erasureId=ROOT, answerId=ROOT)
     asked = Ask(operation.method, path, query="justification=a+ticket", user=user)
     answer = world.send(asked)
     [line] = audit(lines)

@@ -138,6 +138,7 @@ DRAWN: Fields = {
     "mergedUpToEntryId": as_text("<of fork>", "<of fork>", "<first>"),
     "name": NAMED,
     "data": OBJECTS,
+    "after": as_text(0, 0, 0.0, 1, -1),
     "expectRevision": REVISIONS,
     "count": st.integers(2, 4).map(str),
     "contentType": NAMES.filter(lambda name: name != '""'),
@@ -365,6 +366,7 @@ CALLERS: list[tuple[str | None, str | None]] = [
 ENTRIES_NAMED = ["<first>", "<second>", "<noted>", "<of fork>", FRESH, "x", "a/b"]
 ERASED_BY = "/v1/admin/erasures"
 ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
+ANSWERS = ["<answer>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
 
 
@@ -381,12 +383,14 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
     entry = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ENTRIES_NAMED))
     erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
+    answer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ANSWERS))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
         .replace("{transferId}", quote(transfer, safe="<>"))
         .replace("{entryId}", quote(entry, safe="<>"))
         .replace("{erasureId}", quote(erasure, safe="<>"))
+        .replace("{answerId}", quote(answer, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
@@ -441,6 +445,11 @@ def assert_kept(sent: Mapping[str, Any], shown: Mapping[str, Any], *names: str) 
             assert shown[name] == sent[name], (name, sent, shown)
 
 
+def answer_of(world: World, made: Mapping[str, Any]) -> str:
+    """Return the answer that a request was about: it has just begun it, or it has written to it."""
+    return str(made["id"] if "id" in made else world.made["answer"])
+
+
 def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
     """Read what a request has created or changed, and compare it with the request."""
     sent, made = exact(world.named(ask.body) or "{}"), exact(answer.text)
@@ -461,6 +470,11 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         asked = Ask("GET", f"{ask.path}/lookup", query=f"name={quote(made['name'], safe='')}")
         assert exact(world.send(replace(asked, user=ask.user, agent=ask.agent)).text) == made
         assert_kept(sent, made, "name", "conversationId", "data")
+        return
+    if "/answers" in ask.path:
+        log = exact(world.send(Ask("GET", f"/v1/conversations/{ROOT}/answers/{answer_of(world, made)}")).text)
+        assert_kept(sent, log, "afterEntryId", "agentId")
+        assert_kept(sent, log["parts"][0] if log["parts"] else {}, "content")
         return
     is_merge = ask.path.endswith("/merge")
     if "/entries" not in ask.path and not is_merge:
@@ -549,11 +563,28 @@ def let_an_erasure_run(world: World) -> None:
         world.made["erasure"] = begun.json["id"]
 
 
+def let_no_answer_be_open(world: World) -> None:
+    standing = world.send(show(ROOT)).json.get("answering")
+    if standing:
+        world.send(Ask("DELETE", f"/v1/conversations/{ROOT}/answers/{standing['answerId']}"))
+
+
+def let_an_answer_be_open(world: World) -> None:
+    """Begin an answer of Ann's, which has nothing yet."""
+    let_no_answer_be_open(world)
+    begun = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers"))
+    assert begun.status == 201, begun.text
+    world.made["answer"] = begun.json["id"]
+
+
 PREPARED: Mapping[str, Callable[[World], None]] = {
     "shareConversation": let_somebody_new_come,
     "removeMembership": let_members_be,
     "removeMembershipByPath": let_members_be,
     "requestTransfer": let_none_be_pending,
+    "beginAnswer": let_no_answer_be_open,
+    **dict.fromkeys(("appendToAnswer", "getAnswer", "adminGetAnswer"), let_an_answer_be_open),
+    **dict.fromkeys(("stopAnswer", "deleteAnswer"), let_an_answer_be_open),
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

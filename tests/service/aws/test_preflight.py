@@ -7,7 +7,14 @@ from tests.service.aws.world import ROOT
 from tools.harness.gateway import Gateway, stored
 
 PATHS = sorted({operation.path for operation in operations.ROUTES})
-IDS = {"conversationId": ROOT, "transferId": ROOT, "userId": "bob", "entryId": "x", "erasureId": ROOT}
+IDS = {
+    "conversationId": ROOT,
+    "transferId": ROOT,
+    "userId": "bob",
+    "entryId": "x",
+    "erasureId": ROOT,
+    "answerId": ROOT,
+}
 
 
 @pytest.mark.parametrize("path", PATHS)

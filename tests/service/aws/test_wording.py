@@ -113,7 +113,7 @@ def test_the_error_for_an_unknown_name_lists_the_known_ones(world: World) -> Non
         f'"canary" is unknown; known here: {", ".join(names_of(ListConversations))}',
         "canary",
     )
-    message, field = told(world, Ask("GET", path_of(ROOT), query="canary=1"))
+    message, field = told(world, Ask("GET", f"{path_of(ROOT)}/ancestors", query="canary=1"))
     assert (message, field) == ('"canary" is unknown; this operation takes no other parameters', "canary")
     message, field = told(world, Ask("POST", f"{TRANSFERS}/x/accept", {"canary": 1}))
     assert (message, field) == ('"canary" is unknown; this operation takes no fields in its body', "canary")

@@ -214,6 +214,7 @@ OTHERS = [
     keys.entry(ROOT, at(1)),
     keys.blob(ROOT, at(1), 0),
     keys.pointer(ROOT),
+    keys.part(ROOT, FORK, 0),
     keys.user_tree("ann", ids.timestamp(1), ROOT, is_child=False),
     keys.name(NameRef(NameOwner("ann", None), "trip")),
     keys.idempotency("scope"),
@@ -286,6 +287,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
     }
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")
+    assert keys.part(ROOT, FORK, 12) == (f"ANSWER#{ROOT}#{FORK}", "0012")
     assert keys.pointer(FORK) == (f"PTR#{FORK}", "PTR")
     assert keys.user_tree("a#b", created_at, ROOT, is_child=False) == ("USER#a%23b", f"{created_at}#{ROOT}")
     child = keys.user_tree("a#b", created_at, ROOT, is_child=True)

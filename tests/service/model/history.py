@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 from forklore_service.api.entry_requests import SyncContext
+from tests.service.model.answering import Answering
 from tests.service.model.asking import Caller, Json, Request, Service
 from tests.service.model.branching import Branching
 from tests.service.model.choices import CLIENTS, OF_DRAFTS, Choices
@@ -60,6 +61,12 @@ MOVES = {
     "get_entry": 2,
     "look_up_entry": 2,
     "list_ancestors": 1,
+    "begin_answer": 4,
+    "append_to_answer": 6,
+    "get_answer": 3,
+    "stop_answer": 1,
+    "delete_answer": 1,
+    "finish_answer": 4,
     "search": 3,
 }
 """All moves, with their relative probability."""
@@ -100,6 +107,7 @@ class History:
         self.reading = Reading(self.both, self._choose, admins)
         self._branching = Branching(self.both, self._choose, admins, self._post)
         self._naming = Naming(self.both, self._choose, admins, self._post)
+        self._answering = Answering(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
         """Make `steps` moves. At the end, read everything in every way."""
@@ -119,7 +127,7 @@ class History:
 
     def move(self, name: str) -> None:
         """Make the move of that name."""
-        rooms = (self, self.reading, self._branching, self._naming)
+        rooms = (self, self.reading, self._branching, self._naming, self._answering)
         make: Callable[[], None] = next(getattr(room, name) for room in rooms if hasattr(room, name))
         make()
 

@@ -51,6 +51,9 @@ class Naming:
         body |= self._choose.described(caller)
         if self._choose.chance(0.2):
             body |= self._lineage(to.to if to else None)
+        standing = [log.id for log in self._oracle.logs if to and log.begun_in is to.to and not log.is_over]
+        if standing and self._choose.chance(0.5):
+            body["answerId"] = standing[0]
         self._post("appendEntryByName", caller, body | {"name": name} | self._data(), if_match)
 
     def look_up_name(self) -> None:

@@ -13,7 +13,7 @@ begin with the purpose of the transaction, such as `fork: Update GROUP (forks): 
 import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from tests.service.reliability.faults import WRITE, Call, Rewrite
 
@@ -40,6 +40,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
     "change": {"Update CONV", "Update HEAD"},
+    "answer": {"Put ANSWER"},
     "rewriting": {"Update HEAD"},
     "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
@@ -61,7 +62,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction or an update. Other calls have none."""
+    """Return every condition in a transaction, a put or an update. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
@@ -82,13 +83,15 @@ def without(condition: str) -> Rewrite:
     return rewrite
 
 
-def _parts(body: Mapping[str, Any], call: Call) -> Iterator[Part]:
-    if call.operation == WRITE:
+def _parts(body: Any, call: Call) -> Iterator[Part]:
+    if call.operation == "PutItem":
+        yield "Put", body
+    elif call.operation == WRITE:
         for write in body["TransactItems"]:
             [(verb, part)] = write.items()
             yield verb, part
     elif call.operation == "UpdateItem":
-        yield "Update", cast("dict[str, Any]", body)
+        yield "Update", body
 
 
 def _clauses(part: Mapping[str, Any]) -> list[str]:

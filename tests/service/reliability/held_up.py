@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from forklore_service.domain import keys
+from forklore_service.domain.answer_logs import KEPT_SECONDS, SILENT_SECONDS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
@@ -52,6 +53,7 @@ from tests.service.reliability.world import (
     UNUSED_SECONDS,
     WORDS,
     World,
+    answered,
     begin,
     built,
     crowded,
@@ -178,6 +180,24 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: Endpoint, rewrite: Rewrite
         hold(left is not None and items.group(left).state is State.CREATING, left)
         settle(store, in_seconds=ABANDONED_SECONDS)
         assert_intact(store, settled=True)
+
+
+def end_an_answer_a_day_late(
+    name: str, given: Mapping[str, Any], endpoint: Endpoint, rewrite: Rewrite | None = None
+) -> None:
+    """Assert that the end of an answer that has expired meanwhile is not that of a later one."""
+    with built(answered, endpoint).copy(endpoint) as store:
+        tomorrow = Process(store, clock=later(KEPT_SECONDS + SILENT_SECONDS))
+
+        def begin_another() -> None:
+            assert tomorrow.ask("beginAnswer", ANN, conversationId=ROOT, id=NEW).status == 201
+
+        answer_id = built(answered, endpoint).made["answer"]
+        ending = Process(store, first_write(begin_another), rewrite=rewrite)
+        ended = ending.ask(name, BOB, **given, answerId=answer_id)
+
+        shown = tomorrow.ask("getConversation", ANN, conversationId=ROOT).body
+        hold(shown.get("answering", {}).get("answerId") == NEW, ended, shown)
 
 
 def offer_what_is_deleted(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -829,6 +849,10 @@ def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None
 
 
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
+    "finish an answer a day late": partial(
+        end_an_answer_a_day_late, "appendEntry", {"conversationId": ROOT, **said("late")}
+    ),
+    "drop an answer a day late": partial(end_an_answer_a_day_late, "deleteAnswer", {"conversationId": ROOT}),
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
     "lower who was let in again": partial(

@@ -35,6 +35,7 @@ from tests.service.reliability.world import (
     WORDS,
     Operation,
     ahead,
+    answered,
     append,
     archived,
     by_name,
@@ -43,6 +44,7 @@ from tests.service.reliability.world import (
     dead_family,
     delete,
     delete_unused,
+    expired_answer,
     family,
     full,
     given_up,
@@ -61,6 +63,7 @@ from tests.service.reliability.world import (
     run_prune,
     said,
     sampled,
+    silent_answer,
     thought,
     turn,
     untitled,
@@ -521,6 +524,74 @@ PAIRS: dict[str, Pair] = {
     "append by a name, fork at the head that takes it": pair(
         OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
     ),
+    "begin an answer, begin one": pair(
+        "begin an answer", post("beginAnswer", BOB, conversationId=ROOT, id=OTHER)
+    ),
+    "begin an answer, begin one under its id": pair(
+        "begin an answer by a writer", post("beginAnswer", ANN, conversationId=ROOT, id=NEW)
+    ),
+    "begin an answer with If-Match, append": pair("begin an answer with If-Match", append()),
+    "begin an answer, delete": pair("begin an answer", _DELETE),
+    "begin an answer, remove": pair("begin an answer by a writer", _remove(FORK, by=MIA)),
+    "begin an answer, revoke and a look": pair(
+        post("beginAnswer", BOB, conversationId=ROOT, id=NEW), (_REVOKE, _look(ROOT))
+    ),
+    "begin an answer, accept and remove the sender": pair(
+        post("beginAnswer", ANN, of=offered, conversationId=GIVEN, id=NEW), _TAKE_OVER, is_endless=True
+    ),
+    "begin an answer over an expired one, begin one": pair(
+        post("beginAnswer", ANN, of=expired_answer, conversationId=ROOT, id=NEW),
+        post("beginAnswer", BOB, of=expired_answer, conversationId=ROOT, id=OTHER),
+    ),
+    "take an answer over, take it over": pair(
+        "begin an answer over a silent one",
+        post("beginAnswer", MIA, of=silent_answer, conversationId=ROOT, id=OTHER),
+    ),
+    "take an answer over, go on with it": pair(
+        "begin an answer over a silent one",
+        change(
+            "appendToAnswer",
+            BOB,
+            of=silent_answer,
+            conversationId=ROOT,
+            answerId="<answer>",
+            after=1,
+            content=["b"],
+        ),
+    ),
+    "take an answer over, finish it": pair("begin an answer over a silent one", "finish a silent answer"),
+    "piece of an answer, stop it": pair("piece of an answer", "stop an answer"),
+    "piece of an answer, another one": pair(
+        "piece of an answer",
+        change(
+            "appendToAnswer",
+            BOB,
+            of=answered,
+            conversationId=ROOT,
+            answerId="<answer>",
+            after=1,
+            content=["c"],
+        ),
+    ),
+    "piece of an answer, finish it": pair("piece of an answer", "finish an answer"),
+    "piece of an answer, drop it": pair("piece of an answer", "drop an answer by the owner"),
+    "stop an answer, finish it": pair("stop an answer", "finish an answer"),
+    "stop an answer, drop it": pair("stop an answer", "drop an answer"),
+    "drop an answer, drop it": pair("drop an answer", "drop an answer by the owner"),
+    "drop an answer, finish it": pair("drop an answer by the owner", "finish an answer"),
+    "finish an answer, finish it": pair("finish an answer", "finish an answer in another branch"),
+    "finish an answer, finish it in a fork": pair(
+        "finish an answer",
+        append(
+            BOB,
+            to=NEW,
+            of=answered,
+            answerId="<answer>",
+            forkedAtConversationId=ROOT,
+            forkedAtEntryId="<third>",
+        ),
+    ),
+    "finish an answer, append": pair("finish an answer", append(of=answered)),
     "append, fork before an entry with If-Match": pair(
         OPERATIONS["append"], OPERATIONS["fork before an entry with If-Match"]
     ),

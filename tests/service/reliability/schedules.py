@@ -236,6 +236,8 @@ def _places(call: Call) -> list[Place]:
             return [_place(part["Key"] if "Key" in part else part["Item"]) for part in parts]
         case "UpdateItem":
             return [_place(call.body["Key"])]
+        case "PutItem":
+            return [_place(call.body["Item"])]
         case "BatchWriteItem":
             requests = [request for asked in call.body["RequestItems"].values() for request in asked]
             return [_place(request["DeleteRequest"]["Key"]) for request in requests]

@@ -50,7 +50,7 @@ class Valid:
 
 REFUSED = {
     "conversationId": 403,
-    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId"), 404),
+    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId"), 404),
     **dict.fromkeys(("id", "ifMatch"), 409),
     **dict.fromkeys(("forkedAtConversationId", "startedByConversationId", "transferId"), 403),
 }
@@ -130,6 +130,13 @@ WRITTEN = [
     Valid("adminDeleteName", {"userId": "<user>", "name": "a name"}, by="adam"),
     Valid("adminEraseUser", {"userId": "<user>"}, by="adam"),
     Valid("adminGetErasure", {"erasureId": "<erasure>"}, by="adam"),
+    Valid("appendToAnswer", of("root", answerId="<answer>", after=0, content=["a"])),
+    Valid("getAnswer", of("root", answerId="<answer>")),
+    Valid("adminGetAnswer", of("root", answerId="<answer>"), by="aude"),
+    Valid("stopAnswer", of("root", answerId="<answer>")),
+    Valid("appendEntry", of("root", **PLAIN, answerId="<answer>")),
+    Valid("beginAnswer", of("root", afterEntryId="<first>"), {"afterEntryId": 404}),
+    Valid("deleteAnswer", of("root 2", answerId="<other answer>")),
     Valid("deleteName", {"name": "another"}),
     Valid("adminListConversations", {"userId": "<user>"}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, by="aude"),
@@ -150,7 +157,7 @@ REQUESTS = [
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
-    *("entryId", "with"),
+    *("entryId", "with", "answerId"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -206,6 +213,8 @@ class Tenant:
             )
             if name == "outgoing":
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        self._keep("answer", "beginAnswer", of("root"))
+        self._keep("other answer", "beginAnswer", of("root 2"))
         self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")
         for name, root in (("a name", "<root>"), ("another", "<root 2>")):
             self._make("setName", {"name": name, "conversationId": root})

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from forklore_service.domain import ids
+from forklore_service.domain.answer_logs import KEPT_SECONDS, SILENT_SECONDS
 from forklore_service.domain.model import Caller, JobKind
 from forklore_service.domain.tree import MOVE_MS, Job
 from forklore_service.errors import UnavailableError
@@ -140,6 +141,21 @@ def built(make: Callable[[Endpoint], World], endpoint: Endpoint) -> World:
 def family(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork, a child and a grandchild."""
     return build(endpoint, _family)
+
+
+def answered(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which Bob writes an answer."""
+    return build(endpoint, _family, _answered)
+
+
+def silent_answer(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which Bob has begun an answer, and is silent."""
+    return build(endpoint, _family, _answered_before)
+
+
+def expired_answer(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which Bob has begun an answer the day before yesterday."""
+    return build(endpoint, _family, _answered_long_before)
 
 
 def archived(endpoint: Endpoint) -> World:
@@ -335,6 +351,24 @@ def _family(_store: Store, process: Process, made: dict[str, str]) -> None:
 def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
     answer = process.ask("appendEntry", PLANNER, conversationId=ROOT, **turn("a", "b", "c"))
     made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
+
+
+def _answered(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["answer"] = process.ask("beginAnswer", BOB, conversationId=ROOT).id
+    piece = process.ask("appendToAnswer", BOB, **_answer(made["answer"]), after=0, content=["a"])
+    assert piece.status == 201
+
+
+def _answered_before(store: Store, _process: Process, made: dict[str, str]) -> None:
+    _answered(store, Process(store, clock=later(-2 * SILENT_SECONDS)), made)
+
+
+def _answered_long_before(store: Store, _process: Process, made: dict[str, str]) -> None:
+    _answered(store, Process(store, clock=later(-2 * KEPT_SECONDS)), made)
+
+
+def _answer(answer_id: str = "<answer>") -> dict[str, Any]:
+    return {"conversationId": ROOT, "answerId": answer_id}
 
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -1001,6 +1035,36 @@ OPERATIONS: dict[str, Operation] = {
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
     "list names": read("listNames", BOB, limit=1),
     "look a name up": read("lookUpName", BOB, name="trip"),
+    "begin an answer": post("beginAnswer", ANN, conversationId=ROOT, id=NEW, afterEntryId="<first>"),
+    "begin an answer by a writer": post("beginAnswer", BOB, conversationId=FORK, id=NEW),
+    "begin an answer with If-Match": post(
+        "beginAnswer", BOB, conversationId=ROOT, id=NEW, afterKey="3", if_match="<third>"
+    ),
+    "begin an answer over a silent one": post(
+        "beginAnswer", ANN, of=silent_answer, conversationId=ROOT, id=NEW
+    ),
+    "piece of an answer": change("appendToAnswer", BOB, of=answered, **_answer(), after=1, content=["b"]),
+    "the same piece of an answer": change(
+        "appendToAnswer", BOB, of=answered, **_answer(), after=0, content=["a"]
+    ),
+    "show an answer": read("getAnswer", RITA, of=answered, **_answer()),
+    "show an answer as an admin": read("adminGetAnswer", ROOT_CALLER, of=answered, **_answer()),
+    "page at the end of which an answer is written": _list(RITA, ROOT, of=answered),
+    "stop an answer": change("stopAnswer", ANN, of=answered, **_answer()),
+    "drop an answer": change("deleteAnswer", BOB, of=answered, **_answer()),
+    "drop an answer by the owner": change("deleteAnswer", ANN, of=answered, **_answer()),
+    "finish an answer": append(BOB, of=answered, answerId="<answer>", knows=(ROOT, BOB)),
+    "finish a silent answer": append(ANN, of=silent_answer, answerId="<answer>"),
+    "finish an answer in another branch": append(BOB, to=FORK, of=answered, answerId="<answer>"),
+    "finish an answer in a new fork": append(
+        BOB,
+        to=NEW,
+        of=answered,
+        answerId="<answer>",
+        forkedAtConversationId=ROOT,
+        forkedAtPosition="head",
+        if_match="<third>",
+    ),
     "list names as an admin": read("adminListNames", ROOT_CALLER, userId="bob"),
     "look a name up as an admin": read("adminLookUpName", ROOT_CALLER, userId="bob", name="trip"),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),

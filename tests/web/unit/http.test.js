@@ -27,3 +27,18 @@ function undoesNothing(method, status) {
 		assert.equal(sent, 1);
 	});
 }
+
+test("the pace is the shortest that was told since it was asked for, and else the longest", async (t) => {
+	const told = ["3000", "400", "1000", ""];
+	t.mock.method(globalThis, "fetch", async () => {
+		const pace = told.shift();
+		return new Response("", { headers: pace ? { "Forklore-Ask-Again-Ms": pace } : {} });
+	});
+	const { signal } = new AbortController();
+	const nothing = () => undefined;
+	const http = httpOf({ token: "ann", key: "" }, "", { signal, lost: nothing, refused: nothing });
+
+	for (let count = 0; count < 4; count++) await http.send("GET", "/conversations/c");
+
+	assert.deepEqual([http.pace(), http.pace()], [400, 3000]);
+});

@@ -8,7 +8,9 @@ from typing import Any, Literal, Required, TypedDict
 
 LENGTHS_MAX: Mapping[str, int] = {
     "afterEntryId": 1000,
+    "afterKey": 128,
     "agentId": 255,
+    "answerId": 1000,
     "atEntryId": 1000,
     "atKey": 128,
     "basedOnEntryId": 1000,
@@ -107,6 +109,15 @@ class CompareConversations(TypedDict, total=False):
     limit: int | None
 
 
+class AppendToAnswer(TypedDict, total=False):
+    after: Required[int]
+    content: Required[Sequence[Any]]
+
+
+class GetAnswer(Watched, total=False):
+    after: int | None
+
+
 class RemoveMembership(TypedDict, total=False):
     user_id: Required[str]
     children: Literal["include", "keep"] | None
@@ -142,6 +153,10 @@ class UpdateMembership(RemoveMembership, total=False):
 
 
 class AdminCompareConversations(CompareConversations, Justified, total=False):
+    pass
+
+
+class AdminGetAnswer(GetAnswer, Justified, total=False):
     pass
 
 
@@ -221,6 +236,14 @@ class AdminListNames(AdminListMemberships, total=False):
 
 class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
+
+
+class BeginAnswer(Keyed, total=False):
+    id: str | None
+    after_entry_id: str | None
+    after_key: str | None
+    agent_id: str | None
+    if_match: str | None
 
 
 class EntriesArguments(TypedDict, total=False):
@@ -317,12 +340,6 @@ class ListEntriesByName(ListEntries, LookUpName, total=False):
     pass
 
 
-class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
-    context: Mapping[str, Any] | None
-    name: Mapping[str, Any] | None
-    if_match: str | None
-
-
 class ForkConversation(ForkArguments, total=False):
     at_entry_id: str | None
     name: Mapping[str, Any] | None
@@ -330,7 +347,15 @@ class ForkConversation(ForkArguments, total=False):
     count: int | None
 
 
+class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+    context: Mapping[str, Any] | None
+    answer_id: str | None
+    name: Mapping[str, Any] | None
+    if_match: str | None
+
+
 class TurnArguments(Written, Begun, ForkedAt, total=False):
+    answer_id: str | None
     name: Mapping[str, Any] | None
 
 
@@ -352,6 +377,7 @@ class AppendEntry(AppendArguments, total=False):
 
 class AppendEntryByName(Written, Begun, ForkedAt, Keyed, LookUpName, total=False):
     context: Mapping[str, Any] | None
+    answer_id: str | None
     data: Mapping[str, Any] | None
     content_type: str | None
     content: Sequence[Any] | None

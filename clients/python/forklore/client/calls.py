@@ -101,9 +101,11 @@ class Call:
         That of a PATCH undoes what somebody else has changed meanwhile, such as a revocation; that
         of a DELETE removes what somebody else has made meanwhile, such as a membership. A key or a
         condition prevents it. So does a DELETE's path that ends with an id: no other thing gets it.
+        A POST that takes no key needs none.
         """
         is_guarded = self.idempotency_key is not None or self.if_match is not None
         is_bound = self.shape.method == "DELETE" and self.shape.path.endswith("}")
+        is_bound |= self.shape.method == "POST" and not self.shape.takes_key
         return self.shape.is_read or is_guarded or is_bound or self.given.get(REVISION) is not None
 
     @property

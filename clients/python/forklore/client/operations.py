@@ -199,6 +199,60 @@ class Methods:
         For every member.
         """
 
+    @operation("POST", "/v1/conversations/{conversationId}/answers", results.AnswerStatus.of)
+    def begin_answer(
+        self, conversation_id: str, **given: Unpack[arguments.BeginAnswer]
+    ) -> results.AnswerStatus:
+        """Begin an answer that is written piece by piece, after an entry that the conversation
+        shows.
+
+        For writers. A conversation has one such answer at a time. One into which nothing was
+        written for 30 seconds is ended for the new one. An append with its `answerId`
+        finishes it, in this conversation or in a fork. `if_match` as for appendEntry.
+        Everything of it is gone 24 hours after it was begun.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/answers/{answerId}/parts", results.AppendedPart.of)
+    def append_to_answer(
+        self, conversation_id: str, answer_id: str, **given: Unpack[arguments.AppendToAnswer]
+    ) -> results.AppendedPart:
+        """Write the next piece of an answer.
+
+        For the user who has begun it. `after` is the position of the piece before it; the
+        beginning has 0. The same request again has the same answer, so it needs no
+        `idempotency_key`. A piece without content says that somebody is still at it: send one
+        at least every 30 seconds.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/answers/{answerId}", results.AnswerLog.of)
+    def get_answer(
+        self, conversation_id: str, answer_id: str, **given: Unpack[arguments.GetAnswer]
+    ) -> results.AnswerLog:
+        """Show an answer that is written piece by piece, with the pieces after a position.
+
+        For every member. `position` in the answer is the `after` of the next request.
+        """
+
+    @operation(
+        "POST",
+        "/v1/conversations/{conversationId}/answers/{answerId}/stop",
+        results.AnswerStatus.of,
+        has_body=False,
+    )
+    def stop_answer(self, conversation_id: str, answer_id: str) -> results.AnswerStatus:
+        """Stop an answer: nothing more is written to it.
+
+        For writers. Who writes it learns it from the answer to the next piece, and finishes
+        or deletes it; so may any other writer.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/answers/{answerId}", nothing)
+    def delete_answer(self, conversation_id: str, answer_id: str) -> None:
+        """End an answer without an entry.
+
+        For writers. A finished one cannot be deleted.
+        """
+
     @operation("POST", "/v1/conversations/{conversationId}/merge", results.Entries.of)
     def merge_conversation(
         self, conversation_id: str, **given: Unpack[arguments.MergeConversation]
@@ -474,6 +528,15 @@ class Methods:
         itself.
 
         For every member.
+        """
+
+    @operation("GET", "/v1/admin/conversations/{conversationId}/answers/{answerId}", results.AnswerLog.of)
+    def admin_get_answer(
+        self, conversation_id: str, answer_id: str, **given: Unpack[arguments.AdminGetAnswer]
+    ) -> results.AnswerLog:
+        """Show an answer that is written piece by piece, with the pieces after a position.
+
+        For every member. `position` in the answer is the `after` of the next request.
         """
 
     @operation(

@@ -18,6 +18,18 @@ class Health(Value):
 
 
 @result
+class Answering(Value):
+    """An answer that is not ended. `since`: when it was begun. A list of conversations reads no
+    `state`."""
+
+    answer_id: str
+    after_entry_id: str | None
+    user_id: str
+    since: str
+    state: Literal["open", "silent", "stopped", "finished", "dropped"] | None = None
+
+
+@result
 class Metrics(Value):
     """Sums over the appends, on top of what a fork started with."""
 
@@ -32,7 +44,7 @@ class Metrics(Value):
 class ConversationDetails(Value):
     """A conversation as its member sees it."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of, "metrics": Metrics.of}
 
     id: str
     title: str | None
@@ -52,6 +64,7 @@ class ConversationDetails(Value):
     forked_at_position: Literal["before", "after", "blank"] | None = None
     started_by_conversation_id: str | None = None
     started_by_entry_id: str | None = None
+    answering: Answering | None = None
     metrics: Metrics
 
 
@@ -88,6 +101,8 @@ def forked(given: Any) -> Forked:
 class Fork(Value):
     """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of}
+
     conversation_id: str
     title: str | None
     forked_at_conversation_id: str | None = None
@@ -96,6 +111,7 @@ class Fork(Value):
     last_entry_id: str | None
     is_current: bool
     created_at: str
+    answering: Answering | None = None
 
 
 @result
@@ -184,14 +200,20 @@ class ListedEntry(Entry):
 
 @result
 class EntryPage(Value):
-    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+    """Entries, oldest first. At the end of the view stand two more members.
+    `alternativesAtEnd`: those that go on where this one ends. `answering`: the answer that is
+    written there."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(ListedEntry.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "data": many(ListedEntry.of),
+        "answering": Answering.of,
+    }
 
     data: tuple[ListedEntry, ...]
     after_cursor: str | None
     before_cursor: str | None
     alternatives_at_end: list[str] | None = None
+    answering: Answering | None = None
 
 
 @result
@@ -242,6 +264,50 @@ class Ancestors(Value):
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Ancestor.of)}
 
     data: tuple[Ancestor, ...]
+
+
+@result
+class AnswerStatus(Value):
+    """An answer that is written piece by piece. `position`: of the last thing in its log.
+
+    A
+    `finished` one has become the entry `entryId` of `entryConversationId`."""
+
+    id: str
+    conversation_id: str
+    after_entry_id: str | None
+    user_id: str
+    client_id: str | None = None
+    agent_id: str | None = None
+    state: Literal["open", "silent", "stopped", "finished", "dropped"]
+    position: int
+    entry_conversation_id: str | None = None
+    entry_id: str | None = None
+    created_at: str
+
+
+@result
+class AppendedPart(Value):
+    """Where the part stands: what the next one is `after`."""
+
+    position: int
+
+
+@result
+class Part(Value):
+    """A piece of an answer. Without content it only says that somebody is at it."""
+
+    position: int
+    content: list[Any]
+
+
+@result
+class AnswerLog(AnswerStatus):
+    """An answer with its pieces after a position."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"parts": many(Part.of)}
+
+    parts: tuple[Part, ...]
 
 
 @result
@@ -353,7 +419,7 @@ class NamePage(Value):
 class AdminConversation(ConversationDetails):
     """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"metrics": Metrics.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of, "metrics": Metrics.of}
 
     client_id: str | None = None
 

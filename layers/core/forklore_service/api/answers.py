@@ -15,6 +15,7 @@ from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
 from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
+from forklore_service.domain.answer_logs import AnswerState, Standing
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
@@ -22,6 +23,7 @@ from forklore_service.limits import KEY_CHARACTERS_MAX
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore_service.domain import model
     from forklore_service.domain.erasures import Erasure as ErasureRecord
+    from forklore_service.usecases.answers import reading as logs
     from forklore_service.usecases.people import sharing
     from forklore_service.usecases.reading import ancestors, comparing, search
     from forklore_service.usecases.reading import entries as listing
@@ -47,6 +49,10 @@ Others = Annotated[list[str], Field(max_length=ALTERNATIVES_MAX)]
 """Ids of conversations that go on differently."""
 
 
+Position = Annotated[int, Field(ge=0)]
+"""A place in the log of an answer. It begins with 0."""
+
+
 class EitherOf(NamedTuple):
     """The name and the description of an answer that is one of two."""
 
@@ -68,6 +74,17 @@ class Metrics(TypedDict):
     outputTokens: int
     cachedInputTokens: int
     costUsd: Number
+
+
+class Answering(TypedDict):
+    """An answer that is not ended. `since`: when it was begun. A list of conversations reads no
+    `state`."""
+
+    answerId: Id
+    afterEntryId: str | None
+    userId: str
+    since: Time
+    state: Maybe[AnswerState]
 
 
 class Conversation(TypedDict):
@@ -93,6 +110,7 @@ class Conversation(TypedDict):
     forkedAtPosition: Maybe[ForkPosition]
     startedByConversationId: Maybe[Id]
     startedByEntryId: Maybe[Id]
+    answering: Maybe[Answering]
     metrics: Metrics
 
 
@@ -139,6 +157,7 @@ class Fork(TypedDict):
     lastEntryId: str | None
     isCurrent: bool
     createdAt: Time
+    answering: Maybe[Answering]
 
 
 class ForkPage(TypedDict):
@@ -216,12 +235,55 @@ class ListedEntry(Entry):
 
 
 class EntryPage(TypedDict):
-    """Entries, oldest first. `alternativesAtEnd`: those that go on where this one ends."""
+    """Entries, oldest first. At the end of the view stand two more members.
+
+    `alternativesAtEnd`: those that go on where this one ends. `answering`: the answer that is
+    written there.
+    """
 
     data: list[ListedEntry]
     afterCursor: Cursor
     beforeCursor: Cursor
     alternativesAtEnd: Maybe[Others]
+    answering: Maybe[Answering]
+
+
+class Part(TypedDict):
+    """A piece of an answer. Without content it only says that somebody is at it."""
+
+    position: Position
+    content: Array
+
+
+class AppendedPart(TypedDict):
+    """Where the part stands: what the next one is `after`."""
+
+    position: Position
+
+
+class AnswerStatus(TypedDict):
+    """An answer that is written piece by piece. `position`: of the last thing in its log.
+
+    A `finished` one has become the entry `entryId` of `entryConversationId`.
+    """
+
+    id: Id
+    conversationId: Id
+    afterEntryId: str | None
+    userId: str
+    clientId: Maybe[str]
+    agentId: Maybe[str]
+    state: AnswerState
+    position: Position
+    entryConversationId: Maybe[Id]
+    entryId: Maybe[Id]
+    createdAt: Time
+
+
+class AnswerLog(AnswerStatus):
+    """An answer with its pieces after a position."""
+
+    parts: list[Part]
 
 
 class Base(TypedDict):
@@ -447,7 +509,50 @@ def entry_page(page: "listing.EntryPage") -> EntryPage:
         "afterCursor": page.after,
         "beforeCursor": page.before,
         "alternativesAtEnd": page.alternatives_at_end,
+        "answering": _answering(page.answering),
     }
+
+
+def _answering(standing: Standing | None) -> Answering | None:
+    return None if standing is None else _standing(standing)
+
+
+@_shown
+def _standing(standing: Standing) -> Answering:
+    answer = standing.answer
+    return {
+        "answerId": answer.answer_id,
+        "afterEntryId": answer.after,
+        "userId": answer.user_id,
+        "since": answer.since,
+        "state": standing.state,
+    }
+
+
+@_shown
+def answer(answer: "logs.Answer") -> AnswerStatus:
+    """Return an answer that is written piece by piece, without the pieces."""
+    begin, entry = answer.begin, answer.last.entry
+    return {
+        "id": answer.answer_id,
+        "conversationId": begin.conversation_id,
+        "afterEntryId": begin.after,
+        "userId": begin.user_id or "",
+        "clientId": begin.client_id,
+        "agentId": begin.agent_id,
+        "state": answer.state,
+        "position": answer.last.position,
+        "entryConversationId": entry and entry.conversation_id,
+        "entryId": entry and entry.entry_id,
+        "createdAt": begin.created_at,
+    }
+
+
+@_shown
+def answer_log(log: "logs.Answer") -> AnswerLog:
+    """Return an answer with its pieces."""
+    parts: list[Part] = [{"position": one.position, "content": _text(one.content)} for one in log.parts]
+    return {**answer(log), "parts": parts}
 
 
 @_shown
@@ -567,6 +672,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "forkedAtPosition": point and point.position,
         "startedByConversationId": started and started.conversation_id,
         "startedByEntryId": started and started.entry_id,
+        "answering": _answering(details.answering),
         "metrics": _metrics(head.metrics),
     }
 
@@ -659,4 +765,5 @@ def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: 
         "lastEntryId": head.last_history,
         "isCurrent": is_current,
         "createdAt": conversation.created_at,
+        "answering": _standing(Standing(head.answer)) if head.answer else None,
     }

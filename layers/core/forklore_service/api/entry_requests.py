@@ -152,13 +152,15 @@ class NewByAppend(Described):
 class AppendFields(NewByAppend):
     """What an append has beside its entries.
 
-    `context` is the agent's whole present context. It is synced after the entries.
+    `context` is the agent's whole present context. It is synced after the entries. `answerId` is
+    the answer that becomes these entries, and ends with them.
     """
 
     aside = frozenset(NewByAppend.model_fields) - {"promote"} | {"name"}
     # An append is the same whether it makes the conversation or finds it, by an id or by a name.
 
     context: PresentContext | None = None
+    answer_id: fields.NamedId | None = None
 
     @property
     def drafts(self) -> list[EntryFields]:
@@ -171,6 +173,14 @@ class AppendFields(NewByAppend):
             raise ValueError("each key is for one entry")
         if self.context is not None and any(one.channel is Channel.CONTEXT for one in self.drafts):
             raise ValueError("context stands beside entries of the history only")
+        return self
+
+    @model_validator(mode="after")
+    def _answers_in_its_tree(self) -> "AppendFields":
+        if self.answer_id is not None and self.started_by_conversation_id is not None:
+            raise ValueError(
+                "answerId is an answer of the same fork tree, and startedBy… begins another tree"
+            )
         return self
 
 

@@ -323,5 +323,9 @@ NameData = Annotated[
 ]
 Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 """A revision that the caller expects; 0: there is none yet."""
+PositionInLog = Annotated[int, Field(ge=0, le=9_999), WHOLE]
+"""A place in the log of an answer, or one that none has."""
+PositionInQuery = Annotated[int, Field(ge=0, le=9_999), BeforeValidator(_counted)]
+"""The same in a query string."""
 RevisionInQuery = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
 """The same in a query string."""

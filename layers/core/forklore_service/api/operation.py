@@ -94,6 +94,14 @@ class CheckedRequest(NamedTuple):
             raise NotFoundError(f"no conversation {brief(conversation_id)}")
         return conversation_id
 
+    @property
+    def answer_id(self) -> str:
+        """The answer in the path. Raises NotFoundError for a text that cannot be an id."""
+        answer_id = self.path["answerId"]
+        if not ids.is_uuid(answer_id):
+            raise NotFoundError(f"no answer {brief(answer_id)}")
+        return answer_id
+
     def require_own(self, user_id: str | None) -> None:
         """Raise ValidationError if the body names a user other than the caller."""
         if user_id not in (None, self.caller.user_id):
@@ -146,6 +154,7 @@ class Operation(NamedTuple):
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
     only_reads: writes nothing, although it is a POST, because it has a body.
+    repeats: a POST whose second sending changes nothing, so that it takes no Idempotency-Key.
     takes_if_match, match: whether it takes an If-Match, and of which form.
     is_public: needs no credentials.
     role: the role that the caller needs. The caller then sees every conversation, and each request
@@ -166,6 +175,7 @@ class Operation(NamedTuple):
     own_errors: tuple[type[ForkloreError], ...] = ()
     takes_if_match: bool = False
     only_reads: bool = False
+    repeats: bool = False
     match: MatchForm = OF_ENTRY
     is_public: bool = False
     role: str | None = None
@@ -209,7 +219,7 @@ class Operation(NamedTuple):
 
     @property
     def takes_idempotency_key(self) -> bool:
-        return self.method == "POST" and not self.only_reads
+        return self.method == "POST" and not self.only_reads and not self.repeats
 
     def document(self) -> tuple[str, str]:
         """Return the summary and the description for the API document."""

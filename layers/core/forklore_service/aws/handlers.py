@@ -26,9 +26,14 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
 
             return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
-            from forklore_service.api.operations import copying, entries, names
+            from forklore_service.api.operations import answer_logs, copying, entries, names
 
-            return (*entries.OPERATIONS, *copying.OPERATIONS, *names.OPERATIONS)
+            return (
+                *entries.OPERATIONS,
+                *answer_logs.OPERATIONS,
+                *copying.OPERATIONS,
+                *names.OPERATIONS,
+            )
         case "sharing":
             from forklore_service.api.operations import sharing
 

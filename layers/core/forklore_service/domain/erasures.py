@@ -67,13 +67,16 @@ class Mention(NamedTuple):
     """An item that names a user, or an idempotency record, which may.
 
     entry, record: what the item is, if it is one of the two. words_of: whose words the title in a
-    CONV, or the preview in a HEAD, is.
+    CONV, or the preview in a HEAD, is. answer: of a HEAD the tree and the id of the answer that is
+    written, and of a part of its log; answer_by: who writes it.
     """
 
     key: Key
     entry: StoredEntry | None = None
     record: IdempotencyRecord | None = None
     words_of: str | None = None
+    answer: tuple[str, str] | None = None
+    answer_by: str | None = None
 
 
 KEPT = (

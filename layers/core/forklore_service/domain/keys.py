@@ -541,6 +541,44 @@ def in_order(escaped: str) -> str:
     return text
 
 
+_ANSWER = "ANSWER#"
+
+
+def _answer(group_id: str, answer_id: str) -> str:
+    return f"{_ANSWER}{group_id}#{answer_id}"
+
+
+def part(group_id: str, answer_id: str, position: int) -> Key:
+    """Return the key of a part of an answer that is being written."""
+    return Key(_answer(group_id, answer_id), f"{position:04}")
+
+
+def in_part(sort_key: str) -> int:
+    """Return the position that a PART item's sort key names."""
+    return int(sort_key)
+
+
+def parts_range(group_id: str, answer_id: str, *, first: int = 0) -> SortRange:
+    """Return the range of the parts of an answer from a position on."""
+    return parts_in(_answer(group_id, answer_id), first=first)
+
+
+def in_answer(key: Key) -> tuple[str, str]:
+    """Return the tree and the answer that the key of a part names."""
+    _, group_id, answer_id = key.partition.split("#")
+    return group_id, answer_id
+
+
+def parts_in(partition: str, *, first: int = 0) -> SortRange:
+    """Return the range of the parts in the partition of an answer."""
+    return SortRange(partition, f"{first:04}", ":")
+
+
+def is_part(key: Key) -> bool:
+    """Tell whether a key is that of a part of an answer."""
+    return key.partition.startswith(_ANSWER)
+
+
 _ENTRY_KEY = "KEY#"
 
 

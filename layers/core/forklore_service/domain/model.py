@@ -298,6 +298,18 @@ class Transfer(NamedTuple):
     created_at: str
 
 
+class Answering(NamedTuple):
+    """An answer that was begun in a conversation, and not ended. Its log says how far it is.
+
+    after: the entry that it follows; None: nothing is shown before it. user_id: who writes it.
+    """
+
+    answer_id: str
+    after: EntryId | None
+    user_id: str
+    since: str
+
+
 class Head(NamedTuple):
     """What every append moves.
 
@@ -306,6 +318,7 @@ class Head(NamedTuple):
     first: the first own entry. last: the last own entry, or the floor.
     lasts: of the view. history, context: counts of own entries. untitled: it never had a title.
     promoted_at: when an append, or its creation, has last made it the current branch.
+    answer: the one that is being written.
     """
 
     owner: str
@@ -320,6 +333,7 @@ class Head(NamedTuple):
     untitled: bool = False
     preview: Words | None = None
     promoted_at: str | None = None
+    answer: Answering | None = None
 
     @property
     def tip(self) -> Tip:

@@ -61,7 +61,8 @@ class TransactionRefused(Exception):
     """DynamoDB refused a write, because conditions did not hold. Nothing of it was written.
 
     failed: the positions of the requests that refused, each with the item as it stands; None
-    where there is no such item. `Table.commit` makes a ConditionFailed of it.
+    where there is no such item. Of a put that is no transaction it is the first. `Table.commit`
+    makes a ConditionFailed of it.
     """
 
     def __init__(self, failed: Mapping[int, Item | None]) -> None:

@@ -89,7 +89,7 @@ def _units(operation: str, consumed: Any) -> tuple[float, float]:
         if "ReadCapacityUnits" in part or "WriteCapacityUnits" in part:
             read += part.get("ReadCapacityUnits", 0.0)
             written += part.get("WriteCapacityUnits", 0.0)
-        elif "write" in operation or "update" in operation:
+        elif "write" in operation or operation in ("put_item", "update_item"):
             written += part.get("CapacityUnits", 0.0)
         else:
             read += part.get("CapacityUnits", 0.0)

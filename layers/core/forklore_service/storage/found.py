@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
+from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.erasures import Erasure
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
@@ -183,6 +184,11 @@ class Found:
 
     def job(self, key: Key) -> Job | None:
         return self._value(key, items.job)
+
+    def part(self, group_id: str, answer_id: str, position: int, *, now_s: int) -> Part | None:
+        """Return a part of an answer's log."""
+        item = self._items.get(keys.part(group_id, answer_id, position))
+        return items.part(item, now_s=now_s) if item else None
 
     def remnant(self, group_id: str, conversation_id: str) -> Remnant | None:
         return self._value(keys.remnant(group_id, conversation_id), items.remnant)

@@ -7,12 +7,14 @@ from typing import Any
 
 from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.erasures import Erasure, Mention
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import JobName, Key, ListKey
 from forklore_service.domain.model import (
     NOTHING,
+    Answering,
     Conversation,
     Description,
     Entry,
@@ -241,6 +243,9 @@ def remnant(item: Item) -> Remnant:
     return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
 
 
+_ANSWERING = Codec(
+    Answering, answer_id="answer", after="answerAfter", user_id="answerBy", since="answerSince"
+)
 _METRICS = Codec(Metrics, always=Metrics._fields, usage=Codec(TokenUsage, always=TokenUsage._fields))
 _HEAD = Codec(
     Head,
@@ -248,7 +253,17 @@ _HEAD = Codec(
     lasts=Codec(LastEntries, history="lastHistory", context="lastContext"),
     metrics=_METRICS,
     preview=Codec(Words, left_out={"by": ""}, text="preview", by="previewBy"),
+    answer=_ANSWERING,
 )
+
+
+def answering(answer: Answering) -> dict[str, Any]:
+    """Return what HEAD says of an answer, as typed values."""
+    return present(_ANSWERING.attributes(answer))
+
+
+ANSWERING = tuple(_ANSWERING.names.values())
+"""The attributes of it."""
 
 
 def counters(metrics: Metrics) -> dict[str, int]:
@@ -599,6 +614,25 @@ def stored_entry(item: Item) -> StoredEntry:
     )
 
 
+_PART = Codec(
+    Part,
+    elsewhere=["position"],
+    conversation_id="conversation",
+    content=Packed("body", bodies.encode, bodies.decode),
+    entry=Packed("entry", _packed_ref, _ref_in),
+)
+
+
+def part_item(group_id: str, answer_id: str, part: Part) -> Item:
+    return _item(keys.part(group_id, answer_id, part.position), _PART.attributes(part))
+
+
+def part(item: Item, *, now_s: int) -> Part | None:
+    """Return a part of a log; None if the log has expired."""
+    a = plain(item)
+    return None if a["ttl"] < now_s else _PART.value(a, position=keys.in_part(a["SK"]))
+
+
 _RECORD = Codec(
     IdempotencyRecord,
     left_out={"entry_ids": ()},
@@ -673,9 +707,12 @@ def mention(item: Item) -> Mention:
     of = key(item)
     if keys.is_idempotency(of):
         return Mention(of, record=idempotency_record(item, now_s=0))
-    words_of = item.get("previewBy") or item.get("titledBy")
+    if keys.is_part(of):
+        return Mention(of, answer=keys.in_answer(of), answer_by=text_in(item, "userId"))
     return Mention(
         of,
         entry=stored_entry(item) if keys.is_entry(of) else None,
-        words_of=words_of["S"] if words_of else None,
+        words_of=text_in(item, "previewBy") or text_in(item, "titledBy"),
+        answer=(of.partition, item["answer"]["S"]) if "answer" in item else None,
+        answer_by=text_in(item, "answerBy"),
     )

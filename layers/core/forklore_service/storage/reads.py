@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from forklore_service.domain import keys
+from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Channel, Conversation, Transfer
@@ -236,6 +237,21 @@ class Reads:
         """Yield the key of each KEY item of a conversation, with the entry that it names."""
         rows = self._source.query(keys.entry_keys_range(group_id, conversation_id))
         return ((items.key(row), items.keyed_entry(row)) for row in rows)
+
+    def parts(
+        self, group_id: str, answer_id: str, *, first: int = 0, now_s: int, last_only: bool = False
+    ) -> Iterator[Part]:
+        """Yield the parts of an answer's log from a position on, or the last one alone.
+
+        Nothing is yielded of a log that has expired.
+        """
+        of = keys.parts_range(group_id, answer_id, first=first)
+        rows = self._source.query(of, backward=last_only, limit=1 if last_only else None)
+        return (part for row in rows if (part := items.part(row, now_s=now_s)) is not None)
+
+    def part_keys(self, group_id: str, answer_id: str) -> Iterator[Key]:
+        """Yield the keys of the parts of an answer's log, also of one that has expired."""
+        return map(items.key, self._source.query(keys.parts_range(group_id, answer_id), only=()))
 
     def child_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CHILD items of one conversation."""

@@ -7,7 +7,17 @@ from forklore_service.storage import items
 from forklore_service.storage.items import text
 from forklore_service.storage.table import Table
 
-_NAMES = ("userId", "owner", "titledBy", "previewBy", "rewriting", "from", "to", "memberChange.user")
+_NAMES = (
+    "userId",
+    "owner",
+    "titledBy",
+    "previewBy",
+    "answerBy",
+    "rewriting",
+    "from",
+    "to",
+    "memberChange.user",
+)
 """The attributes that hold a user's id, and the one that holds it in a map."""
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from tests.service.model.asking import Json, Outcome, Refusal, Request, is_history, require
-from tests.service.model.oracle.conversations import Conversations
+from tests.service.model.oracle.answers import Answers
 from tests.service.model.oracle.copies import Copies
 from tests.service.model.oracle.erasing import Erasing
 from tests.service.model.oracle.names import Names
@@ -31,7 +31,7 @@ MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
 
 
-class Oracle(Conversations, Names, Copies, Search, Sharing, Erasing):
+class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
     """The service, in memory."""
 
     def __init__(self) -> None:
@@ -132,6 +132,8 @@ def check_form(r: Request) -> None:
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
     require("position" not in given or given.keys() & {"atEntryId", "atKey"}, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require(not {"answerId", "startedByConversationId"} <= given.keys(), *INVALID)
+    require(not {"afterKey", "afterEntryId"} <= given.keys() or r.name != "beginAnswer", *INVALID)
     require("count" not in given or not given.keys() & {"id", "promote"}, *INVALID)
     is_head = given.get("forkedAtPosition") == "head"
     anchors = given.keys() & {"forkedAtEntryId", "forkedAtKey"}

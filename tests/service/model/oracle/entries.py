@@ -3,12 +3,13 @@
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.branches import alternatives, ids_to_name
 from tests.service.model.oracle.lists import latest_epoch, place_of, require_based
-from tests.service.model.oracle.making import Making, group_turns, require_lineage
+from tests.service.model.oracle.logs import Logs
+from tests.service.model.oracle.making import group_turns, require_lineage
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Entry
 
 
-class Entries(Making):
+class Entries(Logs):
     """The operations on entries."""
 
     def append_entry(self, r: Request, chosen: Json) -> Outcome:
@@ -32,10 +33,12 @@ class Entries(Making):
             require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over", latestEpoch=latest)
         if "context" in r.given:
             require_based(context, r.given["context"])
-        self._require_free_keys(into, drafts)
         self._require_revision(r, r.given.get("name") if is_new else None)
+        finished = self._to_finish(r, into, chosen)
+        self._require_free_keys(into, drafts)
         answers = [*(chosen.get("data", []) if "entries" in r.given else [chosen]), *({} for _ in drafts)]
         made = [self._take_in(r, into, *each) for each in zip(drafts, epochs, answers, strict=False)]
+        self._end(finished, made)
         answer: Json = {"data": made} if "entries" in r.given else made[0]
         if "context" in r.given:
             told = (chosen.get("context") or {}).get("entry") or {}

@@ -1,8 +1,8 @@
 """The erasure of a user, which is done at once here: trees, members, names, entries, titles."""
 
 from tests.service.model.asking import Json, Outcome, Request, require, text_of
+from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.making import KEPT
-from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import Entry, Tree
 
@@ -12,7 +12,7 @@ CHOSEN = ("id", "pseudonym", "createdAt")
 TOLD = ("id", "state", "pseudonym", "createdAt", "finishedAt", "trees", "memberships", "entries", "passes")
 
 
-class Erasing(Pointers):
+class Erasing(Logs):
     """The operations on erasures. The service chooses how far it has come."""
 
     def __init__(self) -> None:
@@ -32,6 +32,7 @@ class Erasing(Pointers):
             tree.since.pop(user, None)
             empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)
         self.names = {of: names for of, names in self.names.items() if of[0] != user}
+        self.logs = [log for log in self.logs if log.said["userId"] != user]
         self.erasures.add(chosen.get("id", NOT_CHOSEN))
         begun = {"state": "running", "trees": 0, "memberships": 0, "entries": 0, "passes": 1}
         return 202, begun | {name: chosen.get(name, NOT_CHOSEN) for name in CHOSEN}

@@ -14,11 +14,21 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.erasures import PSEUDONYM_PREFIX, Erasure
 from forklore_service.domain.jsontext import text_of, to_json
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import Caller, Channel, Entry, ForkPosition, JobKind, StartedBy, Words
+from forklore_service.domain.model import (
+    Answering,
+    Caller,
+    Channel,
+    Entry,
+    ForkPosition,
+    JobKind,
+    StartedBy,
+    Words,
+)
 from forklore_service.domain.names import NameMove, NameRef
 from forklore_service.errors import ForbiddenError, NotFoundError
 from forklore_service.storage import bodies, items
 from forklore_service.storage.table import Table
+from forklore_service.usecases.answers.writing import Beginning, append_part, begin_answer
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.background.worker import Outcome
 from forklore_service.usecases.branches import copying
@@ -592,6 +602,28 @@ def test_a_request_that_reads_partly_before_the_erasure_leaves_nothing(
     ended(store, begun)
     assert traces(store, "bob", WORDS) == []
     assert intact(store)
+
+
+def test_answers_that_the_user_writes_end_and_go_and_those_of_others_stay(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "Why?", by=ANN)
+    share(table, "bob")
+    fork(table, ROOT, FORK, by=ANN)
+    for of, answer_id, by, pieces in ((ROOT, OWN, BOB, 60), (FORK, CHILD, ANN, 2)):
+        begin_answer(table, caller=by, request=Beginning(of, answer_id))
+        for after in range(pieces):
+            text = f'["{WORDS if by is BOB else ""}"]'
+            append_part(table, caller=by, conversation_id=of, answer_id=answer_id, after=after, content=text)
+    create(table, OTHER, by=ANN)
+    long_ago = Answering(COPY, None, "bob", "2026-01-01T00:00:00.000Z")
+    store.put(store.item(keys.head(OTHER, OTHER)) | items.answering(long_ago))
+
+    erased(store)
+
+    assert traces(store, "bob", WORDS) == []
+    assert intact(store)
+    assert [show(table, one).answering is None for one in (ROOT, FORK, OTHER)] == [True, False, True]
+    assert {keys.in_answer(key) for key in store.contents() if keys.is_part(key)} == {(ROOT, CHILD)}
 
 
 def test_words_are_erased_from_a_tree_that_has_none_of_the_users_entries(store: Store) -> None:

@@ -10,11 +10,21 @@ def __getattr__(name: str) -> tuple[Operation, ...]:
     """
     if name not in ("ALL", "ROUTES"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from forklore_service.api.operations import admin, conversations, copying, entries, names, search, sharing
+    from forklore_service.api.operations import (
+        admin,
+        answer_logs,
+        conversations,
+        copying,
+        entries,
+        names,
+        search,
+        sharing,
+    )
 
     every = (
         *conversations.OPERATIONS,
         *entries.OPERATIONS,
+        *answer_logs.OPERATIONS,
         *copying.OPERATIONS,
         *search.OPERATIONS,
         *sharing.OPERATIONS,

@@ -12,7 +12,15 @@ from pydantic import BaseModel
 
 from forklore_service.api import admin_requests, answers, cursors
 from forklore_service.api.operation import CheckedRequest, Operation
-from forklore_service.api.operations import conversations, entries, erasures, names, search, sharing
+from forklore_service.api.operations import (
+    answer_logs,
+    conversations,
+    entries,
+    erasures,
+    names,
+    search,
+    sharing,
+)
 from forklore_service.api.requests import NoParameters
 from forklore_service.domain.users import ADMIN, AUDITOR
 
@@ -33,6 +41,7 @@ _OF_USERS = {
     for operation in (
         *conversations.OPERATIONS,
         *entries.OPERATIONS,
+        *answer_logs.OPERATIONS,
         *search.OPERATIONS,
         *sharing.OPERATIONS,
         *names.OPERATIONS,

@@ -69,6 +69,7 @@ def append_of(
         described=Description(**body.said),
         name=name,
         promotes=body.promote is True,
+        finishes=body.answer_id,
         if_match=None if request.if_match is None else EntryId(request.if_match),
         idempotency_key=key,
     )

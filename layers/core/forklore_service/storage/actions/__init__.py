@@ -11,6 +11,7 @@ there.
 """
 
 from forklore_service.storage.actions import (
+    answer,
     context,
     conversation,
     entry,
@@ -32,6 +33,7 @@ __all__ = [
     "ActionId",
     "ActionKind",
     "ConditionFailed",
+    "answer",
     "context",
     "conversation",
     "entry",

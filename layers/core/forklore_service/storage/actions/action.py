@@ -25,9 +25,11 @@ class ActionKind(Enum):
     CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
     level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
     kind that is removed with its tree or with a user. NAMED_HEAD: a check that a conversation that
-    the write names exists.
+    the write names exists. ANSWER_HEAD: the conversation in which an answer was begun that ends, if
+    the write is about another one.
     """
 
+    ANSWER_HEAD = auto()
     CHANGED_MEMBER = auto()
     CHILD = auto()
     CHUNK = auto()
@@ -47,6 +49,7 @@ class ActionKind(Enum):
     NAME = auto()
     NAMED_HEAD = auto()
     PARENT_GROUP = auto()
+    PART = auto()
     PATH = auto()
     POINTER = auto()
     REMNANT = auto()

@@ -144,6 +144,7 @@ def move_head(
     owner: str | None,
     titles: bool,
     promoted_at: str | None,
+    finishes: str | None = None,
 ) -> Action:
     """Move HEAD over new entries, if its last entry is still the one that they follow.
 
@@ -151,7 +152,8 @@ def move_head(
     after: the last entry before the new ones. first: the first new one. tip: where the next one
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
     because they are the owner. titles: whether the append sets the title. promoted_at: the time
-    now, if the append makes the conversation the current branch.
+    now, if the append makes the conversation the current branch. finishes: the answer that was
+    begun here and ends with the entries.
     """
     shown = tip.lasts
     sets = {"last": text(tip.last)}
@@ -178,10 +180,18 @@ def move_head(
     if owner is not None:
         condition += " AND #owner = :owner"
         values[":owner"] = text(owner)
+    removes = []
     if titles:
-        change += f", {_ONE_CHANGE} REMOVE #untitled"
+        change += f", {_ONE_CHANGE}"
+        removes.append("untitled")
         condition += " AND attribute_exists(#untitled)"
         values |= _ONE
+    if finishes is not None:
+        removes += items.ANSWERING
+        condition += " AND #answer = :answer"
+        values[":answer"] = text(finishes)
+    if removes:
+        change += f" REMOVE {', '.join(f'#{name}' for name in removes)}"
     key = keys.head(group_id, conversation_id)
     return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition, values=values)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Head, Transfer
@@ -49,9 +50,9 @@ class ConditionFailed(Exception):
         item = self._item(kind)
         return items.group(item) if item else None
 
-    def head(self) -> Head | None:
-        """Return the HEAD that refused; None if there is none."""
-        item = self._item(ActionKind.HEAD)
+    def head(self, kind: ActionKind = ActionKind.HEAD) -> Head | None:
+        """Return the HEAD that refused; None if there is none. kind: HEAD or one like it."""
+        item = self._item(kind)
         return items.head(item) if item else None
 
     def epoch(self) -> Epoch | None:
@@ -88,6 +89,11 @@ class ConditionFailed(Exception):
         """Return the record of an Idempotency-Key that refused; None if there is none any more."""
         item = self._item(ActionKind.IDEMPOTENCY)
         return items.idempotency_record(item, now_s=now_s) if item else None
+
+    def part(self, *, now_s: int) -> Part | None:
+        """Return the part of a log that stands where another one was to be put."""
+        item = self._item(ActionKind.PART)
+        return items.part(item, now_s=now_s) if item else None
 
     def _item(self, kind: ActionKind) -> Item | None:
         """Return what stands at the first action of the kind that refused."""

@@ -152,6 +152,8 @@ class Creation(Generic[T]):
                         raise still_cleared()
                     if group is None or not group.is_live:
                         raise NotFoundError("the conversation is deleted") from refused
+                case ActionKind.ANSWER_HEAD if refused.is_absent(kind):
+                    raise NotFoundError("the conversation of the answer is deleted") from refused
                 case ActionKind.PARENT_GROUP:
                     parent = refused.group(kind)
                     if parent is None or not parent.is_live:

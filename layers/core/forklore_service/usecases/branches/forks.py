@@ -36,6 +36,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
 from forklore_service.usecases.reading.entry_lookup import find_entry
 from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.answer_logs import AnswerRef, Finish
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.drafts import (
     Draft,
@@ -70,6 +71,7 @@ class ForkRequest(NamedTuple):
     promotes: whether it becomes the tree's current branch. agent_id None: the source's.
     drafts: the fork's first entries. context: the agent's present context, which follows them.
     if_match: the last entry of the source that the caller knows of.
+    finishes: the answer of the tree that becomes the drafts.
     times: how many equal forks to make; more than one have generated ids and no entries.
     """
 
@@ -83,6 +85,7 @@ class ForkRequest(NamedTuple):
     drafts: Sequence[Draft] = ()
     context: Draft | None = None
     if_match: EntryId | None = None
+    finishes: str | None = None
     times: int = 1
 
     @property
@@ -127,6 +130,7 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
         drafts=request.drafts,
         context=request.context,
         if_match=request.if_match,
+        finishes=request.finishes,
     )
     made = _fork(table, caller, what, request.idempotency_key).answer
     return None if made is None else made.appended
@@ -240,7 +244,7 @@ def _prepare(
     ).titled(batch.title if drafts else loaded.conversation.title)
     head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
-    details = loaded.details._replace(head=head, is_current=request.promotes)
+    details = loaded.details._replace(head=head, is_current=request.promotes, answering=None)
     made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(once, appended, group_id=group_id, conversation_id=fork_id)
@@ -262,7 +266,7 @@ def _prepare(
         ),
         *member,
         *name_actions(table, request.name, was=source.name, conversation_id=fork_id, nonce=nonce),
-        _check_source(loaded, request),
+        *_end_answer(table, caller, request, loaded, appended),
         *batch_actions(batch, group_id=group_id, nonce=nonce),
         *context_actions(batch, group_id=group_id, conversation_id=fork_id, caller=caller),
     ]
@@ -357,6 +361,19 @@ def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Action:
     if not request.holds_source:
         return actions.conversation.check_not_removed(source)
     return actions.conversation.check_head(source.group_id, source.conversation_id, last=loaded.head.last)
+
+
+def _end_answer(
+    table: Table, caller: Caller, request: ForkRequest, loaded: LoadedConversation, appended: Appended
+) -> list[Action]:
+    """Return the check of the source, with the actions that end the answer, if there is one."""
+    check, group_id = _check_source(loaded, request), loaded.group.group_id
+    if request.finishes is None or request.fork_id is None:
+        return [check]
+    finish = Finish(table, caller, AnswerRef(group_id, request.finishes))
+    is_source = finish.is_in(loaded.conversation.conversation_id)
+    last = loaded.head.last if is_source and request.holds_source else None
+    return finish.actions(appended.entries, [check], to=request.fork_id, last=last)
 
 
 def _fork_ids(table: Table, request: ForkRequest) -> list[str]:

@@ -34,6 +34,7 @@ from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, seconds_l
 from forklore_service.usecases.deletion.closing_trees import in_batches, tombstone
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
+from forklore_service.usecases.shared.answer_logs import AnswerRef, drop, last_part
 from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 from forklore_service.usecases.shared.idempotency import NO_GROUP
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -82,7 +83,10 @@ def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Eras
     waits |= _erase_what_was_said(table, erasure, said)
     _forget_records(table, erasure, user_id, mentions)
     waits |= _forget_request(table, erasure, mentions)
-    others = {one.key.partition for one in mentions if one not in said and one.record is None}
+    written = [one for one in mentions if one.answer_by == user_id]
+    _forget_answers(table, erasure, user_id, written)
+    named = (one for one in mentions if one not in said and one not in written and one.record is None)
+    others = {one.key.partition for one in named}
     waits |= bool(others)
     for group_id in filter(ids.is_uuid, sorted(others)):
         _leave(table, queue, erasure, user_id, group_id)
@@ -230,6 +234,28 @@ def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention])
         table.delete(own)
         return False
     return bool(own)
+
+
+def _forget_answers(table: Table, erasure: Erasure, user_id: str, written: Iterable[Mention]) -> None:
+    """End the answers that the user writes, and delete their logs, from the first part on.
+
+    So a log that is deleted in part is one that has ended. HEAD may name one that has expired.
+    """
+    heads = {one.answer: one.key for one in written if keys.is_head(one.key.sort)}
+    for of in dict.fromkeys(one.answer for one in written if one.answer is not None):
+        for _ in attempts(table, CHANGE):
+            last = last_part(table, AnswerRef(*of))
+            if last is None or last.is_end:
+                break
+            head = table.get([keys.head(of[0], last.conversation_id)]).head(of[0], last.conversation_id)
+            writes = [actions.erasure.count(erasure), *drop(table, AnswerRef(*of), last, head)]
+            refused = table.try_commit(writes)
+            if refused is not None and refused.has(ActionKind.ERASURE):
+                raise refused  # another worker has ended the erasure
+        if of in heads:
+            forgotten = actions.answer.forget(heads[of], user_id)
+            table.try_commit([actions.erasure.count(erasure), forgotten])
+        _forget(table, erasure, table.read.part_keys(*of))
 
 
 def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:

@@ -8,6 +8,7 @@ from forklore_service.domain import access, ancestry, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ancestry import View
+from forklore_service.domain.answer_logs import Standing
 from forklore_service.domain.ids import LAST, EntryId
 from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, StoredEntry
 from forklore_service.domain.paging import Window
@@ -17,6 +18,7 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.alternatives import AlternativesReader
 from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.answer_logs import standing
 from forklore_service.usecases.shared.loading import LoadedConversation, TreeExtras, look_up
 from forklore_service.usecases.shared.view_pages import LatestEpoch, Shown
 
@@ -68,7 +70,7 @@ class EntryPage(NamedTuple):
 
     alternatives: by entry, the other conversations that go on differently before it.
     alternatives_at_end: those after the last entry; None if the page does not end with the view, or
-    if nobody asked.
+    if nobody asked. answering: the answer that is written there, if the page ends with the view.
     """
 
     entries: list[Entry]
@@ -76,6 +78,7 @@ class EntryPage(NamedTuple):
     before: EntryId | None
     alternatives: Mapping[EntryId, list[str]] = MappingProxyType({})
     alternatives_at_end: list[str] | None = None
+    answering: Standing | None = None
 
 
 def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
@@ -137,9 +140,11 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         beside=reader.start if reader else None,
     )
     listed = _in_order(table, group_id, page, start)
+    is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
+    if is_end:
+        listed = listed._replace(answering=standing(table, loaded))
     if reader is None:
         return listed
-    is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
     return _with_alternatives(listed, reader, line, end=place.lasts if is_end else None)
 
 
@@ -223,13 +228,13 @@ def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: s
     looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)))
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = looked_up.found.entry(loaded.group.group_id, named)
-    if stored is None or not _is_for(caller, stored.entry, loaded):
+    if stored is None or not is_for(caller, stored.entry, loaded):
         raise NotFoundError(f"no entry {brief(entry_id)}")
     [entry] = table.with_bodies(loaded.group.group_id, [stored])
     return entry
 
 
-def _is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
+def is_for(caller: Caller, entry: Entry, loaded: LoadedConversation) -> bool:
     """Tell whether the conversation shows the entry, and shows it to the caller."""
     is_shown = ancestry.shows(loaded.view, conversation_id=entry.conversation_id, entry_id=entry.entry_id)
     return is_shown and shown_to(caller, loaded).admits(entry)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from forklore_service.domain import access, ancestry, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.answer_logs import Standing
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Conversation, Description, Head
@@ -54,7 +55,8 @@ class ConversationDetails(NamedTuple):
     """A conversation as a member of level `level` sees it.
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
-    whether that member has archived the tree. moved_at: when a use of the tree moved it in a list.
+    whether that member has archived the tree. answering: the answer that is not ended in it.
+    moved_at: when a use of the tree moved it in a list.
     """
 
     conversation: Conversation
@@ -63,6 +65,7 @@ class ConversationDetails(NamedTuple):
     owner: str
     is_current: bool
     is_archived: bool = False
+    answering: Standing | None = None
     moved_at: str = ""
 
     @classmethod
@@ -70,7 +73,8 @@ class ConversationDetails(NamedTuple):
         cls, conversation: Conversation, head: Head, group: Group, level: AccessLevel, *, is_archived: bool
     ) -> "ConversationDetails":
         is_current = conversation.conversation_id == group.current
-        return cls(conversation, head, level, group.owner, is_current, is_archived)
+        answering = Standing(head.answer) if head.answer else None
+        return cls(conversation, head, level, group.owner, is_current, is_archived, answering)
 
     @property
     def last_used_at(self) -> str:
@@ -127,6 +131,7 @@ class TreeExtras(NamedTuple):
     context_of: the client whose CTX item of the conversation is read.
     entry_key: the key of an own entry, whose KEY item is read.
     other: a conversation that is perhaps of the same tree; `LookUp.other` returns it.
+    part: an answer, and the position of the part of its log that is read.
     """
 
     entries: tuple[EntryId, ...] = ()
@@ -135,6 +140,7 @@ class TreeExtras(NamedTuple):
     context_of: str | None = None
     entry_key: str | None = None
     other: str | None = None
+    part: tuple[str, int] | None = None
 
 
 NO_EXTRAS = TreeExtras()
@@ -215,6 +221,7 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
         *([keys.entry_key(group_id, conversation_id, entry_key)] if entry_key is not None else []),
         *([keys.head(group_id, extras.other), keys.path(group_id, extras.other)] if extras.other else []),
+        *([keys.part(group_id, *extras.part)] if extras.part else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
     ]
 

@@ -74,7 +74,8 @@ class Append(NamedTuple):
     its first text. name: the name that points to it from then on.
     held: the name that must point to the conversation, and does so because it exists.
     promotes: whether the conversation becomes its tree's current branch.
-    if_match: the last entry that the caller knows of.
+    if_match: the last entry that the caller knows of. finishes: the answer of the same tree that
+    becomes these entries.
     copied_out_of: for a merge, where the entries were copied from. Then OriginalMoved is raised if
     that has changed.
     """
@@ -89,6 +90,7 @@ class Append(NamedTuple):
     held: NameMove | None = None
     promotes: bool = False
     if_match: EntryId | None = None
+    finishes: str | None = None
     copied_out_of: Original | None = None
     idempotency_key: IdempotencyKey | None = None
 

@@ -11,6 +11,7 @@ from forklore_service.domain.names import name_moved
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
+    NotFoundError,
     UnavailableError,
     ValidationError,
 )
@@ -19,6 +20,7 @@ from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.answer_logs import AnswerRef, Finish
 from forklore_service.usecases.shared.appended import Appended, appended_again, record_appended
 from forklore_service.usecases.shared.drafts import (
     Draft,
@@ -50,10 +52,10 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
     """Append the entries, and sync the present context in the same transaction.
 
     A conversation that does not exist is created.
-    Raises NotFoundError if the conversation is deleted, ForbiddenError below writer or for another
-    client's context, ConflictError if `if_match` is not a last entry, an epoch is over or the
-    conversation is not the fork or child that the request names, PayloadTooLargeError,
-    GroupFullError.
+    Raises NotFoundError if the conversation is deleted or there is no answer that it could finish,
+    ForbiddenError below writer or for another client's context, ConflictError if `if_match` is not
+    a last entry, an epoch is over, the answer is, or the conversation is not the fork or child that
+    the request names, PayloadTooLargeError, GroupFullError.
     """
     try:
         return append_unless_done(table, caller=caller, request=request)
@@ -288,11 +290,13 @@ class _Appending:
         around = [*record, *([actions.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
         if not drafts:
             return (table.try_commit(around) if around else None) or appended
+        finish = self._finish(cached.group_id)
         is_owner = caller.user_id == cached.owner
         member = (
             [] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
         )
         title = None if cached.titled else batch.title
+        named = self._checks_of_named(cached)
         if decision is not None:
             context = [decision.action(batch, caller=caller, **where)]
         else:
@@ -311,6 +315,7 @@ class _Appending:
                 owner=caller.user_id if is_owner else None,
                 titles=title is not None,
                 promoted_at=at if request.promotes else None,
+                finishes=request.finishes if finish and finish.is_in(self._id) else None,
                 **where,
             ),
             *member,
@@ -319,7 +324,7 @@ class _Appending:
                 if request.promotes
                 else []
             ),
-            *self._checks_of_named(cached),
+            *(finish.actions(appended.entries, named, to=self._id) if finish else named),
             *context,
             *([actions.conversation.set_title(title=title, **where)] if title else []),
         ]
@@ -327,6 +332,8 @@ class _Appending:
         refused = table.try_commit(writes)
         # With this nonce the entries exist because this very transaction was sent twice.
         if refused is not None and not refused.has_nonce(ActionKind.ENTRY, self._nonce):
+            if finish is not None:
+                finish.raise_if_lost(refused, to=self._id)
             return refused
         now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
         if client and batch.context:
@@ -335,6 +342,16 @@ class _Appending:
         used = {"tree_created_at": cached.tree_created_at, "was": cached.used_at, "at": now_cached.used_at}
         note_use(table, cached.group_id, **used)
         return appended
+
+    def _finish(self, group_id: str) -> Finish | None:
+        """Return the end of the answer that the append finishes, as its log is now."""
+        if self._request.finishes is None:
+            return None
+        try:
+            return Finish(self._table, self._caller, AnswerRef(group_id, self._request.finishes))
+        except NotFoundError:
+            self._load()  # what this raises comes first
+            raise
 
     def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
         """Return the actions that check the conversations which the request names."""
@@ -391,6 +408,8 @@ class _Appending:
                     cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
                 case ActionKind.MEMBER:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
+                case ActionKind.ANSWER_HEAD if refused.is_absent(kind):
+                    raise NotFoundError("the conversation of the answer is deleted") from refused
                 case ActionKind.NAMED_HEAD if self._request.copied_out_of is not None:
                     raise OriginalMoved from refused
                 case ActionKind.NAMED_HEAD:

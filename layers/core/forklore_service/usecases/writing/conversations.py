@@ -12,6 +12,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
+from forklore_service.usecases.shared.answer_logs import standing
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import ConversationDetails, load_conversation
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -71,7 +72,8 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
 
     Raises NotFoundError, ForbiddenError if the caller is not a member.
     """
-    return load_conversation(table, conversation_id, caller=caller).details
+    loaded = load_conversation(table, conversation_id, caller=caller)
+    return loaded.details._replace(answering=standing(table, loaded))
 
 
 class Patch(NamedTuple):

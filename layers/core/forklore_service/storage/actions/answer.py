@@ -1,0 +1,93 @@
+"""The actions about an answer that is being written (item PART, and what HEAD says of it)."""
+
+from forklore_service.domain import keys
+from forklore_service.domain.answer_logs import Part
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Answering
+from forklore_service.storage import items
+from forklore_service.storage.actions import action
+from forklore_service.storage.actions.action import Action, ActionKind
+from forklore_service.storage.items import text
+
+
+def put(group_id: str, answer_id: str, part: Part, *, now_s: int) -> Action:
+    """Put a part of a log if its position is free.
+
+    This one condition orders all that is written to the log. Whoever puts a part has seen the one
+    before it, which never changes. So no position is left out, and nothing follows an end.
+    """
+    item = items.part_item(group_id, answer_id, part)
+    return action.put_unless_current(ActionKind.PART, item, now_s=now_s, of=answer_id)
+
+
+def begin(
+    group_id: str,
+    conversation_id: str,
+    answer: Answering,
+    *,
+    seen: str | None,
+    last: EntryId | None,
+    owner: str | None,
+) -> Action:
+    """Name a new answer in HEAD, if there is none, or still the one that was seen.
+
+    last, owner: if not None, what must still be the last own entry, or the floor, and the owner.
+    """
+    values = {f":{name}": held for name, held in items.answering(answer).items()}
+    sets = ", ".join(f"#{name[1:]} = {name}" for name in values)
+    condition = "attribute_exists(PK) AND attribute_not_exists(#answer)"
+    if seen is not None:
+        condition, values[":seen"] = "#answer = :seen", text(seen)
+    if last is not None:
+        condition, values[":last"] = f"{condition} AND #last = :last", text(last)
+    if owner is not None:
+        condition, values[":owner"] = f"{condition} AND #owner = :owner", text(owner)
+    removes = " REMOVE #answerAfter" if answer.after is None else ""
+    key = keys.head(group_id, conversation_id)
+    return action.update(
+        ActionKind.HEAD,
+        key,
+        f"SET {sets}{removes}",
+        of=conversation_id,
+        condition=condition,
+        values=values,
+    )
+
+
+def end(
+    group_id: str,
+    conversation_id: str,
+    answer_id: str,
+    *,
+    last: EntryId | None = None,
+    owner: str | None = None,
+) -> Action:
+    """Remove an answer from the HEAD of the conversation in which it was begun.
+
+    The same transaction puts the end of its log. last, owner: as of `begin`.
+    """
+    condition, values = "#answer = :answer", {":answer": text(answer_id)}
+    if last is not None:
+        condition, values[":last"] = f"{condition} AND #last = :last", text(last)
+    if owner is not None:
+        condition, values[":owner"] = f"{condition} AND #owner = :owner", text(owner)
+    return action.update(
+        ActionKind.ANSWER_HEAD,
+        keys.head(group_id, conversation_id),
+        _FORGET,
+        of=conversation_id,
+        condition=condition,
+        values=values,
+    )
+
+
+_FORGET = f"REMOVE {', '.join(f'#{name}' for name in items.ANSWERING)}"
+
+
+def forget(of: Key, user_id: str) -> Action:
+    """Remove an answer from a HEAD, if the user writes it."""
+    condition, values = "#answerBy = :user", {":user": text(user_id)}
+    return action.update(
+        ActionKind.HEAD, of, _FORGET, of=f"{of.sort} answer", condition=condition, values=values
+    )

@@ -1,0 +1,1 @@
+"""Answers that are written piece by piece."""

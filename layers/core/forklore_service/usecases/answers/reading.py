@@ -1,0 +1,43 @@
+"""Show an answer that is being written, or was: its state, and what was written of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.answer_logs import AnswerState, Part, PartKind
+from forklore_service.domain.model import Caller
+from forklore_service.errors import ValidationError
+from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.answer_logs import AnswerRef, no_answer
+from forklore_service.usecases.shared.loading import TreeExtras, look_up
+
+
+class Answer(NamedTuple):
+    """An answer. begin, last: the first and the last part of its log. parts: some of its data."""
+
+    answer_id: str
+    begin: Part
+    last: Part
+    state: AnswerState
+    parts: Sequence[Part] = ()
+
+
+def get_answer(
+    table: Table, *, caller: Caller, conversation_id: str, answer_id: str, after: int = 0
+) -> Answer:
+    """Return an answer that was begun in the conversation, with all data after a position.
+
+    Raises NotFoundError without the conversation or the answer, ForbiddenError if the caller is not
+    a member, ValidationError if the log does not reach the position.
+    """
+    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, 0)))
+    loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    of = AnswerRef(loaded.group.group_id, answer_id)
+    begin = looked_up.found.part(*of, 0, now_s=table.now_s())
+    if begin is None or begin.conversation_id != conversation_id:
+        raise no_answer(answer_id)
+    log = list(table.read.parts(*of, first=after, now_s=table.now_s()))
+    if not log:
+        raise ValidationError("the answer has no such position", field="after")
+    parts = [part for part in log if part.kind is PartKind.DATA and part.position > after]
+    return Answer(answer_id, begin, log[-1], log[-1].state(table.now_ms()), parts)

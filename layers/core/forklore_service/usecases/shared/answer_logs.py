@@ -1,0 +1,141 @@
+"""What the log of an answer says now, and how an append ends it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from forklore_service.domain import ids
+from forklore_service.domain.answer_logs import AnswerState, Part, PartKind, Standing
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, Head
+from forklore_service.errors import ConflictError, NotFoundError, brief
+from forklore_service.storage import actions
+from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
+from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.loading import LoadedConversation
+
+
+class AnswerRef(NamedTuple):
+    """An answer of a fork tree."""
+
+    group_id: str
+    answer_id: str
+
+
+def no_answer(answer_id: str) -> NotFoundError:
+    """Return the error for an answer that there is not, or not any more."""
+    return NotFoundError(f"no answer {brief(answer_id)}")
+
+
+def last_part(table: Table, of: AnswerRef) -> Part | None:
+    """Return the last part of a log; None if there is no log, or it has expired."""
+    return next(table.read.parts(*of, now_s=table.now_s(), last_only=True), None)
+
+
+def in_progress(answer_id: str, state: AnswerState) -> ConflictError:
+    """Return the error for an answer that somebody else still writes, or may still finish."""
+    return ConflictError(
+        "an answer is being written", reason="answer_in_progress", answerId=answer_id, state=state
+    )
+
+
+def no_more(last: Part) -> ConflictError:
+    """Return the error for what does not follow the last part of a log."""
+    match last.kind:
+        case PartKind.END:
+            became = last.entry and {
+                "entryId": last.entry.entry_id,
+                "conversationId": last.entry.conversation_id,
+            }
+            return ConflictError("the answer has ended", reason="answer_over", **(became or {}))
+        case PartKind.STOP:
+            return ConflictError("the answer was stopped", reason="answer_stopped", position=last.position)
+    return ConflictError(
+        "another part stands there, or the one before it is missing", reason="stale", position=last.position
+    )
+
+
+def standing(table: Table, loaded: LoadedConversation) -> Standing | None:
+    """Return the answer that is not ended in a conversation.
+
+    Its log is read only if HEAD names one.
+    """
+    answer = loaded.head.answer
+    if answer is None:
+        return None
+    last = last_part(table, AnswerRef(loaded.group.group_id, answer.answer_id))
+    return Standing(answer, last.state(table.now_ms())) if last and not last.is_end else None
+
+
+def drop(
+    table: Table, of: AnswerRef, last: Part, head: Head | None, *, owner: str | None = None
+) -> list[Action]:
+    """Return the actions that end an answer without an entry.
+
+    head: of the conversation in which it was begun, if that is there. owner: who must still be the
+    owner; None: whoever is.
+    """
+    end = last.ended(at=table.now())
+    named = head is not None and head.answer is not None and head.answer.answer_id == of.answer_id
+    return [
+        actions.answer.put(*of, end, now_s=table.now_s()),
+        *(
+            [actions.answer.end(of.group_id, last.conversation_id, of.answer_id, owner=owner)]
+            if named
+            else []
+        ),
+    ]
+
+
+class Finish:
+    """The end of an answer, which an append writes in its own transaction.
+
+    The answer may have been begun in another conversation of the tree than the append is for.
+    """
+
+    def __init__(self, table: Table, caller: Caller, of: AnswerRef) -> None:
+        """Raise NotFoundError without such an answer, ConflictError if it has ended.
+
+        Raise ConflictError, too, if somebody else still writes it.
+        """
+        self._table, self._caller, self._of = table, caller, of
+        last = last_part(table, of) if ids.is_uuid(of.answer_id) else None
+        if last is None:
+            raise no_answer(of.answer_id)
+        if last.is_end:
+            raise no_more(last)
+        state = last.state(table.now_ms())
+        if state is AnswerState.OPEN and last.user_id != caller.user_id:
+            raise in_progress(of.answer_id, state)
+        self._last = last
+
+    def actions(
+        self, entries: Sequence[Entry], checks: Sequence[Action], *, to: str, last: EntryId | None = None
+    ) -> list[Action]:
+        """Return the actions that end the answer, with these checks of the append.
+
+        to: the conversation that gets the entries. If the answer was begun there, the append itself
+        changes HEAD. If not, the change of the other HEAD stands for a check of it, too. last: if
+        not None, what must still be the last own entry there, or the floor.
+        """
+        of, begun_in = self._of, self._last.conversation_id
+        became = next((one for one in reversed(entries) if one.channel is Channel.HISTORY), entries[-1])
+        end = self._last.ended(at=self._table.now(), entry=EntryRef(to, became.entry_id))
+        log = actions.answer.put(*of, end, now_s=self._table.now_s())
+        if begun_in == to:
+            return [*checks, log]
+        head = actions.answer.end(of.group_id, begun_in, of.answer_id, last=last)
+        return [*(check for check in checks if check.target != head.target), head, log]
+
+    def is_in(self, conversation_id: str) -> bool:
+        """Tell whether the answer was begun in this conversation."""
+        return self._last.conversation_id == conversation_id
+
+    def raise_if_lost(self, refused: ConditionFailed, *, to: str) -> None:
+        """Raise the error of the append if HEAD does not name the answer any more.
+
+        to: as of `actions`.
+        """
+        head = refused.head(ActionKind.HEAD if self.is_in(to) else ActionKind.ANSWER_HEAD)
+        if head is not None and (head.answer is None or head.answer.answer_id != self._of.answer_id):
+            Finish(self._table, self._caller, self._of)
+            raise no_answer(self._of.answer_id)
