@@ -29,7 +29,7 @@ SHARED = {
     "Watched": ("getConversation", "wait"),
     "Begun": (
         "appendEntry",
-        "title tags metadata started_by_conversation_id started_by_entry_id promote",
+        "title tags started_by_conversation_id started_by_entry_id promote",
     ),
     "ForkedAt": (
         "appendEntry",
@@ -37,7 +37,10 @@ SHARED = {
     ),
     "Written": (
         "appendEntry",
-        "agent_id channel user_id epoch indexed_content merged_from_conversation_id merged_up_to_entry_id",
+        (
+            "agent_id channel user_id epoch metadata indexed_content"
+            " merged_from_conversation_id merged_up_to_entry_id"
+        ),
     ),
 }
 """What many operations take: one of them, and which of its arguments."""

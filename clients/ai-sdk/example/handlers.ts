@@ -1,7 +1,6 @@
 // The route handlers, as any server has them that takes a Request and returns a Response.
 
 import {
-	consumeStream,
 	convertToModelMessages,
 	createUIMessageStreamResponse,
 	streamText,
@@ -9,7 +8,7 @@ import {
 	type UIMessage,
 } from "ai";
 
-import { loadChat, saveTurn } from "@forklore/ai-sdk";
+import { beginAnswer, loadChat, resumeAnswer, saveTurn, stopAnswer } from "@forklore/ai-sdk";
 import type { Forklore } from "@forklore/client";
 
 import { model } from "./model.ts";
@@ -29,13 +28,26 @@ export async function POST(fl: Forklore, request: Request): Promise<Response> {
 	const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
 	const chat = await loadChat(fl, id);
 	await saveTurn(chat, messages).catch(tell); // the question stays, whatever becomes of the answer
-	const result = streamText({ model, messages: await convertToModelMessages(messages) });
+	const answer = await beginAnswer(chat, messages, { onError: tell });
+	const result = streamText({
+		model,
+		messages: await convertToModelMessages(messages),
+		abortSignal: answer.signal, // somebody has stopped it; a page that has gone has not
+	});
 	const stream = toUIMessageStream({
 		stream: result.stream,
 		originalMessages: messages,
 		generateMessageId: () => crypto.randomUUID(),
-		onEnd: ({ messages: whole }) => saveTurn(chat, whole, { usage: result.usage }).catch(tell),
+		onEnd: ({ messages: whole }) => answer.save(whole, { usage: result.usage }).catch(tell),
 	});
-	// the answer comes to its end, and is stored, also if its reader has gone
-	return createUIMessageStreamResponse({ stream, consumeSseStream: consumeStream });
+	return createUIMessageStreamResponse({ stream, consumeSseStream: answer.record });
+}
+
+/** What `useChat` asks for as `GET /api/chat/[id]/stream`. */
+export const GET_STREAM = async (fl: Forklore, id: string): Promise<Response> =>
+	resumeAnswer(fl, id, { onError: tell });
+
+/** What a page's button asks for. */
+export async function POST_STOP(fl: Forklore, id: string): Promise<Response> {
+	return Response.json({ stopped: await stopAnswer(fl, id) });
 }

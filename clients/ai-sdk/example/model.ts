@@ -1,4 +1,4 @@
-// A model that answers by a script. Put the model of a provider in its place.
+// A model that answers by a script; asked for a number, it counts. Put the model of a provider in its place.
 
 import { simulateReadableStream, type LanguageModel } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
@@ -14,7 +14,8 @@ export const model: LanguageModel = new MockLanguageModelV4({
 	doStream: ({ prompt }) => {
 		const [question] = prompt.at(-1)?.content ?? [];
 		const asked = typeof question === "object" && question.type === "text" ? question.text : "";
-		const words = `Answer ${++answers} to: ${asked}`.split(/(?= )/);
+		const count = Array.from({ length: Number(/\d+/.exec(asked) ?? 0) }, (_, at) => ` ${at + 1}`).join("");
+		const words = `Answer ${++answers} to: ${asked}${count}`.split(/(?= )/);
 		const stream = simulateReadableStream({
 			chunkDelayInMs: PAUSE_MS,
 			chunks: [

@@ -24,7 +24,7 @@ const textOf = ({ parts }: UIMessage): string =>
 function Page(): ReactNode {
 	const [alternatives, setAlternatives] = useState<Chat["alternatives"]>({});
 	const [edited, setEdited] = useState<string>();
-	const { messages, setMessages, sendMessage, regenerate, status } = useChat({
+	const { messages, setMessages, sendMessage, regenerate, resumeStream, status } = useChat({
 		id,
 		onFinish: () => void show(),
 	});
@@ -33,7 +33,12 @@ function Page(): ReactNode {
 		setMessages(chat.messages);
 		setAlternatives(chat.alternatives);
 	};
-	useEffect(() => void show(), []);
+	/** Show the chat, and an answer that is written, here or elsewhere. */
+	const look = async (): Promise<void> => {
+		await show();
+		await resumeStream();
+	};
+	useEffect(() => void look(), []);
 
 	const send = (event: SubmitEvent<HTMLFormElement>): void => {
 		event.preventDefault();
@@ -42,6 +47,9 @@ function Page(): ReactNode {
 		form.reset();
 		setEdited(undefined);
 		void sendMessage({ text, ...(edited !== undefined && { messageId: edited }) });
+	};
+	const stop = async (): Promise<void> => {
+		await fetch(`/api/chat/${id}/stop`, { method: "POST", headers: { "Content-Type": "application/json" } });
 	};
 	const branches = (of: string): ReactNode => {
 		const ids = alternatives[of];
@@ -76,6 +84,11 @@ function Page(): ReactNode {
 			<form onSubmit={send}>
 				<input name="text" aria-label={edited === undefined ? "Message" : "Edited message"} required />
 				<button>Send</button>
+				{status !== "ready" && (
+					<button type="button" onClick={() => void stop()}>
+						Stop
+					</button>
+				)}
 			</form>
 		</main>
 	);

@@ -5,7 +5,7 @@ import type { LanguageModelUsage, UIMessage } from "ai";
 import { InputError, type Forklore } from "@forklore/client";
 import { ChatStore, isSame } from "@forklore/client/chat";
 
-import { chatMessageOf, placedOf, type Placed } from "./messages.ts";
+import { chatMessageOf, placedOf, type End, type Placed } from "./messages.ts";
 
 /** A chat as it was loaded: one branch of it, and where others go on. `Response.json` sends it to a page. */
 export interface Chat<M extends UIMessage = UIMessage> {
@@ -28,6 +28,8 @@ export interface Unsaved {
  * come within a second is left out. onUnsaved: is told what could not be stored, before `saveTurn` throws.
  */
 export interface SaveOptions {
+	/** The answer in progress that the turn ends. */
+	answerId?: string | undefined;
 	usage?: LanguageModelUsage | PromiseLike<LanguageModelUsage> | undefined;
 	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
 }
@@ -47,6 +49,7 @@ const USAGE_WAIT_MS = 1_000;
  * Return a chat: its current branch, or the newest one through a message. Two requests.
  *
  * id: a UUID; a chat that does not exist has no messages. through: where a page's ‹ 2 / 3 › was moved to.
+ * While an answer is written, the branch ends with its question: the answer follows by `resumeAnswer`.
  */
 export async function loadChat<M extends UIMessage = UIMessage>(
 	fl: Forklore,
@@ -57,7 +60,7 @@ export async function loadChat<M extends UIMessage = UIMessage>(
 	const tree = await store.load();
 	const messages = new Map(tree.messages.map((one) => [one.id, placedOf(one)]));
 	const known: Known = { store, messages, unsaved: [] };
-	let branch = pathTo(known, tree.headId);
+	let branch = pathTo(known, tree.answering ? tree.answering.parentId : tree.headId);
 	if (through !== undefined && messages.has(through) && !branch.some(({ id }) => id === through)) {
 		let last = through;
 		for (let next = childrenOf(known, last).at(-1); next; next = childrenOf(known, last).at(-1))
@@ -92,14 +95,15 @@ export async function loadChat<M extends UIMessage = UIMessage>(
 export async function saveTurn(
 	chat: Chat,
 	messages: readonly UIMessage[],
-	{ usage, onUnsaved }: SaveOptions = {},
+	{ usage, onUnsaved, answerId }: SaveOptions = {},
 ): Promise<void> {
 	const known = knownOf.get(chat);
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	if (!messages.every(({ id }) => id)) throw new InputError("each message has an id", "messages");
 
 	const said = messages.filter(({ role, parts }) => role !== "assistant" || parts.length > 0); // a model may fail
-	const cost = said.at(-1)?.role === "assistant" ? await usageFrom(usage) : undefined;
+	const usageOfLast = said.at(-1)?.role === "assistant" ? await usageFrom(usage) : undefined;
+	const end: End = { usage: usageOfLast, answerId };
 	const unsaved: Unsaved[] = [];
 	let parentId: string | null = null;
 	for (let at = 0; at < said.length; at++) {
@@ -112,8 +116,8 @@ export async function saveTurn(
 			if (isLast && !isSameAs(found, message)) {
 				const newer = { ...message, id: found.id };
 				try {
-					const spent = rest.length === 1 ? cost : undefined;
-					await known.store.update(parentId, chatMessageOf(newer, found.given, spent));
+					const last = rest.length === 1 ? end : undefined;
+					await known.store.update(parentId, chatMessageOf(newer, found.given, last));
 					found.message = newer;
 				} catch (error) {
 					unsaved.push({ message, error });
@@ -121,7 +125,7 @@ export async function saveTurn(
 			}
 			parentId = found.id;
 		} else if (!rest.some((one) => thatIs(one, beside) !== undefined)) {
-			await add(known, parentId, rest, unsaved, cost);
+			await add(known, parentId, rest, unsaved, end);
 			break;
 		} else if (thatIs(message, known.unsaved) === undefined) {
 			// what follows may be stored without it, because it could not be: so it is tried alone
@@ -131,6 +135,18 @@ export async function saveTurn(
 	if (unsaved.length === 0) return;
 	onUnsaved?.(unsaved);
 	throw unsaved[0]?.error;
+}
+
+/** Return the store of a chat, and the last of its messages that is stored. isStored: tells it of any. */
+export function behind(
+	chat: Chat,
+	messages: readonly UIMessage[],
+): { store: ChatStore; parentId: string | null; isStored: (id: string) => boolean } {
+	const known = knownOf.get(chat);
+	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
+	let parentId: string | null = null;
+	for (const message of messages) parentId = thatIs(message, childrenOf(known, parentId))?.id ?? parentId;
+	return { store: known.store, parentId, isStored: (id) => known.messages.has(id) };
 }
 
 /** Return what an answer has cost; undefined if that is not known soon: a stream that nobody reads never tells. */
@@ -151,14 +167,14 @@ async function usageFrom(usage: SaveOptions["usage"]): Promise<LanguageModelUsag
 /**
  * Store messages behind one another; note those that are not stored. Return the id of the last one that is.
  *
- * cost: of the last one.
+ * end: what the last one has beside.
  */
 async function add(
 	known: Known,
 	parentId: string | null,
 	messages: UIMessage[],
 	unsaved: Unsaved[],
-	cost?: LanguageModelUsage,
+	end?: End,
 ): Promise<string | null> {
 	const added = messages.map((message): Placed => {
 		const before = thatIs(message, known.unsaved);
@@ -169,7 +185,7 @@ async function add(
 		.append(
 			parentId,
 			...added.map(({ message, given }, at) =>
-				chatMessageOf(message, given, at === added.length - 1 ? cost : undefined),
+				chatMessageOf(message, given, at === added.length - 1 ? end : undefined),
 			),
 		)
 		.catch(() => undefined); // the store tells it below

@@ -1,3 +1,6 @@
 // What the package offers.
 
+export { stopAnswer } from "@forklore/client/chat";
+
+export { beginAnswer, resumeAnswer, type Answer, type AnswerOptions } from "./answers.ts";
 export { loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";

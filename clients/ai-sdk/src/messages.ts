@@ -6,6 +6,12 @@ import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
 
 type Usage = NonNullable<ChatMessage["usage"]>;
 
+/** What the last message of a turn has beside: what it has cost, and the answer in progress that it ends. */
+export interface End {
+	usage?: LanguageModelUsage | undefined;
+	answerId?: string | undefined;
+}
+
 /** What the messages are called in `data`. assistant-ui calls them the same. */
 const FORMAT = "ai-sdk/v6";
 
@@ -25,13 +31,13 @@ export interface Placed {
 export function chatMessageOf(
 	{ id, ...message }: UIMessage,
 	given: string,
-	usage?: LanguageModelUsage,
+	{ usage, answerId }: End = {},
 ): ChatMessage {
 	const role = message.role === "assistant" ? "ai" : message.role;
 	const texts = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
 	if (isCutOff(message)) texts.push("[…]");
 	const data = { format: FORMAT, message, ...(given !== id && { edits: given }) };
-	return { id, role, text: texts.join("\n\n"), data, ...(usage && { usage: usageOf(usage) }) };
+	return { id, role, text: texts.join("\n\n"), data, answerId, ...(usage && { usage: usageOf(usage) }) };
 }
 
 /** Tell whether an answer did not come to its end: the model has failed, or nobody has waited for it. */

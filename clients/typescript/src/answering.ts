@@ -5,6 +5,7 @@ import { errorOf, UnexpectedAnswerError, type ApiError } from "./errors.ts";
 import { read } from "./json.ts";
 
 const MESSAGE_CHARACTERS_MAX = 300;
+const NOT_MODIFIED = 304;
 
 /** An answer as it came, also that of an error. */
 export interface Answer {
@@ -17,17 +18,22 @@ export interface Answer {
 	/** How often the call was sent. */
 	readonly attempts: number;
 	readonly idempotencyKey: string | undefined;
+	/** Names this answer of a read, for `ifNoneMatch`. */
+	readonly etag: string | undefined;
+	/** After how long it is worth to read again. */
+	readonly askAgainMs: number | undefined;
 }
 
 /** Return what an answer means; undefined without a body. Throws SyntaxError if it is no JSON. */
 export const valueOf = (answer: Answer): unknown => (answer.text ? read(answer.text) : undefined);
 
 /**
- * Return the result that a success holds.
+ * Return the result that a success holds; undefined if nothing has changed since an `ifNoneMatch`.
  *
  * Throws the ApiError of another status, UnexpectedAnswerError for what is not forklore's.
  */
-export function resultOf({ shape }: Call, answer: Answer): unknown {
+export function resultOf({ shape, ifNoneMatch }: Call, answer: Answer): unknown {
+	if (answer.status === NOT_MODIFIED && ifNoneMatch !== undefined) return undefined;
 	if (answer.status < 200 || answer.status >= 300) throw failure(answer);
 	if (shape.answers === undefined) return undefined;
 	const value = objectIn(answer);

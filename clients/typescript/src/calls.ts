@@ -1,12 +1,20 @@
 // A call: what is sent, checked before anything is sent. Nothing here does I/O.
 
+import type { Answer } from "./answering.ts";
 import { InputError, TooLargeError } from "./errors.ts";
 import { newId, write } from "./json.ts";
 import { BODY_CHARACTERS_MAX } from "./operations.ts";
 
-/** How a call is sent. signal: ends it; whether it took effect is then unknown. */
+/**
+ * How a call is sent. signal: ends it; whether it took effect is then unknown.
+ *
+ * ifNoneMatch: of a read: the `etag` of an answer; if the new one would be the same, the result is undefined.
+ * onAnswer: is told the answer as it came.
+ */
 export interface Sent {
 	signal?: AbortSignal | undefined;
+	ifNoneMatch?: string | undefined;
+	onAnswer?: ((answer: Answer) => void) | undefined;
 }
 
 /** idempotencyKey: of one's own, for a call that may be made twice. Without it the call gets one. */
@@ -46,6 +54,7 @@ export interface Call {
 	readonly body: string | undefined;
 	readonly idempotencyKey: string | undefined;
 	readonly ifMatch: string | undefined;
+	readonly ifNoneMatch: string | undefined;
 }
 
 const KEY_CHARACTERS_MAX = 255;
@@ -59,7 +68,7 @@ export const PRINTABLE = /^[!-~]([ -~]*[!-~])?$/;
  * Throws InputError for what the service cannot take, and names the limit.
  */
 export function callOf(name: string, shape: Shape, given: object, options: Keyed & Matched = {}): Call {
-	const { idempotencyKey, ifMatch } = options;
+	const { idempotencyKey, ifMatch, ifNoneMatch } = options;
 	if (idempotencyKey !== undefined && !shape.takesKey) {
 		throw new InputError(`${name} takes no idempotency key`, "idempotencyKey");
 	}
@@ -77,6 +86,7 @@ export function callOf(name: string, shape: Shape, given: object, options: Keyed
 		body: shape.hasBody ? bodyOf(held) : undefined,
 		idempotencyKey: idempotencyKey ?? (shape.takesKey ? newId() : undefined),
 		ifMatch: ifMatch?.replace(/^"|"$/g, ""),
+		ifNoneMatch,
 	};
 }
 

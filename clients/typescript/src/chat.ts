@@ -13,12 +13,17 @@ import {
 } from "./errors.ts";
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
-import type { AppendEntries, Entry, EntryFields, Operations } from "./operations.ts";
-import { treeOf } from "./tree.ts";
+import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./operations.ts";
+import { branchesOf, treeOf } from "./tree.ts";
+import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
+
+export { newIdOf } from "./json.ts";
+export { answerOf, paused } from "./watching.ts";
+export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
 
 /**
  * A message. data: what the interface keeps beside the text, as members of the entry's content. usage: what it has
- * cost, which is counted and not shown.
+ * cost, which is counted and not shown. answerId: the answer in progress that ends with it.
  */
 export interface ChatMessage {
 	id: string;
@@ -26,6 +31,13 @@ export interface ChatMessage {
 	text: string;
 	data: Record<string, unknown>;
 	usage?: EntryFields["usage"];
+	answerId?: string | undefined;
+}
+
+/** An answer that is written in a chat. */
+export interface ChatAnswer {
+	id: string;
+	conversationId: string;
 }
 
 /** A message in its place. parentId: the message before it; null for what begins a history. */
@@ -37,11 +49,12 @@ export interface PlacedMessage extends ChatMessage {
 
 /**
  * A chat: each message once, parents first. headId: the last message of the current branch; if other branches go
- * on from there, of the newest of them.
+ * on from there, of the newest of them. answering: what is written just now, behind a message.
  */
 export interface ChatTree {
 	messages: PlacedMessage[];
 	headId: string | null;
+	answering?: (ChatAnswer & { parentId: string | null }) | undefined;
 }
 
 /** A message that could not be stored. parentId: what it was said behind. error: why, at the last attempt. */
@@ -72,6 +85,8 @@ interface Known {
 	/** The entries of each message, the oldest first. */
 	messages: Map<string, [Entry, ...Entry[]]>;
 	deleted: Set<string>;
+	/** The branch in which an answer is written. */
+	answering: Fork | undefined;
 }
 
 /** Where an append goes. */
@@ -165,6 +180,33 @@ export class ChatStore {
 	}
 
 	/**
+	 * Begin to write the answer that stands behind a message. A message with `answerId` ends it.
+	 *
+	 * Throws ConflictError with the reason `answer_in_progress` if another one is written there.
+	 */
+	async beginAnswer(parentId: string | null, options: WriterOptions = {}): Promise<AnswerWriter> {
+		return this.#inTurn(async () =>
+			this.#onKnown(parentId, async (known, parent) => {
+				const { fields } = endingWith(known, parent) ?? forkBehind(known, parent);
+				const { conversationId, forkedAtConversationId, forkedAtEntryId: afterEntryId } = fields;
+				const place = { conversationId: forkedAtConversationId ?? conversationId, afterEntryId };
+				return AnswerWriter.begin(this.#api, place, options);
+			}),
+		);
+	}
+
+	/**
+	 * End an answer that nobody writes any more with a message, which has its `answerId`.
+	 *
+	 * Throws ConflictError if it is written, or ended, by somebody else.
+	 */
+	async endAnswer(parentId: string | null, message: ChatMessage): Promise<void> {
+		await this.#inTurn(async () =>
+			this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [message], true)),
+		);
+	}
+
+	/**
 	 * Leave messages out of the chat for good; what follows one stands behind the message before it.
 	 *
 	 * The history keeps them: an entry tells that they are left out. What is not there is passed over.
@@ -246,6 +288,10 @@ export class ChatStore {
 			});
 		} catch (error) {
 			if (isOfAll(error)) throw error;
+			if (isEnded(error) && run.some(({ message }) => message.answerId !== undefined)) {
+				await this.#save(await this.#withoutAnswer(run, error));
+				return;
+			}
 			if (run.length === 1 || !isRefused(error)) {
 				for (const one of run) one.error = error;
 				return;
@@ -257,6 +303,27 @@ export class ChatStore {
 		}
 		for (const { message } of saved) this.#unsaved.delete(message.id);
 		await this.#save(run.slice(saved.length));
+	}
+
+	/**
+	 * Return messages that are to be stored though their answer has ended: without the one that is its entry.
+	 *
+	 * Another page has ended it, under an id of its own. What follows stands behind that one.
+	 */
+	async #withoutAnswer(run: Waiting[], error: ApiError): Promise<Waiting[]> {
+		const known = await this.#read();
+		const isIt = ({ id }: Entry): boolean => id === error.details["entryId"];
+		const [stored] = [...known.messages].find(([, versions]) => versions.some(isIt)) ?? [];
+		return run.filter((one) => {
+			const { id, answerId } = one.message;
+			const isStored = answerId !== undefined && stored !== undefined && stored !== id;
+			if (isStored) {
+				this.#parents.set(id, stored);
+				this.#unsaved.delete(id);
+			}
+			one.message = { ...one.message, answerId: undefined };
+			return !isStored;
+		});
 	}
 
 	async #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -273,6 +340,7 @@ export class ChatStore {
 			currentId: branches.find((one) => one.isCurrent)?.conversationId ?? this.conversationId,
 			messages: new Map(),
 			deleted: new Set(),
+			answering: answeringOf(branches),
 		};
 		if (branches.length === 0) known.branches.set(this.conversationId, null);
 		for (const entry of entries) take(known, entry);
@@ -346,7 +414,8 @@ export class ChatStore {
 			key: one.id,
 			...(one.usage && { usage: one.usage }),
 		}));
-		await this.#send(known, { promote: true, ...fields, entries }, options);
+		const answerId = added.at(-1)?.answerId;
+		await this.#send(known, { promote: true, ...fields, entries, answerId }, options);
 		if (fields.promote !== false) known.currentId = fields.conversationId;
 	}
 
@@ -371,6 +440,37 @@ const isOutdated = (error: unknown): boolean =>
 	error instanceof MismatchError ||
 	error instanceof NotFoundError ||
 	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
+
+/** Return what is written in a chat just now; undefined for nothing. */
+export async function answeringIn(
+	{ api }: { readonly api: Operations },
+	conversationId: string,
+): Promise<ChatAnswer | undefined> {
+	const branches = await branchesOf(api, conversationId, { missing: "empty" });
+	const row = answeringOf(branches);
+	return row?.answering && { id: row.answering.answerId, conversationId: row.conversationId };
+}
+
+/** Stop the answer that is written in a chat, whoever writes it. Tell whether there was one. */
+export async function stopAnswer(fl: { readonly api: Operations }, chatId: string): Promise<boolean> {
+	const answer = await answeringIn(fl, chatId);
+	if (answer === undefined) return false;
+	const { id: answerId, conversationId } = answer;
+	try {
+		await fl.api.stopAnswer({ conversationId, answerId });
+		return true;
+	} catch (error) {
+		if (isEnded(error)) return false;
+		throw error;
+	}
+}
+
+/** Return the branch in which an answer is written: the current one, or that of the answer that was begun last. */
+function answeringOf(branches: Fork[]): Fork | undefined {
+	const written = branches.filter(({ answering }) => answering !== undefined);
+	const since = ({ isCurrent, answering }: Fork): string => (isCurrent ? "~" : (answering?.since ?? ""));
+	return written.sort((one, other) => (since(one) < since(other) ? -1 : 1)).at(-1);
+}
 
 /** Tell whether a server takes no writes now, or not so many, or knows not who asks. */
 const isOfAll = (error: unknown): boolean =>
@@ -516,7 +616,10 @@ function chatOf(known: Known): ChatTree {
 	let headId = nearest(known, known.branches.get(known.currentId) ?? null, isKept);
 	const lastChild = new Map(messages.map(({ id, parentId }) => [parentId, id]));
 	for (let next = lastChild.get(headId); next !== undefined; next = lastChild.get(next)) headId = next;
-	return { messages, headId };
+	const { conversationId = "", answering } = known.answering ?? {};
+	if (answering === undefined) return { messages, headId };
+	const parentId = nearest(known, answering.afterEntryId, isKept);
+	return { messages, headId, answering: { id: answering.answerId, conversationId, parentId } };
 }
 
 /** Tell whether two values are the same JSON, in whatever order their members stand. */

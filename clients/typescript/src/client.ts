@@ -37,6 +37,14 @@ export type SearchOptions = Sent &
 	Omit<SearchConversations, "query" | "limit" | "afterCursor"> & { pageRows?: number };
 
 const PAGE_ROWS = 100;
+const ANSWER_S = 5; // to answer in, after the wait
+
+/** Return the input with a `wait` that ends before the client's patience. */
+function held(input: { wait?: number }, { timeoutMs }: Limits): object {
+	const { wait, ...rest } = input;
+	const longest = Math.floor(timeoutMs / 1000) - ANSWER_S;
+	return wait === undefined || longest < 1 ? rest : { ...rest, wait: Math.min(wait, longest) };
+}
 
 /** A client of forklore. It holds nothing that has to be closed. */
 export class Forklore {
@@ -61,8 +69,10 @@ export class Forklore {
 		this.#url = url;
 		this.#options = options;
 		this.#send = async (name, input, sent, made) => {
-			const call = callOf(name, SHAPES[name], input, sent);
-			return made(call, await send(call, connection, within, sent.signal));
+			const call = callOf(name, SHAPES[name], held(input, within), sent);
+			const answer = await send(call, connection, within, sent.signal);
+			sent.onAnswer?.(answer);
+			return made(call, answer);
 		};
 		const operations = (Object.keys(SHAPES) as (keyof Operations)[]).map((name) => [
 			name,

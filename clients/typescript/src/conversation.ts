@@ -15,6 +15,7 @@ import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
 import type {
 	Ancestor,
+	AnswerLog,
 	Append,
 	AppendEntries,
 	AppendEntry,
@@ -38,6 +39,7 @@ import type {
 } from "./operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
+import { changesOf } from "./watching.ts";
 
 /** What `say` takes beside the role and the text. ifLast: append only behind this entry. */
 export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
@@ -72,6 +74,9 @@ export type EntriesOptions = Sent &
 		pageEntries?: number;
 	};
 
+/** What `watch` takes. after: only what follows this entry; null: all. */
+export type WatchOptions = Sent & { after?: EntryOrId | null | undefined; channel?: string | undefined };
+
 /**
  * What `startChild` takes. agentId: who works in it. id: of one's own, a UUID. key: names the child among those of
  * this conversation; its id is made of both. by: the entry that starts it.
@@ -88,8 +93,10 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
-/** What an append says of the conversation that it makes. */
-const DESCRIPTION = ["title", "tags", "metadata"] as const;
+/** What an append says of the conversation that it makes; one of several also says `metadata`. */
+const DESCRIPTION = ["title", "tags"] as const;
+/** What an append of one entry says beside the entry. */
+const BESIDE = /^(forkedAt|startedBy)|^(title|tags|promote|name|context|answerId)$/;
 
 /**
  * One conversation. Nothing is sent before the first call.
@@ -199,8 +206,8 @@ export class Conversation {
 	/**
 	 * Append a message and return it. The conversation is made if it does not exist.
 	 *
-	 * Throws InputError for a title, tags or metadata of a conversation that exists already, unless the call has an
-	 * idempotency key, so that it may repeat the one that made it.
+	 * `metadata` is the entry's own. Throws InputError for a title or tags of a conversation that exists already,
+	 * unless the call has an idempotency key, so that it may repeat the one that made it.
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
 	async say(role: Role, text: Said, options: SayOptions = {}): Promise<AppendedEntry> {
@@ -233,8 +240,12 @@ export class Conversation {
 			{ ...rest, contentType, content },
 			{ idempotencyKey, ifMatch, signal },
 		);
-		if ("data" in appended) throw new UnexpectedAnswerError("the answer to one entry holds several");
-		return appended;
+		if (!("data" in appended)) return appended;
+		const [only, ...others] = appended.data;
+		if (only === undefined || others.length) {
+			throw new UnexpectedAnswerError("the answer to one entry holds several");
+		}
+		return { ...only, ...(appended.context && { context: appended.context }) };
 	}
 
 	/** Append up to 50 entries, all or none, in order. */
@@ -280,7 +291,8 @@ export class Conversation {
 	 * One with a key of the caller's is let through: it may repeat the one that made the conversation.
 	 */
 	async #refuseDescription(fields: Append, { signal }: Sent): Promise<void> {
-		const told = DESCRIPTION.find((field) => fields[field] !== undefined);
+		const said = "entries" in fields ? ([...DESCRIPTION, "metadata"] as const) : DESCRIPTION;
+		const told = said.find((field) => fields[field] !== undefined);
 		if (told === undefined || !(await this.exists({ signal }))) return;
 		throw new InputError(
 			`the conversation exists, and an append does not change its ${told}: use update`,
@@ -300,11 +312,17 @@ export class Conversation {
 	 * Return the fields of an append with those that make its conversation.
 	 *
 	 * They stand in every append, so that one that is repeated is the same. In a batch, the agent is a field of each
-	 * entry.
+	 * entry. Only a batch says the metadata of a conversation.
 	 */
 	#withBirth(fields: Append): Append {
-		if (!("entries" in fields)) return { ...this.#born, ...fields };
 		const { agentId, ...others } = this.#born;
+		if (!("entries" in fields)) {
+			if (others.metadata === undefined) return { ...this.#born, ...fields };
+			const [beside, entry] = [true, false].map((is) =>
+				Object.fromEntries(Object.entries(fields).filter(([name]) => BESIDE.test(name) === is)),
+			);
+			return this.#withBirth({ ...beside, entries: [entry as unknown as EntryFields] });
+		}
 		return { ...others, ...fields, entries: fields.entries.map((entry) => ({ agentId, ...entry })) };
 	}
 
@@ -460,6 +478,29 @@ export class Conversation {
 	/** Return the last entry of the history; undefined without any. */
 	async last(options: Sent = {}): Promise<ListedEntry | undefined> {
 		return this.entries({ ...options, channel: HISTORY, backward: true, pageEntries: 1 }).first();
+	}
+
+	/**
+	 * Yield what is new, as it comes: entries; with `answers` also what is new of the answer that is written at the end.
+	 * It has no end.
+	 *
+	 * after: begin behind this entry, or with null at the beginning; without it, behind the last entry of now. A
+	 * connection that is lost meanwhile is no end. Throws the error of a caller who may not see it, or not any more.
+	 */
+	watch(options: WatchOptions & { answers: true }): AsyncGenerator<ListedEntry | AnswerLog, void, undefined>;
+	watch(options?: WatchOptions): AsyncGenerator<ListedEntry, void, undefined>;
+	async *watch({
+		after,
+		answers = false,
+		channel,
+		signal,
+	}: WatchOptions & { answers?: boolean } = {}): AsyncGenerator<ListedEntry | AnswerLog, void, undefined> {
+		const conversationId = await this.resolve({ signal });
+		const last = (): Promise<ListedEntry | undefined> =>
+			this.entries({ signal, channel, backward: true, pageEntries: 1 }).first();
+		const begin = after === undefined ? ((await last()) ?? null) : after;
+		const from = { after: begin && idOf(begin), answers, channel, signal };
+		yield* changesOf(this.#api, conversationId, from);
 	}
 
 	/** Return one entry that the conversation shows. */

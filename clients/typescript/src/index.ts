@@ -14,6 +14,7 @@ export {
 	type ForkOptions,
 	type SayOptions,
 	type TurnOptions,
+	type WatchOptions,
 } from "./conversation.ts";
 export * from "./errors.ts";
 export { ExactNumber, read as parse, stringify } from "./json.ts";

@@ -173,7 +173,7 @@ export interface AppendEntriesByName {
 	title?: string | null | undefined;
 }
 
-/** One entry to append. */
+/** One entry to append. `metadata` is that of the entry. */
 export interface AppendEntry {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -201,7 +201,7 @@ export interface AppendEntry {
 	userId?: string | null | undefined;
 }
 
-/** One entry to append to the conversation that a name points to. */
+/** One entry to append to the conversation that a name points to. `metadata` is the entry's. */
 export interface AppendEntryByName {
 	agentId?: string | null | undefined;
 	answerId?: string | null | undefined;
@@ -257,6 +257,7 @@ export interface AppendedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -380,6 +381,7 @@ export interface Entry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;
@@ -396,6 +398,7 @@ export interface EntryFields {
 	key?: string | null | undefined;
 	mergedFromConversationId?: string | null | undefined;
 	mergedUpToEntryId?: string | null | undefined;
+	metadata?: Record<string, unknown> | null | undefined;
 	usage?: { cachedInputTokens?: number | undefined; costUsd?: number | undefined; inputTokens?: number | undefined; outputTokens?: number | undefined; } | null | undefined;
 	userId?: string | null | undefined;
 }
@@ -504,6 +507,7 @@ export interface ListedEntry {
 	key?: string;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
+	metadata?: Record<string, unknown>;
 	parentId: string | null;
 	usage?: Record<string, unknown>;
 	userId: string;

@@ -162,6 +162,10 @@ async function answerOf(response: Response): Promise<Answer> {
 		retryAfterMs: retryAfterMs(headers.get("Retry-After")),
 		attempts: 1,
 		idempotencyKey: undefined,
+		etag: headers.get("ETag") ?? undefined,
+		askAgainMs: headers.has("Forklore-Ask-Again-Ms")
+			? Number(headers.get("Forklore-Ask-Again-Ms"))
+			: undefined,
 	};
 }
 
@@ -186,6 +190,7 @@ async function headersOf(call: Call, connection: Connection): Promise<Record<str
 		"X-API-Key": textOf("clientKey", await called(connection.clientKey)),
 		"Idempotency-Key": call.idempotencyKey,
 		"If-Match": call.ifMatch === undefined ? undefined : `"${call.ifMatch}"`,
+		"If-None-Match": call.ifNoneMatch,
 		"Content-Type": call.body === undefined ? undefined : "application/json",
 	};
 	const headers: Record<string, string> = {};

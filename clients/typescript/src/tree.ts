@@ -26,11 +26,19 @@ export async function treeOf(
 	conversationId: string,
 	{ missing, ...sent }: Sent & Pick<ListForksArguments, "missing">,
 ): Promise<Tree> {
-	const branches = await pagesOf((afterCursor) =>
-		api.listForks({ conversationId, missing, limit: PAGE_ROWS, afterCursor }, sent),
-	).list();
+	const branches = await branchesOf(api, conversationId, { missing, ...sent });
 	if (branches.length === 0) return { entries: [], branches };
 	const given = { conversationId, allForks: true, channel: "history", limit: PAGE_ENTRIES } as const;
 	const entries = await pagesOf((afterCursor) => api.listEntries({ ...given, afterCursor }, sent)).list();
 	return { entries, branches };
 }
+
+/** Return the branches of the fork tree of a conversation, the oldest first. missing: as of `treeOf`. */
+export const branchesOf = async (
+	api: Operations,
+	conversationId: string,
+	{ missing, ...sent }: Sent & Pick<ListForksArguments, "missing">,
+): Promise<Fork[]> =>
+	pagesOf((afterCursor) =>
+		api.listForks({ conversationId, missing, limit: PAGE_ROWS, afterCursor }, sent),
+	).list();

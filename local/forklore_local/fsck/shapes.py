@@ -89,7 +89,7 @@ SHAPES = {
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
-        "clientId:S agentId:S epoch:N usage:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
+        "clientId:S agentId:S epoch:N usage:S metadata:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
         " copiedFrom:S indexed:B erased:BOOL",
     ),
     Kind.KEY: _shape("entry:S"),

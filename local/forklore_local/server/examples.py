@@ -81,6 +81,7 @@ _ENTRY: Json = {
     "contentType": "history",
     "content": [{"role": "USER", "text": "Where should we stay for two nights?"}],
     "usage": {"inputTokens": 12, "costUsd": 0.00036},
+    "metadata": {"replyTo": "msg-16"},
     "createdAt": "2025-11-07T10:30:12.000Z",
 }
 _ERASED: Json = {

@@ -96,6 +96,7 @@ def test_what_another_program_says_is_a_message(service: Service, user: str) -> 
     with service.client(user) as client:
         named = client.named("openai/s")
         named.say("user", "From elsewhere.")
+        named.say("tool", "An output without its call.")
         named.append([{"a": 1}], content_type="application/json")
         session = ForkloreSession("s", client)
         assert asyncio.run(session.get_items()) == [user_says("From elsewhere.")]

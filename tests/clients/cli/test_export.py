@@ -103,12 +103,12 @@ def grown(client: forklore.Forklore, seed: int, *, agent: bool, steps: int = 25)
         ]
         fields: Raw = {"content_type": "history", "content": content, "key": f"key {count}"}
         if random.random() < 0.3:
-            fields |= {"usage": {"inputTokens": count}, "agent_id": "bot"}
+            fields |= {"usage": {"inputTokens": count}, "metadata": {"n": count}, "agent_id": "bot"}
         if agent and random.random() < 0.5:
             fields["context"] = {"contentType": "application/json", "content": [f"memory {count}"]}
         return fields
 
-    client.conversation(root).append(**said(), title="Root", tags={"a": "b"}, metadata={"m": [1, 0.1]})
+    client.create(id=root, title="Root", tags={"a": "b"}, metadata={"m": [1, 0.1]}).append(**said())
     for _ in range(steps):
         chosen = client.conversation(random.choice(branches))
         match random.choice(["append", "append", "append", "fork", "fork", "blank", "merge", "sync"]):

@@ -288,6 +288,11 @@ BAD_CONVERSATIONS = [
     bad("metadata: 16 KB and a byte, in characters of two", create(metadata(16 * 1024 + 1, "é"))),
     bad("metadata: 16 KB of spaces", create('{"metadata":{' + " " * 16 * 1024 + "}}")),
     bad("metadata: an array", create({"metadata": []})),
+    bad("append: metadata: an array", append({**SAID, "metadata": []})),
+    bad(
+        "append: metadata of an entry: 16 KB and a byte",
+        append({"entries": [{**SAID, "metadata": {"a": "x" * (16 * 1024 - 7)}}]}),
+    ),
 ]
 
 BAD_ENTRIES = [

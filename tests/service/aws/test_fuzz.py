@@ -129,6 +129,7 @@ DRAWN: Fields = {
     "atEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>"),
     "afterEntryId": as_text("<first>", "<first>", "<of fork>", "<second>"),
     "upToEntryId": as_text("<of fork>", "<of fork>", "<first>", "<second>"),
+    "again": as_text(*[True] * 5, False, None),
     "afterCursor": as_text(None, "<search>"),
     "atKey": as_text(*[KEY] * 5, FRESH),
     "forkedAtKey": as_text(*[KEY] * 5, FRESH),

@@ -73,7 +73,7 @@ ENOUGH = {
         {**SAID, "context": {"contentType": "c", "content": [1], "basedOnEntryId": "x" * 1000}}, agent="coder"
     ),
     "merge: a part": merge(
-        {"fromConversationId": ROOT, "afterEntryId": "<first>", "upToEntryId": "<second>"}
+        {"fromConversationId": ROOT, "afterEntryId": "<first>", "upToEntryId": "<second>", "again": True}
     ),
     "copy: a title of 500 characters": copy({"title": "x" * 500, "upToEntryId": "<first>"}),
     "history: in upper case": append({**SAID, "channel": "HISTORY"}),

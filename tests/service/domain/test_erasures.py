@@ -27,5 +27,5 @@ def test_an_erased_entry_keeps_its_place_and_nothing_that_its_author_has_said() 
     left = erased(entry, pseudonym="erased-1")
 
     assert left == entry._replace(
-        user_id="erased-1", content="[]", is_erased=True, key=None, indexed_content=None
+        user_id="erased-1", content="[]", is_erased=True, key=None, indexed_content=None, metadata=None
     )

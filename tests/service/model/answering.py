@@ -26,7 +26,9 @@ class Answering:
         if found and self._choose.chance(0.15):
             given["afterKey"] = self._choose.key_of(found)
         if self._choose.chance(0.4):
-            log = self._log()
+            # Only the service knows whether a standing answer is silent, so which conflict comes.
+            stands = any(one.begun_in is found and not one.is_over for one in self._both.oracle.logs)
+            log = None if stands else self._log()
             given["id"] = log.id if log and self._choose.chance(0.2) else self._choose.new_id()
         if_match = self._choose.last_history(found) if self._choose.chance(0.15) else None
         self._post("beginAnswer", self._choose.caller(found, "writer"), given, if_match)

@@ -207,6 +207,7 @@ class Choices:
             draft["userId"] = self.user()
         given = {"channel": channel, "agentId": "ag-3" if self.chance(0.2) else None}
         given |= {"key": self.key() if self.chance(0.15) else None}
+        given |= {"metadata": self.metadata() if self.chance(0.1) else None}
         if is_history(draft | given) and self.chance(0.1):
             given["indexedContent"] = self.text()
         usage = {"usage": self.usage()} if self.chance(0.4) else {}

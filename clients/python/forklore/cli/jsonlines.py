@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.arguments import AppendAllArguments, AppendArguments, UpdateConversation
+from forklore.client.arguments import UpdateConversation, Written
 from forklore.client.values import wire_name
 
 VERSION = 1
@@ -31,11 +31,7 @@ DESCRIPTION = tuple(
     wire_name(name) for name in UpdateConversation.__annotations__ if name not in ("user_id", "if_match")
 )
 """What callers say of a conversation."""
-SAID = tuple(
-    wire_name(name)
-    for name in AppendArguments.__annotations__
-    if name not in AppendAllArguments.__annotations__
-)
+SAID = tuple(map(wire_name, (*Written.__annotations__, "key", "usage")))
 """What callers say of an entry beside its content."""
 CONVERSATION_MEMBERS = (
     *("id", *DESCRIPTION, "agentId", "createdAt", "isCurrent", "removed"),
@@ -44,7 +40,7 @@ CONVERSATION_MEMBERS = (
 )
 _OF_ENTRY = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
-    *("contentType", "content", "erased", "usage", "createdAt"),
+    *("contentType", "content", "erased", "usage", "metadata", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
 ENTRY_MEMBERS = (*_OF_ENTRY, *(name for name in SAID if name not in _OF_ENTRY))

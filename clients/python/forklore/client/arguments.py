@@ -69,7 +69,6 @@ class Watched(TypedDict, total=False):
 class Begun(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
     promote: bool | None
@@ -87,6 +86,7 @@ class Written(TypedDict, total=False):
     channel: str | None
     user_id: str | None
     epoch: int | None
+    metadata: Mapping[str, Any] | None
     indexed_content: str | None
     merged_from_conversation_id: str | None
     merged_up_to_entry_id: str | None
@@ -348,6 +348,7 @@ class ForkConversation(ForkArguments, total=False):
 
 
 class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
+    metadata: Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     answer_id: str | None
     name: Mapping[str, Any] | None

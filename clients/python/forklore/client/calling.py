@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, get_args, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, get_args, overload
 
 from forklore.client.arguments import LENGTHS_MAX
 from forklore.client.calls import MORE, Call, RawAnswer, Shape, TransportError
@@ -53,6 +53,10 @@ class Calling:
             else:
                 self.pause(step.seconds)
 
+    def within(self, seconds: float) -> Self:
+        """Return the same for calls that take at most so long."""
+        return type(self)(self._transport, self.options.within(seconds))
+
     def pause(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
@@ -88,6 +92,10 @@ class AsyncCalling:
                     steps.throw(error)
             else:
                 await self.pause(step.seconds)
+
+    def within(self, seconds: float) -> Self:
+        """Return the same for calls that take at most so long."""
+        return type(self)(self._transport, self.options.within(seconds))
 
     async def pause(self, seconds: float) -> None:
         """Wait."""

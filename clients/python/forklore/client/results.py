@@ -141,6 +141,7 @@ class Entry(Value):
     content: list[Any]
     erased: bool | None = None
     usage: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
     merged_from_conversation_id: str | None = None
     merged_up_to_entry_id: str | None = None
     copied_from_conversation_id: str | None = None

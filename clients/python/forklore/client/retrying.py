@@ -52,6 +52,11 @@ class Options:
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})
 
+    def within(self, seconds: float) -> "Options":
+        """Return the same for calls that take at most so long."""
+        timeout_s, deadline_s = min(self.timeout_s, seconds), min(self.deadline_s, seconds)
+        return replace(self, timeout_s=timeout_s, deadline_s=deadline_s)
+
     @property
     def wait_s(self) -> int:
         """How long the service may hold a request, so that its answer comes in time."""

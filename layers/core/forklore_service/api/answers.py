@@ -187,6 +187,7 @@ class Entry(TypedDict):
         ]
     ]
     usage: Maybe[Object]
+    metadata: Maybe[Object]
     mergedFromConversationId: Maybe[Id]
     mergedUpToEntryId: Maybe[Id]
     copiedFromConversationId: Maybe[Id]
@@ -480,6 +481,7 @@ def entry(entry: "model.Entry") -> Entry:
         "content": _text(entry.content),
         "erased": entry.is_erased or None,
         "usage": _text(entry.usage) if entry.usage else None,
+        "metadata": _text(entry.metadata) if entry.metadata else None,
         "mergedFromConversationId": merged and merged.conversation_id,
         "mergedUpToEntryId": merged and merged.entry_id,
         "copiedFromConversationId": copied and copied.conversation_id,

@@ -93,6 +93,7 @@ class EntryFields(ContentFields):
     epoch: fields.Epoch | None = None
     key: fields.EntryKey | None = None
     usage: Usage | None = None
+    metadata: fields.Metadata | None = None
     indexed_content: fields.IndexedContent | None = None
     merged_from_conversation_id: fields.NamedId | None = None
     merged_up_to_entry_id: fields.NamedId | None = None
@@ -119,8 +120,8 @@ class NewByAppend(Described):
     `forkedAtEntryId` is the entry that the fork is `before` (then it is the first one that the fork
     does not inherit) or `after`, and `forkedAtKey` names it by its key; `forkedAtPosition` = `head`
     inherits everything. For a conversation that exists, the fields of a fork or a child must be the
-    ones that it was created with, and `title`, `tags` and `metadata` change nothing. With `promote`
-    it becomes its tree's current branch, also if it exists.
+    ones that it was created with, and its description changes nothing. With `promote` it becomes
+    its tree's current branch, also if it exists.
     """
 
     forked_at_conversation_id: fields.NamedId | None = None
@@ -194,15 +195,24 @@ class _MovesName(AppendFields):
         return self
 
 
-class AppendEntry(EntryFields, _MovesName):
-    """One entry to append."""
+class OneEntry(EntryFields, AppendFields):
+    """An append of one entry, whose fields stand in the body. So its `metadata` is the entry's."""
 
     others = ("entries",)
+    aside = AppendFields.aside - {"metadata"}
     is_batch: ClassVar[bool] = False
 
     @property
     def drafts(self) -> list[EntryFields]:
         return [self]
+
+    @property
+    def said(self) -> dict[str, Any]:
+        return {name: held for name, held in super().said.items() if name != "metadata"}
+
+
+class AppendEntry(OneEntry, _MovesName):
+    """One entry to append. `metadata` is that of the entry."""
 
 
 EntriesField = Annotated[list[EntryFields], Field(min_length=1, max_length=APPEND_ENTRIES_MAX)]

@@ -13,6 +13,7 @@ from forklore_service.api.entry_requests import (
     EntriesField,
     EntryFields,
     ListEntries,
+    OneEntry,
     shape_of_append,
 )
 from forklore_service.api.requests import OneOf, Request, Watched
@@ -66,15 +67,8 @@ class _ByName(AppendFields):
     data: fields.NameData | None = None
 
 
-class AppendEntryByName(EntryFields, _ByName):
-    """One entry to append to the conversation that a name points to."""
-
-    others = ("entries",)
-    is_batch: ClassVar[bool] = False
-
-    @property
-    def drafts(self) -> list[EntryFields]:
-        return [self]
+class AppendEntryByName(OneEntry, _ByName):
+    """One entry to append to the conversation that a name points to. `metadata` is the entry's."""
 
 
 class AppendEntriesByName(_ByName):

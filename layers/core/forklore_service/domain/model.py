@@ -144,6 +144,7 @@ class Entry(NamedTuple):
     turn: for an entry of a turn of several entries. key: the caller's name for the entry.
     merged_from: the branch that the entry sums up, and the last entry of it. copied_from: the
     original. indexed_content: the text by which a search finds the entry, beside its content.
+    metadata: what its author keeps beside it.
     is_erased: whether its author was erased. Then it has no content.
     """
 
@@ -163,6 +164,7 @@ class Entry(NamedTuple):
     merged_from: EntryRef | None = None
     copied_from: EntryRef | None = None
     indexed_content: str | None = None
+    metadata: Json | None = None
     is_erased: bool = False
 
     @property

@@ -27,8 +27,9 @@ def decode(body: bytes) -> str:
 
 def stored_bytes(stored: StoredEntry) -> int:
     """Return about how many bytes the content of an entry takes where it is stored."""
+    entry = stored.entry
     body = stored.chunks * CHUNK_BYTES or len(stored.body)
-    return body + len((stored.entry.indexed_content or "").encode())
+    return body + sum(len((text or "").encode()) for text in (entry.indexed_content, entry.metadata))
 
 
 def chunks(body: bytes) -> list[bytes]:

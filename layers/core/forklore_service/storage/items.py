@@ -565,10 +565,11 @@ _ENTRY = Codec(
 
 def size(item: Item) -> int:
     """Return about how many bytes DynamoDB counts for an item: its names and its values."""
-    return sum(len(name) + _value_bytes(held) for name, held in item.items())
+    return sum(len(name) + value_bytes(held) for name, held in item.items())
 
 
-def _value_bytes(held: dict[str, Any]) -> int:
+def value_bytes(held: dict[str, Any]) -> int:
+    """Return about how many bytes DynamoDB counts for a value."""
     [value] = held.values()
     return len(value) if isinstance(value, bytes) else len(str(value).encode())
 

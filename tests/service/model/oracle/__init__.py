@@ -103,7 +103,8 @@ def aside(r: Request) -> set[str]:
     if r.name not in ("appendEntry", "appendEntryByName"):
         return set()
     origin = {name for name in r.given if name.startswith(("forkedAt", "startedBy"))}
-    return {"conversationId", "name", *SAID, *origin}
+    described = {*SAID} - (set() if "entries" in r.given else {"metadata"})
+    return {"conversationId", "name", *described, *origin}
 
 
 def meaning(given: Json, name: str = "") -> Json:

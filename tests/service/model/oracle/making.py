@@ -9,7 +9,10 @@ from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
 
-KEPT = ("agentId", "contentType", "content", "usage", "key", "mergedFromConversationId", "mergedUpToEntryId")
+KEPT = (
+    *("agentId", "contentType", "content", "usage", "key", "metadata"),
+    *("mergedFromConversationId", "mergedUpToEntryId"),
+)
 
 
 class Making(Pointers):
@@ -17,7 +20,9 @@ class Making(Pointers):
 
     def _to_write(self, r: Request, first: Json) -> Conversation:
         if not self._is_used(r.id):
-            return self._made(r, first | r.given)
+            made = self._made(r, first | r.given)
+            made.said["metadata"] = r.given.get("metadata", {}) if "entries" in r.given else {}
+            return made
         return self._opened(r, minimum="writer")
 
     def _begin(self, r: Request, made: Conversation, chosen: Json) -> Outcome:

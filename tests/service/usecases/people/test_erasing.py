@@ -83,6 +83,8 @@ from tools.harness.wire import Request, Wire
 ADMIN = Caller("root", bypasses_membership=True)
 BOBS_PLANNER = Caller("bob", "planner")
 WORDS = "the secret of bob"
+BESIDE = {"key": "bob-1", "indexed_content": f"{WORDS} to find", "metadata": f'{{"a":"{WORDS}"}}'}
+"""What of an entry goes with its author, beside the content."""
 """Is in everything that Bob writes here."""
 DRAINS_MAX = 40
 INSTANTS_MIN = 10
@@ -177,7 +179,7 @@ def shared(store: Store) -> Store:
     share(table, "bob")
     share(table, "eve", AccessLevel.READER)
     say(table, ROOT, secret("a message"), by=BOB)
-    append(table, ROOT, secret("with a key", key="bob-1", indexed_content=f"{WORDS} to find"), by=BOB)
+    append(table, ROOT, secret("with a key", **BESIDE), by=BOB)
     append(
         table,
         ROOT,
@@ -215,7 +217,8 @@ def test_an_erased_entry_keeps_its_place_and_everything_that_is_counted(shared: 
     pseudonym = erased(shared).pseudonym
 
     def kept(was: Entry) -> Entry:
-        gone = was._replace(user_id=pseudonym, content="[]", key=None, indexed_content=None, is_erased=True)
+        nothing: dict[str, Any] = dict.fromkeys(BESIDE)
+        gone = was._replace(user_id=pseudonym, content="[]", is_erased=True, **nothing)
         return gone if was.user_id == "bob" else was
 
     for of, entries in before.items():

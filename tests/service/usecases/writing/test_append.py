@@ -600,10 +600,18 @@ def test_an_entry_of_exactly_the_limit_is_stored_and_comes_back(store: Store, ta
         (ROOT, [large(ENTRY_BYTES_MAX + 1)]),
         (FORK, [said("fine"), large(ENTRY_BYTES_MAX + 1, C)]),
         (OTHER, [large(PAGE_BYTES_MAX // 3 + 1)] * 3),
+        (OTHER, [*[large(PAGE_BYTES_MAX // 2 - 10_000)] * 2, said("x", metadata=f'{{"a":"{"é" * 8_000}"}}')]),
         (ROOT, [incompressible(2_450_000)] * 2),
         (ROOT, [incompressible(60_000)] * 50),
     ],
-    ids=["an entry", "one of two", "a batch as escaped", "a transaction", "too many chunks"],
+    ids=[
+        "an entry",
+        "one of two",
+        "a batch as escaped",
+        "a batch with metadata",
+        "a transaction",
+        "too many chunks",
+    ],
 )
 def test_an_append_that_is_too_large_is_refused_before_any_write(
     store: Store, table: Table, drafts: list[Draft], conversation_id: str

@@ -145,14 +145,14 @@ def test_a_blank_fork_gets_the_whole_history(tree: Table) -> None:
 
 def test_a_copy_keeps_the_authors_and_the_content_but_not_the_usage(store: Store, tree: Table) -> None:
     share(tree, "bob", WRITER)
-    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}')
+    used = said("bob's", agent_id="helper", used=TokenUsage(3, 4), usage='{"inputTokens":3}', metadata="{}")
     odd = large(40_000)
     say(tree, FORK, used, odd, by=Caller("bob", "planner"))
 
     *_, copied, body = merge(tree, by=CODER)
 
     assert (copied.user_id, copied.client_id, copied.agent_id) == ("bob", "planner", "helper")
-    assert copied.usage is None
+    assert (copied.usage, copied.metadata) == (None, "{}")
     assert body.content == odd.content.text
     metrics = show(tree).head.metrics
     assert (metrics.entries, metrics.usage) == (7, TokenUsage())

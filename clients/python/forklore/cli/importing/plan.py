@@ -242,8 +242,9 @@ def entry_of(
     merged_from: int | None = None,
     merged_up_to: PlannedAt | None = None,
 ) -> PlannedEntry:
-    """Return an entry with the size of its content."""
-    return PlannedEntry(key, body, escaped_size(jsontext.write(body["content"])), merged_from, merged_up_to)
+    """Return an entry with the size of its content and its metadata."""
+    size = escaped_size(jsontext.write([body["content"], body.get("metadata")]))
+    return PlannedEntry(key, body, size, merged_from, merged_up_to)
 
 
 def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:

@@ -15,7 +15,9 @@ from forklore.client.arguments import (
     SayArguments,
     TurnArguments,
     UpdateConversation,
+    Written,
 )
+from forklore.client.asynchronous.answers import AsyncAnswer
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.asynchronous.watching import AsyncWatch
@@ -35,14 +37,17 @@ from forklore.client.messages import HISTORY, Role, Said, elements, id_of, messa
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
 from forklore.client.retrying import NOT_FOUND
+from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
-DESCRIPTION = ("title", "tags", "metadata")
-"""What an append says of the conversation that it makes."""
+DESCRIPTION = ("title", "tags")
+"""What an append says of the conversation that it makes; one of several also says `metadata`."""
+OF_ENTRY = frozenset({*Written.__annotations__, "content_type", "content", "key", "usage"})
+"""What an append of one entry says of the entry."""
 NAME_MOVED = "name_moved"
 """The service's reason not to move a name that somebody has moved."""
 Level = Literal["manager", "writer", "reader"]
@@ -175,9 +180,10 @@ class AsyncConversation:
 
         role: `user`, `ai`, `system` or `tool`. text: or a list of parts, as providers of models
         send them. key: a name of the entry's own, unique in the conversation. if_last: append only
-        behind this entry. more: other arguments of `append_entry`.
-        Raises InputError for a title, tags or metadata of a conversation that exists, unless the
-        call has an idempotency key: it may repeat the one that made the conversation.
+        behind this entry. more: other arguments of `append_entry`, such as `metadata`, which is the
+        entry's own.
+        Raises InputError for a title or tags of a conversation that exists, unless the call has an
+        idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
         return await self._append_one(
@@ -232,6 +238,14 @@ class AsyncConversation:
             self.context.written(context, appended.context)
         return appended
 
+    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> AsyncAnswer:
+        """Return an answer that is written piece by piece: `async with chat.answer() as answer`.
+
+        after: the entry that it follows; without it the last one of the history. agent_id: who
+        answers.
+        """
+        return AsyncAnswer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
+
     async def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
     ) -> results.AppendedEntry:
@@ -252,9 +266,11 @@ class AsyncConversation:
 
     async def _append_one(self, fields: dict[str, Any]) -> results.AppendedEntry:
         appended = await self._append(fields)
-        if not isinstance(appended, results.AppendedEntry):
+        if isinstance(appended, results.AppendedEntry):
+            return appended
+        if len(appended.data) != 1:
             raise UnexpectedAnswerError("the answer to one entry holds several")
-        return appended
+        return results.AppendedEntry(**vars(appended.data[0]), context=appended.context)
 
     async def _append(self, fields: dict[str, Any]) -> results.Appended:
         """Append by the id, or by the name while the id is not known. Both make what is missing.
@@ -285,7 +301,8 @@ class AsyncConversation:
         Its append would not change them. One with a key of the caller's is let through: it may
         repeat the one that made the conversation.
         """
-        told = next((name for name in DESCRIPTION if fields.get(name) is not None), None)
+        names = (*DESCRIPTION, "metadata") if "entries" in fields else DESCRIPTION
+        told = next((name for name in names if fields.get(name) is not None), None)
         if told and fields.get("idempotency_key") is None and await self.exists():
             raise InputError(
                 f"the conversation exists, and an append does not change its {told}: use update",
@@ -681,8 +698,13 @@ def _with_birth(fields: Mapping[str, Any], born: Mapping[str, Any]) -> dict[str,
     """Return the fields of an append with those that make its conversation.
 
     They stand in every append, so that one that is repeated is the same. In a batch, the agent is a
-    field of each entry.
+    field of each entry. Only a batch says the metadata of a conversation.
     """
+    if "entries" not in fields and born.get("metadata") is not None:
+        entry = {
+            wire_name(name): held for name, held in fields.items() if name in OF_ENTRY and held is not None
+        }
+        fields = {name: held for name, held in fields.items() if name not in OF_ENTRY} | {"entries": [entry]}
     if "entries" not in fields or "agent_id" not in born:
         return {**born, **fields}
     others = {name: value for name, value in born.items() if name != "agent_id"}

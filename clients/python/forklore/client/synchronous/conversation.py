@@ -16,6 +16,7 @@ from forklore.client.arguments import (
     SayArguments,
     TurnArguments,
     UpdateConversation,
+    Written,
 )
 from forklore.client.calls import id_of_child, new_key
 from forklore.client.errors import (
@@ -33,17 +34,21 @@ from forklore.client.messages import HISTORY, Role, Said, elements, id_of, messa
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import Operations
 from forklore.client.retrying import NOT_FOUND
+from forklore.client.synchronous.answers import Answer
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.synchronous.watching import Watch
+from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
-DESCRIPTION = ("title", "tags", "metadata")
-"""What an append says of the conversation that it makes."""
+DESCRIPTION = ("title", "tags")
+"""What an append says of the conversation that it makes; one of several also says `metadata`."""
+OF_ENTRY = frozenset({*Written.__annotations__, "content_type", "content", "key", "usage"})
+"""What an append of one entry says of the entry."""
 NAME_MOVED = "name_moved"
 """The service's reason not to move a name that somebody has moved."""
 Level = Literal["manager", "writer", "reader"]
@@ -176,9 +181,10 @@ class Conversation:
 
         role: `user`, `ai`, `system` or `tool`. text: or a list of parts, as providers of models
         send them. key: a name of the entry's own, unique in the conversation. if_last: append only
-        behind this entry. more: other arguments of `append_entry`.
-        Raises InputError for a title, tags or metadata of a conversation that exists, unless the
-        call has an idempotency key: it may repeat the one that made the conversation.
+        behind this entry. more: other arguments of `append_entry`, such as `metadata`, which is the
+        entry's own.
+        Raises InputError for a title or tags of a conversation that exists, unless the call has an
+        idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
         return self._append_one(
@@ -233,6 +239,14 @@ class Conversation:
             self.context.written(context, appended.context)
         return appended
 
+    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> Answer:
+        """Return an answer that is written piece by piece: `with chat.answer() as answer`.
+
+        after: the entry that it follows; without it the last one of the history. agent_id: who
+        answers.
+        """
+        return Answer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
+
     def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
     ) -> results.AppendedEntry:
@@ -253,9 +267,11 @@ class Conversation:
 
     def _append_one(self, fields: dict[str, Any]) -> results.AppendedEntry:
         appended = self._append(fields)
-        if not isinstance(appended, results.AppendedEntry):
+        if isinstance(appended, results.AppendedEntry):
+            return appended
+        if len(appended.data) != 1:
             raise UnexpectedAnswerError("the answer to one entry holds several")
-        return appended
+        return results.AppendedEntry(**vars(appended.data[0]), context=appended.context)
 
     def _append(self, fields: dict[str, Any]) -> results.Appended:
         """Append by the id, or by the name while the id is not known. Both make what is missing.
@@ -286,7 +302,8 @@ class Conversation:
         Its append would not change them. One with a key of the caller's is let through: it may
         repeat the one that made the conversation.
         """
-        told = next((name for name in DESCRIPTION if fields.get(name) is not None), None)
+        names = (*DESCRIPTION, "metadata") if "entries" in fields else DESCRIPTION
+        told = next((name for name in names if fields.get(name) is not None), None)
         if told and fields.get("idempotency_key") is None and self.exists():
             raise InputError(
                 f"the conversation exists, and an append does not change its {told}: use update",
@@ -670,8 +687,13 @@ def _with_birth(fields: Mapping[str, Any], born: Mapping[str, Any]) -> dict[str,
     """Return the fields of an append with those that make its conversation.
 
     They stand in every append, so that one that is repeated is the same. In a batch, the agent is a
-    field of each entry.
+    field of each entry. Only a batch says the metadata of a conversation.
     """
+    if "entries" not in fields and born.get("metadata") is not None:
+        entry = {
+            wire_name(name): held for name, held in fields.items() if name in OF_ENTRY and held is not None
+        }
+        fields = {name: held for name, held in fields.items() if name not in OF_ENTRY} | {"entries": [entry]}
     if "entries" not in fields or "agent_id" not in born:
         return {**born, **fields}
     others = {name: value for name, value in born.items() if name != "agent_id"}

@@ -51,6 +51,7 @@ def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) 
 
 
 def body_bytes(puts: list[Action]) -> int:
-    """Return how many bytes of bodies the actions of entries hold."""
-    packed = ("body", "indexed", "data")
-    return sum(len(put.target.get(name, {}).get("B", b"")) for put in puts for name in packed)
+    """Return how many bytes of bodies and of metadata the actions of entries hold."""
+    large = ("body", "indexed", "data", "metadata")
+    held = [put.target[name] for put in puts for name in large if name in put.target]
+    return sum(items.value_bytes(one) for one in held)

@@ -105,10 +105,13 @@ def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft 
 def check_fits(drafts: Sequence[Draft]) -> None:
     """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
     sizes = [escaped_size(draft.entry.content) for draft in drafts]
+    beside = [escaped_size(draft.entry.metadata or "") for draft in drafts]
     if max(sizes) > ENTRY_BYTES_MAX:
         raise PayloadTooLargeError(f"an entry's content is at most {ENTRY_BYTES_MAX} bytes as escaped JSON")
-    if sum(sizes) > PAGE_BYTES_MAX:
-        raise PayloadTooLargeError(f"a batch's content is at most {PAGE_BYTES_MAX} bytes as escaped JSON")
+    if sum(sizes) + sum(beside) > PAGE_BYTES_MAX:
+        raise PayloadTooLargeError(
+            f"a batch's content and metadata are at most {PAGE_BYTES_MAX} bytes as escaped JSON"
+        )
 
 
 class Batch(NamedTuple):

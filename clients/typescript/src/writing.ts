@@ -1,0 +1,133 @@
+// An answer while it is written: pieces into its log, by time.
+
+import type { Sent } from "./calls.ts";
+import { ConflictError, NotFoundError, type ApiError } from "./errors.ts";
+import { stringify } from "./json.ts";
+import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
+import { paused } from "./watching.ts";
+
+/** How an answer is written. onError: is told, once, why nothing more is written. */
+export interface WriterOptions extends Sent {
+	onError?: ((error: unknown) => void) | undefined;
+}
+
+const PACE_MS = 500;
+const HEARTBEAT_MS = 10_000;
+const PART_UNITS = 5_000; // of UTF-16: escaped, each has up to 6 of the 32 KB of a part
+const PART_PIECES = 1_000;
+
+/**
+ * What writes an answer piece by piece. `write` neither waits nor throws, so a model is never slowed down.
+ *
+ * An append with `answerId: id` ends the answer with its entry.
+ */
+export class AnswerWriter {
+	readonly id: string;
+	readonly conversationId: string;
+	/** Aborted when somebody has stopped or ended the answer. */
+	readonly signal: AbortSignal;
+
+	readonly #api: Operations;
+	readonly #onError: NonNullable<WriterOptions["onError"]>;
+	readonly #stopped = new AbortController();
+	readonly #closing = new AbortController();
+	readonly #work: Promise<void>;
+	#waiting: unknown[] = [];
+	#position: number;
+
+	private constructor(api: Operations, begun: AnswerStatus, onError: WriterOptions["onError"]) {
+		this.#api = api;
+		this.#onError = onError ?? (() => undefined);
+		({ id: this.id, conversationId: this.conversationId } = begun);
+		this.#position = begun.position;
+		this.signal = this.#stopped.signal;
+		this.#work = this.#writeAll();
+	}
+
+	/** Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one. */
+	static async begin(
+		api: Operations,
+		place: BeginAnswerArguments,
+		{ onError, signal }: WriterOptions = {},
+	): Promise<AnswerWriter> {
+		return new AnswerWriter(api, await api.beginAnswer(place, { signal }), onError);
+	}
+
+	/** Write small values, and texts of any length, behind those before. What comes soon goes with them. */
+	write(...pieces: unknown[]): void {
+		if (this.#closing.signal.aborted) return;
+		for (const piece of pieces) this.#waiting.push(...slicesOf(piece));
+	}
+
+	/** Send what waits, and nothing more. Then an append can end the answer. */
+	async close(): Promise<void> {
+		this.#closing.abort();
+		await this.#work;
+	}
+
+	/** End the answer without an entry, unless it has ended. */
+	async drop(): Promise<void> {
+		await this.close();
+		await dropAnswer(this.#api, this);
+	}
+
+	/** Send what waits, again and again; without anything a sign of life. */
+	async #writeAll(): Promise<void> {
+		let lastAt = Date.now();
+		try {
+			for (;;) {
+				const isClosing = this.#closing.signal.aborted;
+				const content = this.#next();
+				if (isClosing && content.length === 0) return;
+				if (content.length > 0 || Date.now() - lastAt >= HEARTBEAT_MS) {
+					const { conversationId, id: answerId } = this;
+					const part = { conversationId, answerId, after: this.#position, content };
+					this.#position = (await this.#api.appendToAnswer(part)).position;
+					lastAt = Date.now();
+				}
+				if (this.#waiting.length === 0) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
+			}
+		} catch (error) {
+			this.#closing.abort();
+			this.#waiting = [];
+			const { reason = "" } = error instanceof ConflictError ? error : {};
+			if (["answer_stopped", "answer_over"].includes(reason)) this.#stopped.abort(error);
+			else this.#onError(error);
+		}
+	}
+
+	/** Take the pieces of the next part. */
+	#next(): unknown[] {
+		let units = 0;
+		const end = this.#waiting.findIndex((piece) => (units += stringify(piece).length) > PART_UNITS);
+		return this.#waiting.splice(0, Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES));
+	}
+}
+
+/** End an answer without an entry, unless it has ended. */
+export async function dropAnswer(
+	api: Operations,
+	{ conversationId, id: answerId }: Pick<AnswerStatus, "conversationId" | "id">,
+): Promise<void> {
+	try {
+		await api.deleteAnswer({ conversationId, answerId });
+	} catch (error) {
+		if (!isEnded(error)) throw error;
+	}
+}
+
+/** Tell whether an answer has ended already, or is gone. */
+export const isEnded = (error: unknown): error is ApiError =>
+	error instanceof NotFoundError || (error instanceof ConflictError && error.reason === "answer_over");
+
+/** Return a text in slices of at most PART_UNITS, none of which ends within a character; any other value alone. */
+function slicesOf(text: unknown): unknown[] {
+	if (typeof text !== "string") return [text];
+	const slices: string[] = [];
+	for (let from = 0, to; from < text.length; from = to) {
+		to = from + PART_UNITS;
+		if (to < text.length && /[\uD800-\uDBFF]/.test(text.charAt(to - 1))) to--;
+		slices.push(text.slice(from, to));
+	}
+	return slices;
+}

@@ -1,0 +1,94 @@
+// What is new, as it comes: entries, and an answer while it is written.
+
+import { expect, inject, test } from "vitest";
+
+import { AnswerWriter } from "../src/chat.ts";
+import { ForbiddenError, Forklore, textOf, type AnswerLog, type ListedEntry } from "../src/index.ts";
+
+const client = (token = "watcher", lose = (): boolean => false): Forklore =>
+	new Forklore(inject("url"), {
+		token,
+		fetch: async (...sent) => (lose() ? Promise.reject(new Error("lost")) : fetch(...sent)),
+		retries: 0,
+	});
+
+/** Return the next things that a watch yields. */
+async function next<T>(watch: AsyncGenerator<T, void, undefined>, count = 1): Promise<T[]> {
+	const found: T[] = [];
+	while (found.length < count) {
+		const { done, value } = await watch.next();
+		if (done === true) break;
+		found.push(value);
+	}
+	return found;
+}
+
+const told = (one: ListedEntry | AnswerLog): unknown =>
+	"parts" in one ? [...one.parts.flatMap(({ content }) => content), one.state] : textOf(one);
+
+test("each entry is told once, in order, through lost connections, until the watcher is removed", async () => {
+	const chat = client().conversation();
+	await chat.say("user", "before");
+	await chat.share("other", "reader");
+	let asked = 0;
+	const watch = client("other", () => asked++ > 2 && asked % 3 === 0)
+		.conversation(chat.id)
+		.watch();
+	const all = next(watch, 5);
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	for (const text of ["1", "2", "3"]) await chat.say("user", text);
+	await chat.appendAll(
+		["4", "5"].map((text) => ({ contentType: "history", content: [{ role: "USER", text }] })),
+	);
+	expect((await all).map((entry) => textOf(entry))).toEqual(["1", "2", "3", "4", "5"]);
+	const refused = expect(watch.next()).rejects.toThrow(ForbiddenError);
+	await chat.unshare("other");
+	await refused;
+	const [first] = await next(client().conversation(chat.id).watch({ after: null }));
+	expect(textOf(first)).toBe("before");
+});
+
+test("an answer is told piece by piece, and then the entry that it has become", async () => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const stop = new AbortController();
+	const watch = chat.watch({ answers: true, signal: stop.signal });
+	const first = next(watch);
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id });
+	writer.write("Lis", "bon.", "é".repeat(12_001));
+	const seen = (await first).map(told);
+	await writer.close();
+	await chat.say("ai", "Lisbon.", { answerId: writer.id });
+	while (seen.at(-1) !== "Lisbon.") seen.push(...(await next(watch)).map(told));
+	const pieces = seen.flat();
+	expect(pieces.filter((one) => !["open", "finished"].includes(one as string)).join("")).toBe(
+		`Lisbon.${"é".repeat(12_001)}Lisbon.`,
+	);
+	expect([pieces.includes("open"), pieces.at(-2)]).toEqual([true, "finished"]);
+	const waiting = watch.next();
+	stop.abort(new Error("left"));
+	await expect(waiting).rejects.toThrow("left");
+});
+
+test("who writes learns that the answer was stopped, and nothing else breaks", async () => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const errors: unknown[] = [];
+	const onError = (error: unknown): void => {
+		errors.push(error);
+	};
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id }, { onError });
+	await fl.api.stopAnswer({ conversationId: chat.id, answerId: writer.id });
+	writer.write("Lisbon.");
+	await writer.close();
+	expect([writer.signal.aborted, errors]).toEqual([true, []]);
+	await chat.say("ai", "Lis", { answerId: writer.id });
+	await writer.drop();
+	const lost = await AnswerWriter.begin(fl.api, { conversationId: chat.id }, { onError });
+	await chat.delete();
+	lost.write("Porto.");
+	await lost.close();
+	expect([lost.signal.aborted, errors.length]).toEqual([false, 1]);
+});
