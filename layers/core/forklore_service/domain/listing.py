@@ -98,6 +98,8 @@ EVERYTHING = Filter()
 
 TOP = ListKey("9999-12-31T23:59:59.999Z", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 """A place above every tree."""
+NOW = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
+"""A place above which no row has moved: a walk from there shows rows where they stand now."""
 BOTTOM = ListKey("", "")
 """A place below every tree."""
 

@@ -15,6 +15,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import (
     EVERYTHING,
+    NOW,
     TOP,
     Ancestry,
     Archived,
@@ -179,7 +180,7 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
         bound = used(tree, conversation.used_at(loaded.head))
-        walk = Walk(max(bound, TOP._replace(created_at=table.now())))
+        walk = Walk(NOW)
         if request.sorts:
             return ListPlace(bound, walk=walk._replace(shown=(group.group_id,)), used_before=bound)
     # A root is the last conversation of its tree.
