@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from forklore_service.api.operations import admin, conversations, copying, entries, names, search, sharing
+from forklore_service.api.operations import (
+    admin,
+    answer_logs,
+    conversations,
+    copying,
+    entries,
+    names,
+    search,
+    sharing,
+)
 from forklore_service.aws import telemetry
 from forklore_service.aws.wiring import Consumption
 from forklore_service.storage.table import GROUP_GIGABYTES_MAX
@@ -37,7 +46,12 @@ ROLES = of_type(DOCUMENT, "AWS::IAM::Role")
 
 SERVED = {
     "ConversationsFunction": (*conversations.OPERATIONS, *search.OPERATIONS),
-    "EntriesFunction": (*entries.OPERATIONS, *copying.OPERATIONS, *names.OPERATIONS),
+    "EntriesFunction": (
+        *entries.OPERATIONS,
+        *answer_logs.OPERATIONS,
+        *copying.OPERATIONS,
+        *names.OPERATIONS,
+    ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
 }

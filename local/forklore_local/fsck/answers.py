@@ -30,7 +30,7 @@ def check(survey: Survey) -> Iterator[Finding]:
 def _faults(log: list[Part], answer_id: str, tree: Tree | None) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with a log, each with a position. log: in order, not empty.
 
-    An erasure ends a log, and then deletes its parts from the first on.
+    An erasure ends a log, and then deletes all but the end.
     """
     if log[0].kind is not PartKind.BEGIN and not log[-1].is_end:
         yield log[0].position, "the part before it is missing"

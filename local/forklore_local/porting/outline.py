@@ -94,7 +94,7 @@ class Outline:
                 self.conversations[of] = items.conversation(item)
                 written = items.conversation_item(self.conversations[of]) | _changes(item)
             case Kind.HEAD:
-                self.heads[of] = items.head(item)
+                self.heads[of] = items.head(item)._replace(answer=None)
                 written = items.head_item(blank, self.heads[of]) | _changes(item)
             case Kind.PATH:
                 self.paths[of] = items.path(item)

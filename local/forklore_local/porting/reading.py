@@ -32,6 +32,7 @@ NAMES_KEPT = 1_000
 """Users whose names are remembered, because they may be members of the next tree, too."""
 OF_THE_MOMENT = {
     *("nonce", "memberChange", "spreading", "rewriting", "promotedBy", "promotedAt", "imported"),
+    *items.ANSWERING,
 }
 """Attributes of no use once what wrote them is over, where a kind can be without them."""
 

@@ -17,7 +17,7 @@ from forklore_service.storage.table import Table
 from tests.support.tables import Store
 
 EVERYTHING = Choice(Scope.EVERYTHING)
-NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy"}
+NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy", *items.ANSWERING}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
 
 
@@ -52,7 +52,7 @@ def _is_live(key: Key, item: Item) -> bool:
 
 def _belongs(key: Key, item: Item, live: set[str], contents: Mapping[Key, Item]) -> bool:
     match kind_of(key):
-        case Kind.IDEM | Kind.JOB:
+        case Kind.IDEM | Kind.JOB | Kind.PART:
             return False
         case Kind.PTR:
             return item.get("group", {}).get("S") in live

@@ -51,7 +51,7 @@ def test_a_table_with_every_kind_of_item_comes_back(store: Store, tmp_path: Path
 def test_a_random_history_comes_back_and_is_answered_for_as_before(
     tmp_path: Path, part: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """The oracle of the first table knows all answers of the second one."""
+    """The oracle of the first table knows what the second one answers."""
     seed = int(os.environ.get("FORKLORE_TEST_SEED") or secrets.randbits(32))
     record_property("seed", seed)
     random = Random(f"{seed} {part}")
@@ -68,6 +68,7 @@ def test_a_random_history_comes_back_and_is_answered_for_as_before(
         assert_intact(other, settled=True)
         assert held(other) == held(first.store)
         first.history.both.services = [InProcess(Process(other))]
+        first.history.both.oracle.logs.clear()  # no answer in progress is exported
         first.history.reading.read_back()
     with fresh_store("other") as other:
         imported(other, tmp_path / "amid.jsonl")

@@ -82,7 +82,8 @@ def test_a_direct_invocation_with_wait_is_answered_at_once_and_says_when_to_ask_
         begun = time.monotonic()
         answer = direct.send({"operation": operation, "caller": caller, "input": own})
         assert time.monotonic() - begun < AT_ONCE_SECONDS
-        assert (answer["status"], answer["askAgainMs"]) == (200, 3000)
+        pace_ms = 1000 if "answerId" in names else 3000  # nothing is written to the answer
+        assert (answer["status"], answer["askAgainMs"]) == (200, pace_ms)
         del own["wait"]
         without = direct.send({"operation": operation, "caller": caller, "input": own})
         assert without == {"status": 200, "body": answer["body"]}

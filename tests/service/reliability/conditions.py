@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.service.reliability.faults import WRITE, Call, Rewrite
+from tests.service.reliability.faults import PUT, WRITE, Call, Rewrite
 
 TRUE = "(attribute_exists(PK) OR attribute_not_exists(PK))"
 SAME = {
@@ -39,8 +39,8 @@ PURPOSES: Mapping[str, set[str]] = {
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},
-    "change": {"Update CONV", "Update HEAD"},
     "answer": {"Put ANSWER"},
+    "change": {"Update CONV", "Update HEAD"},
     "rewriting": {"Update HEAD"},
     "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
@@ -62,7 +62,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction, a put or an update. Other calls have none."""
+    """Return every condition in a transaction, or of a single put or update. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
@@ -84,12 +84,12 @@ def without(condition: str) -> Rewrite:
 
 
 def _parts(body: Any, call: Call) -> Iterator[Part]:
-    if call.operation == "PutItem":
-        yield "Put", body
-    elif call.operation == WRITE:
+    if call.operation == WRITE:
         for write in body["TransactItems"]:
             [(verb, part)] = write.items()
             yield verb, part
+    elif call.operation == PUT:
+        yield "Put", body
     elif call.operation == "UpdateItem":
         yield "Update", body
 

@@ -18,7 +18,7 @@ from forklore_service.storage.table import Table
 from tools.harness.wire import cancelled, failure
 
 ENDPOINT = "https://dynamodb"
-WRITE = "TransactWriteItems"
+WRITE, PUT = "TransactWriteItems", "PutItem"
 READS = {"BatchGetItem", "Query", "Scan"}
 _BATCHES = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from forklore_service.domain import keys
-from forklore_service.domain.answer_logs import KEPT_SECONDS, SILENT_SECONDS
+from forklore_service.domain.answer_logs import KEPT_SECONDS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
@@ -26,6 +26,7 @@ from tests.service.reliability.violation import hold
 from tests.service.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
+    ANSWER,
     BOB,
     CHILD,
     CODER,
@@ -42,6 +43,7 @@ from tests.service.reliability.world import (
     LONG,
     MIA,
     NEW,
+    NOT_YET_SILENT_SECONDS,
     OTHER,
     PASSED,
     PASSED_FORK,
@@ -53,7 +55,7 @@ from tests.service.reliability.world import (
     UNUSED_SECONDS,
     WORDS,
     World,
-    answered,
+    answering,
     begin,
     built,
     crowded,
@@ -66,6 +68,7 @@ from tests.service.reliability.world import (
     killed_at_write,
     later,
     leaving,
+    leaving_answering,
     left,
     lengthy,
     nearly_erased,
@@ -180,24 +183,6 @@ def go_on_with_a_child_about_to_be_given_up(endpoint: Endpoint, rewrite: Rewrite
         hold(left is not None and items.group(left).state is State.CREATING, left)
         settle(store, in_seconds=ABANDONED_SECONDS)
         assert_intact(store, settled=True)
-
-
-def end_an_answer_a_day_late(
-    name: str, given: Mapping[str, Any], endpoint: Endpoint, rewrite: Rewrite | None = None
-) -> None:
-    """Assert that the end of an answer that has expired meanwhile is not that of a later one."""
-    with built(answered, endpoint).copy(endpoint) as store:
-        tomorrow = Process(store, clock=later(KEPT_SECONDS + SILENT_SECONDS))
-
-        def begin_another() -> None:
-            assert tomorrow.ask("beginAnswer", ANN, conversationId=ROOT, id=NEW).status == 201
-
-        answer_id = built(answered, endpoint).made["answer"]
-        ending = Process(store, first_write(begin_another), rewrite=rewrite)
-        ended = ending.ask(name, BOB, **given, answerId=answer_id)
-
-        shown = tomorrow.ask("getConversation", ANN, conversationId=ROOT).body
-        hold(shown.get("answering", {}).get("answerId") == NEW, ended, shown)
 
 
 def offer_what_is_deleted(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -715,6 +700,40 @@ def _at_read_of_children(act: Callable[[], object]) -> Choose:
     return choose
 
 
+def end_an_answer_whose_time_is_over(
+    name: str, endpoint: Endpoint, rewrite: Rewrite | None = None, **given: Any
+) -> None:
+    """Assert that the late end of an answer leaves the next one, which was begun after its time."""
+    with built(answering, endpoint).copy(endpoint) as store:
+        next_one = Process(store, clock=later(NOT_YET_SILENT_SECONDS + KEPT_SECONDS + 1))
+
+        def begin_the_next() -> None:
+            assert next_one.ask("beginAnswer", ANN, conversationId=FORK, id=NEW).status == 201
+
+        ending = Process(store, first_write(begin_the_next), rewrite=rewrite)
+        answer = ending.ask(name, BOB, **{"conversationId": FORK} | given)
+
+        hold(answer.status in (404, 503), answer)  # its clock stands before the end of the time
+        named = items.head(store.item(keys.head(ROOT, FORK))).answer
+        hold(named is not None and named.answer_id == NEW, named)
+
+
+def erase_before_the_next_answer(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an erasure lets HEAD name the answer that is begun once the user's has ended."""
+    with built(leaving_answering, endpoint).copy(endpoint) as store:
+        waiting = [partial(Process(store).ask, "beginAnswer", ANN, conversationId=ROOT, id=NEW)]
+
+        def choose(call: Call) -> Fault | None:
+            if call.operation == WRITE and "#answerBy = :user" in str(call.body) and waiting:
+                begun = waiting.pop()()
+                assert begun.status == 201, begun
+            return None
+
+        run_erasures(Process(store, choose, rewrite=rewrite))
+        assert not waiting
+        assert_intact(store)
+
+
 def fork_without_room(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that one of two simultaneous forks is refused if there is room for only one.
 
@@ -849,10 +868,6 @@ def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None
 
 
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
-    "finish an answer a day late": partial(
-        end_an_answer_a_day_late, "appendEntry", {"conversationId": ROOT, **said("late")}
-    ),
-    "drop an answer a day late": partial(end_an_answer_a_day_late, "deleteAnswer", {"conversationId": ROOT}),
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
     "lower who was let in again": partial(
@@ -883,6 +898,12 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         act_late, "forkConversation", {"conversationId": ROOT, "id": NEW}
     ),
     "fork in a tree without room": fork_without_room,
+    "finish an answer whose time is over": partial(
+        end_an_answer_whose_time_is_over, "appendEntry", answerId=ANSWER, **said("too late")
+    ),
+    "drop an answer whose time is over": partial(
+        end_an_answer_whose_time_is_over, "deleteAnswer", answerId=ANSWER
+    ),
     "give a child up while another request continues it": give_a_child_up,
     "two requests continue a copy": go_on_with_a_copy,
     "give a copy up while another request continues it": give_a_copy_up,
@@ -897,6 +918,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "erase beside a fork": partial(erase_beside, _fork, _has_no_words),
     "erase beside a fork and a removal": partial(erase_beside, _fork_and_remove_a_branch, _has_no_words),
     "erase beside a new member": partial(erase_beside, _share, _mia_came_last, of=silent),
+    "erase before the next answer": erase_before_the_next_answer,
     "two workers erase": partial(
         erase_beside, run_erasures, lambda process, _store: _shown(process)["entries"] == 1
     ),

@@ -8,6 +8,8 @@ from tests.service.reliability.races import Actor, Pair
 from tests.service.reliability.world import (
     ABANDONED_SECONDS,
     ANN,
+    ANNS_ANSWER,
+    ANSWER,
     BOB,
     CHILD,
     CODER,
@@ -35,7 +37,8 @@ from tests.service.reliability.world import (
     WORDS,
     Operation,
     ahead,
-    answered,
+    answer,
+    answering,
     append,
     archived,
     by_name,
@@ -44,13 +47,18 @@ from tests.service.reliability.world import (
     dead_family,
     delete,
     delete_unused,
-    expired_answer,
+    drop,
     family,
+    finish,
     full,
     given_up,
+    hushed,
+    leaving_answering,
     left,
     lengthy,
     offered,
+    offered_answering,
+    part,
     passed,
     point,
     post,
@@ -63,7 +71,7 @@ from tests.service.reliability.world import (
     run_prune,
     said,
     sampled,
-    silent_answer,
+    stop,
     thought,
     turn,
     untitled,
@@ -171,6 +179,22 @@ def _prune(group_id: str, conversation_id: str, *, of: Any) -> Operation:
 _CUT_OFF = _remove(FORK)
 _SHOWING = _fork_of(FORK)
 _LAST = _remove(UNTITLED, of=untitled)
+
+
+_PART, _STOP, _DROP = part("c"), stop(), drop()
+_FINISH, _FINISH_CACHED = OPERATIONS["finish an answer"], OPERATIONS["finish an answer, cached"]
+_FINISH_ELSEWHERE = OPERATIONS["finish an answer in another conversation"]
+_FINISH_IN_A_FORK = OPERATIONS["finish an answer and fork"]
+_READ_ANSWER = read("getAnswer", RITA, of=answering, conversationId=FORK, answerId=ANSWER)
+_TAKE_OVER_ANSWER = OPERATIONS["begin an answer over a silent one"]
+_DELETE_ANSWERED, _REVOKE_ANSWERING, _DOWNGRADE_ANSWERING, _CUT_OFF_ANSWER = (
+    replace(one, of=answering) for one in (_DELETE, _REVOKE, _DOWNGRADE, _CUT_OFF)
+)
+_LOOK_AT_ANSWER = _look(FORK, of=answering)
+
+
+def _given(one: Operation) -> Operation:
+    return replace(one, of=offered_answering)
 
 
 def _and_worked(also: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -474,6 +498,93 @@ PAIRS: dict[str, Pair] = {
         (_REVOKE, _look(ROOT)), "append with context by a writer, cached", is_endless=True
     ),
     "turn, delete": pair("append with context", _DELETE),
+    "begin an answer, begin one": pair(answer(id=NEW), answer(ANN, id=OTHER)),
+    "begin an answer, begin one under its id": pair(answer(id=NEW), answer(ANN, in_=FORK, id=NEW)),
+    "begin an answer with one key": by_key(answer()),
+    "begin an answer, append": pair(answer(id=NEW), append(ANN)),
+    "begin an answer with If-Match, append and a look": pair(
+        OPERATIONS["begin an answer with If-Match"],
+        (replace(append(BOB), in_seconds=60), replace(_look(ROOT, by=BOB), in_seconds=60)),
+    ),
+    "begin an answer, write it": pair(answer(id=NEW), part("a", after=0, to=NEW, of=family, in_=ROOT)),
+    "begin an answer, stop it": pair(answer(id=NEW), stop(of=family, in_=ROOT, what=NEW)),
+    "begin an answer, drop it": pair(answer(id=NEW), drop(of=family, in_=ROOT, what=NEW)),
+    "begin an answer, finish it": pair(answer(id=NEW), append(BOB, answerId=NEW)),
+    "begin an answer, show": pair(answer(id=NEW), _look(ROOT)),
+    "begin an answer, revoke and a look": pair(answer(id=NEW), (_REVOKE, _look(ROOT))),
+    "begin an answer, downgrade": pair(answer(id=NEW), _DOWNGRADE),
+    "begin an answer, remove the branch": pair(answer(in_=FORK, id=NEW), _CUT_OFF),
+    "begin an answer, delete": pair(answer(id=NEW), _DELETE),
+    "take over an answer, take it over": pair(_TAKE_OVER_ANSWER, answer(ANN, of=hushed, in_=FORK, id=OTHER)),
+    **{
+        f"take over an answer, {name}": pair(_TAKE_OVER_ANSWER, one)
+        for name, one in {
+            "write it": part("c", of=hushed),
+            "stop it": stop(of=hushed),
+            "drop it": drop(of=hushed),
+            "finish it": finish(of=hushed),
+            "finish it as another": finish(ANN, of=hushed),
+            "finish it in a fork": replace(_FINISH_IN_A_FORK, of=hushed),
+            "show": _look(FORK, of=hushed),
+        }.items()
+    },
+    "take over an answer, finish it and begin another": pair(
+        _TAKE_OVER_ANSWER, (finish(of=hushed), answer(ANN, of=hushed, in_=FORK, id=OTHER))
+    ),
+    "part, part": pair(_PART, part("d")),
+    "part, the same part": pair(_PART, _PART),
+    "part, the next part": pair(_PART, part("d", after=3)),
+    "part, stop": pair(_PART, _STOP),
+    "part, drop": pair(_PART, _DROP),
+    "part, finish": pair(_PART, _FINISH),
+    "part, finish in a fork": pair(_PART, _FINISH_IN_A_FORK),
+    "part, read the answer": pair(_PART, _READ_ANSWER),
+    "part, show": pair(_PART, _LOOK_AT_ANSWER),
+    "part, revoke": pair(_PART, _REVOKE_ANSWERING),
+    "part, downgrade": pair(_PART, _DOWNGRADE_ANSWERING),
+    "part, remove the branch": pair(_PART, _CUT_OFF_ANSWER),
+    "part, delete": pair(_PART, _DELETE_ANSWERED),
+    "stop, stop": pair(_STOP, stop(BOB)),
+    "stop, drop": pair(_STOP, _DROP),
+    "stop, finish": pair(_STOP, _FINISH_CACHED),
+    "stop, finish as another": pair(_STOP, finish(MIA)),
+    "stop, read the answer": pair(_STOP, _READ_ANSWER),
+    "stop, show": pair(_STOP, _LOOK_AT_ANSWER),
+    "stop, revoke": pair(stop(BOB), _REVOKE_ANSWERING),
+    "stop, remove the branch": pair(_STOP, _CUT_OFF_ANSWER),
+    "stop, delete": pair(_STOP, _DELETE_ANSWERED),
+    "drop, drop": pair(_DROP, drop(ANN)),
+    "drop, finish": pair(_DROP, _FINISH_CACHED),
+    "drop, finish in a fork": pair(_DROP, _FINISH_IN_A_FORK),
+    "drop, show": pair(_DROP, _LOOK_AT_ANSWER),
+    "drop, revoke and a look": pair(_DROP, (_REVOKE_ANSWERING, _LOOK_AT_ANSWER)),
+    "drop, remove the branch": pair(_DROP, _CUT_OFF_ANSWER),
+    "drop, delete": pair(_DROP, _DELETE_ANSWERED),
+    "finish, finish": pair(_FINISH, finish(entry=said("other"))),
+    "finish, finish elsewhere": pair(_FINISH_CACHED, _FINISH_ELSEWHERE),
+    "finish, finish in a fork": pair(_FINISH_CACHED, _FINISH_IN_A_FORK),
+    "finish in a fork, finish elsewhere": pair(_FINISH_IN_A_FORK, _FINISH_ELSEWHERE),
+    "finish with one key": by_key(finish()),
+    "finish, append": pair(_FINISH, append(ANN, to=FORK, of=answering)),
+    "finish, show": pair(_FINISH_CACHED, _LOOK_AT_ANSWER),
+    "finish, list": pair(_FINISH_CACHED, read("listEntries", ANN, of=answering, conversationId=FORK)),
+    "finish, read the answer": pair(_FINISH_CACHED, _READ_ANSWER),
+    "finish, begin another": pair(_FINISH_CACHED, answer(ANN, of=answering, in_=FORK, id=NEW)),
+    "finish, revoke and a look": pair(_FINISH_CACHED, (_REVOKE_ANSWERING, _LOOK_AT_ANSWER)),
+    "finish, remove the branch": pair(_FINISH_CACHED, _CUT_OFF_ANSWER),
+    "finish elsewhere, remove the branch": pair(_FINISH_ELSEWHERE, _CUT_OFF_ANSWER),
+    "finish in a fork, remove the branch": pair(_FINISH_IN_A_FORK, _CUT_OFF_ANSWER),
+    "finish, delete": pair(_FINISH_CACHED, _DELETE_ANSWERED),
+    "begin an answer, accept and remove the sender": pair(
+        answer(ANN, of=offered_answering, in_=GIVEN, id=NEW),
+        (*map(_given, _TAKE_OVER), _look(GIVEN, by=BOB, of=offered_answering)),
+        is_endless=True,
+    ),
+    "drop, accept and remove the sender": pair(
+        drop(ANN, of=offered_answering, in_=GIVEN_FORK, what=ANNS_ANSWER),
+        (*map(_given, _TAKE_OVER), _look(GIVEN_FORK, by=BOB, of=offered_answering)),
+        is_endless=True,
+    ),
     "delete, delete": pair(
         _DELETE_GIVEN,
         delete("deleteConversation", ANN, of=offered, conversationId=GIVEN_FORK),
@@ -524,74 +635,6 @@ PAIRS: dict[str, Pair] = {
     "append by a name, fork at the head that takes it": pair(
         OPERATIONS["append by a name"], OPERATIONS["fork at the head and move a name"]
     ),
-    "begin an answer, begin one": pair(
-        "begin an answer", post("beginAnswer", BOB, conversationId=ROOT, id=OTHER)
-    ),
-    "begin an answer, begin one under its id": pair(
-        "begin an answer by a writer", post("beginAnswer", ANN, conversationId=ROOT, id=NEW)
-    ),
-    "begin an answer with If-Match, append": pair("begin an answer with If-Match", append()),
-    "begin an answer, delete": pair("begin an answer", _DELETE),
-    "begin an answer, remove": pair("begin an answer by a writer", _remove(FORK, by=MIA)),
-    "begin an answer, revoke and a look": pair(
-        post("beginAnswer", BOB, conversationId=ROOT, id=NEW), (_REVOKE, _look(ROOT))
-    ),
-    "begin an answer, accept and remove the sender": pair(
-        post("beginAnswer", ANN, of=offered, conversationId=GIVEN, id=NEW), _TAKE_OVER, is_endless=True
-    ),
-    "begin an answer over an expired one, begin one": pair(
-        post("beginAnswer", ANN, of=expired_answer, conversationId=ROOT, id=NEW),
-        post("beginAnswer", BOB, of=expired_answer, conversationId=ROOT, id=OTHER),
-    ),
-    "take an answer over, take it over": pair(
-        "begin an answer over a silent one",
-        post("beginAnswer", MIA, of=silent_answer, conversationId=ROOT, id=OTHER),
-    ),
-    "take an answer over, go on with it": pair(
-        "begin an answer over a silent one",
-        change(
-            "appendToAnswer",
-            BOB,
-            of=silent_answer,
-            conversationId=ROOT,
-            answerId="<answer>",
-            after=1,
-            content=["b"],
-        ),
-    ),
-    "take an answer over, finish it": pair("begin an answer over a silent one", "finish a silent answer"),
-    "piece of an answer, stop it": pair("piece of an answer", "stop an answer"),
-    "piece of an answer, another one": pair(
-        "piece of an answer",
-        change(
-            "appendToAnswer",
-            BOB,
-            of=answered,
-            conversationId=ROOT,
-            answerId="<answer>",
-            after=1,
-            content=["c"],
-        ),
-    ),
-    "piece of an answer, finish it": pair("piece of an answer", "finish an answer"),
-    "piece of an answer, drop it": pair("piece of an answer", "drop an answer by the owner"),
-    "stop an answer, finish it": pair("stop an answer", "finish an answer"),
-    "stop an answer, drop it": pair("stop an answer", "drop an answer"),
-    "drop an answer, drop it": pair("drop an answer", "drop an answer by the owner"),
-    "drop an answer, finish it": pair("drop an answer by the owner", "finish an answer"),
-    "finish an answer, finish it": pair("finish an answer", "finish an answer in another branch"),
-    "finish an answer, finish it in a fork": pair(
-        "finish an answer",
-        append(
-            BOB,
-            to=NEW,
-            of=answered,
-            answerId="<answer>",
-            forkedAtConversationId=ROOT,
-            forkedAtEntryId="<third>",
-        ),
-    ),
-    "finish an answer, append": pair("finish an answer", append(of=answered)),
     "append, fork before an entry with If-Match": pair(
         OPERATIONS["append"], OPERATIONS["fork before an entry with If-Match"]
     ),
@@ -791,6 +834,17 @@ PAIRS: dict[str, Pair] = {
         ),
         is_endless=True,
     ),
+    **{
+        f"erase, {name} an answer": pair(
+            work(run_erasures, of=leaving_answering), one, is_endless=True, gone=WORDS
+        )
+        for name, one in {
+            "begin": answer(of=leaving_answering, id=NEW, agentId=WORDS),
+            "write": part(WORDS, of=leaving_answering, in_=ROOT),
+            "drop": drop(ANN, of=leaving_answering, in_=ROOT),
+            "finish": finish(to=ROOT, of=leaving_answering, entry=said(WORDS)),
+        }.items()
+    },
     **{
         f"erase, {name}": pair(
             work(run_erasures, of=left), (replace(one, of=left),), is_endless=True, gone=WORDS

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from forklore_service.domain import ids
-from forklore_service.domain.answer_logs import KEPT_SECONDS, SILENT_SECONDS
+from forklore_service.domain.answer_logs import SILENT_SECONDS
 from forklore_service.domain.model import Caller, JobKind
 from forklore_service.domain.tree import MOVE_MS, Job
 from forklore_service.errors import UnavailableError
@@ -53,6 +53,8 @@ UNUSED_SECONDS = 2 * 24 * 3600
 """After this time a tree is unused for a retention of one day."""
 ABANDONED_SECONDS = 600
 """The age at which the sweep gives up an unfinished creation."""
+NOT_YET_SILENT_SECONDS = 3600
+"""So far ahead is the clock that writes an answer, so that it is open as long as the tests run."""
 
 
 def conversation(number: int) -> str:
@@ -72,6 +74,10 @@ CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
+ANSWER = conversation(61)
+"""Bob's answer in a fork of Ann's tree, of two parts."""
+ANNS_ANSWER = conversation(62)
+"""Ann's answer in a fork of the tree that is offered to Bob."""
 
 
 def said(text: str, role: str = "USER") -> dict[str, Any]:
@@ -141,21 +147,6 @@ def built(make: Callable[[Endpoint], World], endpoint: Endpoint) -> World:
 def family(endpoint: Endpoint) -> World:
     """Return the world of a tree with a fork, a child and a grandchild."""
     return build(endpoint, _family)
-
-
-def answered(endpoint: Endpoint) -> World:
-    """Return the world of a tree in which Bob writes an answer."""
-    return build(endpoint, _family, _answered)
-
-
-def silent_answer(endpoint: Endpoint) -> World:
-    """Return the world of a tree in which Bob has begun an answer, and is silent."""
-    return build(endpoint, _family, _answered_before)
-
-
-def expired_answer(endpoint: Endpoint) -> World:
-    """Return the world of a tree in which Bob has begun an answer the day before yesterday."""
-    return build(endpoint, _family, _answered_long_before)
 
 
 def archived(endpoint: Endpoint) -> World:
@@ -298,9 +289,34 @@ def left(endpoint: Endpoint) -> World:
     return build(endpoint, _written, _left, _erase)
 
 
+def leaving_answering(endpoint: Endpoint) -> World:
+    """Return the world of such a user who writes an answer, too, and is a member yet."""
+    return build(endpoint, _written, _answering_in_the_root, _erase)
+
+
 def silent(endpoint: Endpoint) -> World:
     """Return the world of such a user who has written nothing: the tree still says who left it."""
     return build(endpoint, _silent, _leave, _erase)
+
+
+def answering(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which an answer is being written."""
+    return build(endpoint, _family, _answering)
+
+
+def stopped(endpoint: Endpoint) -> World:
+    """Return the world of a tree with an answer that was stopped."""
+    return build(endpoint, _family, _answering, _stopped)
+
+
+def hushed(endpoint: Endpoint) -> World:
+    """Return the world of a tree with an answer that nobody writes any more."""
+    return build(endpoint, _family, _hushed)
+
+
+def offered_answering(endpoint: Endpoint) -> World:
+    """Return the world of a tree with a pending transfer, in which its owner writes an answer."""
+    return build(endpoint, _offered, _answering_as_the_owner)
 
 
 def crowded(endpoint: Endpoint) -> World:
@@ -353,22 +369,32 @@ def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
     made["turned"], made["kept"] = answer.id, answer.body["context"]["entry"]["id"]
 
 
-def _answered(_store: Store, process: Process, made: dict[str, str]) -> None:
-    made["answer"] = process.ask("beginAnswer", BOB, conversationId=ROOT).id
-    piece = process.ask("appendToAnswer", BOB, **_answer(made["answer"]), after=0, content=["a"])
-    assert piece.status == 201
+def _answering(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, FORK, ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
 
 
-def _answered_before(store: Store, _process: Process, made: dict[str, str]) -> None:
-    _answered(store, Process(store, clock=later(-2 * SILENT_SECONDS)), made)
+def _hushed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, FORK, ANSWER, in_seconds=-SILENT_SECONDS)
 
 
-def _answered_long_before(store: Store, _process: Process, made: dict[str, str]) -> None:
-    _answered(store, Process(store, clock=later(-2 * KEPT_SECONDS)), made)
+def _answering_as_the_owner(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, ANN, GIVEN_FORK, ANNS_ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
 
 
-def _answer(answer_id: str = "<answer>") -> dict[str, Any]:
-    return {"conversationId": ROOT, "answerId": answer_id}
+def _answering_in_the_root(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _answer(store, BOB, ROOT, ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
+
+
+def _answer(store: Store, by: Caller, of: str, answer_id: str, *, in_seconds: int) -> None:
+    process = Process(store, clock=later(in_seconds))
+    assert process.ask("beginAnswer", by, conversationId=of, id=answer_id).status == 201
+    for after, text in enumerate(("a", "b")):
+        part: Any = {"conversationId": of, "answerId": answer_id, "after": after, "content": [text]}
+        assert process.ask("appendToAnswer", by, **part).status == 201
+
+
+def _stopped(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("stopAnswer", ANN, conversationId=FORK, answerId=ANSWER).status == 200
 
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -747,6 +773,34 @@ def _list(caller: Caller, to: str, *, of: Any = family, **query: Any) -> Operati
     return read("listEntries", caller, of=of, conversationId=to, **query)
 
 
+def part(
+    *content: str,
+    after: int = 2,
+    to: str = ANSWER,
+    caller: Caller = BOB,
+    of: Any = answering,
+    in_: str = FORK,
+) -> Operation:
+    where: Any = {"conversationId": in_, "answerId": to, "after": after}
+    return change("appendToAnswer", caller, of=of, **where, content=list(content))
+
+
+def stop(caller: Caller = ANN, *, of: Any = answering, in_: str = FORK, what: str = ANSWER) -> Operation:
+    return change("stopAnswer", caller, of=of, conversationId=in_, answerId=what)
+
+
+def drop(caller: Caller = BOB, *, of: Any = answering, in_: str = FORK, what: str = ANSWER) -> Operation:
+    return change("deleteAnswer", caller, of=of, conversationId=in_, answerId=what)
+
+
+def answer(caller: Caller = BOB, *, of: Any = family, in_: str = ROOT, **more: Any) -> Operation:
+    return post("beginAnswer", caller, of=of, conversationId=in_, **more)
+
+
+def finish(caller: Caller = BOB, to: str = FORK, *, of: Any = answering, **more: Any) -> Operation:
+    return append(caller, to, of=of, **({"answerId": ANSWER} | more))
+
+
 def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
     return go_on(group_id, JobKind.PRUNE, conversation_id)
 
@@ -932,6 +986,21 @@ OPERATIONS: dict[str, Operation] = {
     "the sweep and the worker give up a copy": work(
         give_up_and_clear(HALF_COPY), of=lengthy, in_seconds=ABANDONED_SECONDS
     ),
+    "begin an answer": answer(id=NEW),
+    "begin an answer with If-Match": answer(PLANNER, agentId="planner", afterKey="3", if_match="<third>"),
+    "begin an answer over a silent one": answer(of=hushed, in_=FORK, id=NEW),
+    "write a part": part("c"),
+    "stop an answer": stop(),
+    "drop an answer": drop(),
+    "drop an answer as the owner": drop(ANN),
+    "finish an answer": finish(),
+    "finish an answer, cached": finish(knows=(FORK, BOB)),
+    "finish an answer that was stopped": finish(ANN, of=stopped),
+    "finish an answer in another conversation": finish(to=ROOT),
+    "finish an answer by a name": by_name(of=answering, answerId=ANSWER),
+    "finish an answer and fork": finish(
+        to=NEW, forkedAtConversationId=FORK, forkedAtEntryId="<of fork>", forkedAtPosition="after"
+    ),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change with If-Match": change(
         "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"
@@ -1030,41 +1099,17 @@ OPERATIONS: dict[str, Operation] = {
     "read a large body": read("listEntries", ANN, of=passed, conversationId=PASSED),
     "read alternatives": _list(BOB, FORK, alternatives=True),
     "read the own tail with alternatives": _list(RITA, FORK, own=True, alternatives=True, tail=True, limit=1),
+    "read an answer": read("getAnswer", RITA, of=answering, conversationId=FORK, answerId=ANSWER, after=1),
+    "read an answer as an admin": read(
+        "adminGetAnswer", ROOT_CALLER, of=stopped, conversationId=FORK, answerId=ANSWER
+    ),
+    "read to where an answer is written": _list(RITA, FORK, of=answering, tail=True),
+    "show where an answer is written": read("getConversation", RITA, of=answering, conversationId=FORK),
     "read by a key": read("lookUpEntry", RITA, conversationId=FORK, key="k"),
     "read by a key as an admin": read("adminLookUpEntry", ROOT_CALLER, conversationId=FORK, key="k"),
     "read by a name": read("listEntriesByName", BOB, name="trip", limit=2),
     "list names": read("listNames", BOB, limit=1),
     "look a name up": read("lookUpName", BOB, name="trip"),
-    "begin an answer": post("beginAnswer", ANN, conversationId=ROOT, id=NEW, afterEntryId="<first>"),
-    "begin an answer by a writer": post("beginAnswer", BOB, conversationId=FORK, id=NEW),
-    "begin an answer with If-Match": post(
-        "beginAnswer", BOB, conversationId=ROOT, id=NEW, afterKey="3", if_match="<third>"
-    ),
-    "begin an answer over a silent one": post(
-        "beginAnswer", ANN, of=silent_answer, conversationId=ROOT, id=NEW
-    ),
-    "piece of an answer": change("appendToAnswer", BOB, of=answered, **_answer(), after=1, content=["b"]),
-    "the same piece of an answer": change(
-        "appendToAnswer", BOB, of=answered, **_answer(), after=0, content=["a"]
-    ),
-    "show an answer": read("getAnswer", RITA, of=answered, **_answer()),
-    "show an answer as an admin": read("adminGetAnswer", ROOT_CALLER, of=answered, **_answer()),
-    "page at the end of which an answer is written": _list(RITA, ROOT, of=answered),
-    "stop an answer": change("stopAnswer", ANN, of=answered, **_answer()),
-    "drop an answer": change("deleteAnswer", BOB, of=answered, **_answer()),
-    "drop an answer by the owner": change("deleteAnswer", ANN, of=answered, **_answer()),
-    "finish an answer": append(BOB, of=answered, answerId="<answer>", knows=(ROOT, BOB)),
-    "finish a silent answer": append(ANN, of=silent_answer, answerId="<answer>"),
-    "finish an answer in another branch": append(BOB, to=FORK, of=answered, answerId="<answer>"),
-    "finish an answer in a new fork": append(
-        BOB,
-        to=NEW,
-        of=answered,
-        answerId="<answer>",
-        forkedAtConversationId=ROOT,
-        forkedAtPosition="head",
-        if_match="<third>",
-    ),
     "list names as an admin": read("adminListNames", ROOT_CALLER, userId="bob"),
     "look a name up as an admin": read("adminLookUpName", ROOT_CALLER, userId="bob", name="trip"),
     "list": read("listConversations", BOB, of=peaceful, mode="all", ancestry="all"),

@@ -10,9 +10,12 @@ from http import HTTPStatus
 from typing import Any
 
 from forklore_service.api.responses import Response
+from forklore_service.domain.answer_logs import AnswerState
 
 FLOWS_MS, QUIET_MS, IDLE_MS = 400, 1_000, 3_000
 """While parts of an answer in progress come; while none comes; without an answer in progress."""
+_STANDING = {AnswerState.OPEN, AnswerState.SILENT, AnswerState.STOPPED}
+"""The states of an answer that is not ended."""
 _TAG_DIGITS = 32
 _TAG = re.compile(r'"([^"]*)"')
 
@@ -41,4 +44,5 @@ def _names(if_none_match: str, tag: str) -> bool:
 def _ask_again_ms(fields: Mapping[str, Any]) -> int:
     if fields.get("parts"):
         return FLOWS_MS
-    return QUIET_MS if fields.get("answering") else IDLE_MS
+    is_standing = fields.get("answering") or fields.get("state") in _STANDING
+    return QUIET_MS if is_standing else IDLE_MS

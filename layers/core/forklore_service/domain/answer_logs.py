@@ -4,7 +4,9 @@ A part is written once, at the first position that is free. So the order of the 
 first: a stop, an end and a part of the answer want the same position, and only one of them gets it.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import takewhile
 from typing import NamedTuple
 
 from forklore_service.domain import ids
@@ -112,6 +114,14 @@ class Part(NamedTuple):
     def ended(self, *, at: str, entry: EntryRef | None = None) -> "Part":
         """Return the end that follows. entry: what the answer becomes in the same transaction."""
         return self.stopped(at=at)._replace(kind=PartKind.END, entry=entry)
+
+
+def unbroken(log: Iterable[Part], *, first: int) -> list[Part]:
+    """Return the parts of a log from a position on, up to where a read did not show one yet.
+
+    A part is written after the one before it. So who reads on after the last one misses none.
+    """
+    return [part for _, part in takewhile(lambda at: at[0] == at[1].position, enumerate(log, first))]
 
 
 class Standing(NamedTuple):

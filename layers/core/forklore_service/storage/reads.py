@@ -239,14 +239,15 @@ class Reads:
         return ((items.key(row), items.keyed_entry(row)) for row in rows)
 
     def parts(
-        self, group_id: str, answer_id: str, *, first: int = 0, now_s: int, last_only: bool = False
+        self, group_id: str, answer_id: str, *, first: int = 0, now_s: int, latest: int | None = None
     ) -> Iterator[Part]:
-        """Yield the parts of an answer's log from a position on, or the last one alone.
+        """Yield the parts of an answer's log from a position on.
 
-        Nothing is yielded of a log that has expired.
+        latest: yield only so many of the latest, backward. Nothing is yielded of a log that has
+        expired. A later part may be shown, and one before it not yet.
         """
         of = keys.parts_range(group_id, answer_id, first=first)
-        rows = self._source.query(of, backward=last_only, limit=1 if last_only else None)
+        rows = self._source.query(of, backward=latest is not None, limit=latest)
         return (part for row in rows if (part := items.part(row, now_s=now_s)) is not None)
 
     def part_keys(self, group_id: str, answer_id: str) -> Iterator[Key]:

@@ -626,7 +626,8 @@ def test_answers_that_the_user_writes_end_and_go_and_those_of_others_stay(store:
     assert traces(store, "bob", WORDS) == []
     assert intact(store)
     assert [show(table, one).answering is None for one in (ROOT, FORK, OTHER)] == [True, False, True]
-    assert {keys.in_answer(key) for key in store.contents() if keys.is_part(key)} == {(ROOT, CHILD)}
+    of_bob = [key for key in store.contents() if keys.is_part(key) and keys.in_answer(key) == (ROOT, OWN)]
+    assert of_bob == [keys.part(ROOT, OWN, 61)]  # the end
 
 
 def test_words_are_erased_from_a_tree_that_has_none_of_the_users_entries(store: Store) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.answer_logs import AnswerState, Part, PartKind
+from forklore_service.domain.answer_logs import AnswerState, Part, PartKind, unbroken
 from forklore_service.domain.model import Caller
 from forklore_service.errors import ValidationError
 from forklore_service.storage.table import Table
@@ -36,7 +36,7 @@ def get_answer(
     begin = looked_up.found.part(*of, 0, now_s=table.now_s())
     if begin is None or begin.conversation_id != conversation_id:
         raise no_answer(answer_id)
-    log = list(table.read.parts(*of, first=after, now_s=table.now_s()))
+    log = unbroken(table.read.parts(*of, first=after, now_s=table.now_s()), first=after)
     if not log:
         raise ValidationError("the answer has no such position", field="after")
     parts = [part for part in log if part.kind is PartKind.DATA and part.position > after]

@@ -85,8 +85,12 @@ def begin_answer(
         once.raise_if_answered(looked_up.found)
         loaded = looked_up.require(request.conversation_id, AccessLevel.WRITER)
         after = _after(table, caller, request, looked_up, loaded)
-        require_match(request.if_match, loaded.head.lasts)
-        sealed = _seal(table, loaded)
+        try:
+            require_match(request.if_match, loaded.head.lasts)
+            sealed = _seal(table, loaded)
+        except ConflictError:
+            once.raise_if_answered(table.get(once.keys))  # HEAD may be newer than the record was
+            raise
         group_id, at = loaded.group.group_id, table.now()
         standing = loaded.head.answer.answer_id if loaded.head.answer else None
         if sealed and standing == answer_id:
@@ -190,25 +194,32 @@ def append_part(
     size = escaped_size(content)
     if size > PART_BYTES_MAX:
         raise PayloadTooLargeError(f"a part's content is at most {PART_BYTES_MAX} bytes as escaped JSON")
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, after)))
-    loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
-    of = AnswerRef(loaded.group.group_id, answer_id)
-    before = looked_up.found.part(*of, after, now_s=table.now_s())
-    if before is None or before.kind not in (PartKind.BEGIN, PartKind.DATA):
-        raise no_more(_last_of(table, of, conversation_id))
-    if before.conversation_id != conversation_id:
-        raise no_answer(answer_id)
-    if before.user_id != caller.user_id:
-        raise ForbiddenError("an answer is written by the user who has begun it")
-    if before.is_full(table.now_ms(), more_bytes=size):
-        raise ConflictError("the answer takes no more; finish it", reason="answer_full")
-    part = before.with_data(content, size, at=table.now())
-    refused = _put(table, of, part)
-    if refused is not None:
-        there = refused.part(now_s=table.now_s())
-        if there is None or (there.kind, there.content) != (part.kind, part.content):
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, after)))
+        loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
+        of = AnswerRef(loaded.group.group_id, answer_id)
+        before = looked_up.found.part(*of, after, now_s=table.now_s())
+        if before is None:
+            last = _last_of(table, of, conversation_id)
+            if last.position >= after and last.kind in (PartKind.BEGIN, PartKind.DATA):
+                continue  # the part before it has just been written
+            raise no_more(last)
+        if before.kind not in (PartKind.BEGIN, PartKind.DATA):
             raise no_more(_last_of(table, of, conversation_id))
-    return part.position
+        if before.conversation_id != conversation_id:
+            raise no_answer(answer_id)
+        if before.user_id != caller.user_id:
+            raise ForbiddenError("an answer is written by the user who has begun it")
+        if before.is_full(table.now_ms(), more_bytes=size):
+            raise ConflictError("the answer takes no more; finish it", reason="answer_full")
+        part = before.with_data(content, size, at=table.now())
+        refused = _put(table, of, part)
+        if refused is not None:
+            there = refused.part(now_s=table.now_s())
+            if there is None or (there.kind, there.content) != (part.kind, part.content):
+                raise no_more(_last_of(table, of, conversation_id))
+        return part.position
+    raise UnavailableError("the answer is busy; try again")
 
 
 def _put(table: Table, of: AnswerRef, part: Part) -> ConditionFailed | None:

@@ -237,9 +237,10 @@ def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention])
 
 
 def _forget_answers(table: Table, erasure: Erasure, user_id: str, written: Iterable[Mention]) -> None:
-    """End the answers that the user writes, and delete their logs, from the first part on.
+    """End the answers that the user writes, and delete their logs, but for the end.
 
-    So a log that is deleted in part is one that has ended. HEAD may name one that has expired.
+    The end names nobody. It keeps out a part that is still on its way. HEAD may name an answer that
+    has expired.
     """
     heads = {one.answer: one.key for one in written if keys.is_head(one.key.sort)}
     for of in dict.fromkeys(one.answer for one in written if one.answer is not None):
@@ -252,10 +253,13 @@ def _forget_answers(table: Table, erasure: Erasure, user_id: str, written: Itera
             refused = table.try_commit(writes)
             if refused is not None and refused.has(ActionKind.ERASURE):
                 raise refused  # another worker has ended the erasure
+        else:
+            raise UnavailableError("the answer keeps changing; try again")
         if of in heads:
             forgotten = actions.answer.forget(heads[of], user_id)
             table.try_commit([actions.erasure.count(erasure), forgotten])
-        _forget(table, erasure, table.read.part_keys(*of))
+        end = keys.part(*of, last.position) if last else None
+        _forget(table, erasure, (key for key in table.read.part_keys(*of) if key != end))
 
 
 def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:

@@ -28,7 +28,7 @@ def no_answer(answer_id: str) -> NotFoundError:
 
 def last_part(table: Table, of: AnswerRef) -> Part | None:
     """Return the last part of a log; None if there is no log, or it has expired."""
-    return next(table.read.parts(*of, now_s=table.now_s(), last_only=True), None)
+    return next(table.read.parts(*of, now_s=table.now_s(), latest=1), None)
 
 
 def in_progress(answer_id: str, state: AnswerState) -> ConflictError:
@@ -55,15 +55,16 @@ def no_more(last: Part) -> ConflictError:
 
 
 def standing(table: Table, loaded: LoadedConversation) -> Standing | None:
-    """Return the answer that is not ended in a conversation.
+    """Return the answer that is not ended in a conversation, as HEAD was read.
 
-    Its log is read only if HEAD names one.
+    Its log is read only if HEAD names one. If it has ended since, it is shown as it was before.
     """
     answer = loaded.head.answer
     if answer is None:
         return None
-    last = last_part(table, AnswerRef(loaded.group.group_id, answer.answer_id))
-    return Standing(answer, last.state(table.now_ms())) if last and not last.is_end else None
+    latest = table.read.parts(loaded.group.group_id, answer.answer_id, now_s=table.now_s(), latest=2)
+    last = next((part for part in latest if not part.is_end), None)
+    return Standing(answer, last.state(table.now_ms())) if last else None
 
 
 def drop(
@@ -71,19 +72,13 @@ def drop(
 ) -> list[Action]:
     """Return the actions that end an answer without an entry.
 
-    head: of the conversation in which it was begun, if that is there. owner: who must still be the
-    owner; None: whoever is.
+    head: of the conversation in which it was begun, if that is there. It may be older than `last`.
+    owner: who must still be the owner; None: whoever is.
     """
-    end = last.ended(at=table.now())
-    named = head is not None and head.answer is not None and head.answer.answer_id == of.answer_id
-    return [
-        actions.answer.put(*of, end, now_s=table.now_s()),
-        *(
-            [actions.answer.end(of.group_id, last.conversation_id, of.answer_id, owner=owner)]
-            if named
-            else []
-        ),
-    ]
+    end = actions.answer.put(*of, last.ended(at=table.now()), now_s=table.now_s())
+    if head is None:
+        return [end]
+    return [end, actions.answer.end(of.group_id, last.conversation_id, of.answer_id, owner=owner)]
 
 
 class Finish:
