@@ -62,7 +62,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction, or of a single put or update. Other calls have none."""
+    """Return every condition in a transaction, a put or an update. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
