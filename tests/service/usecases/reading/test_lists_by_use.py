@@ -123,6 +123,22 @@ def test_what_the_answer_says_is_the_last_entry_or_the_creation(table: Table, cl
     assert show(table).last_used_at == ids.created_at(entry)
 
 
+def test_what_was_just_shared_stands_first_in_the_list_of_the_new_member(
+    table: Table, clock: Standing
+) -> None:
+    [shared] = make(table, clock, range(1, 2))
+    clock.now_s += 3 * 24 * 3600
+    own = conversation(2)
+    create(table, own, by=BOB)
+    clock.now_s += TEN
+    share_conversation(
+        table, caller=ANN, conversation_id=shared, user_id=BOB.user_id, level=AccessLevel.READER
+    )
+    clock.now_s += TEN
+
+    assert listed(table, by=BOB) == [shared, own]
+
+
 # Whose rows move, and how often
 
 

@@ -26,10 +26,15 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
 
 
 def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
-    """Put a new member of a live tree, and the tree's row in their list."""
+    """Put a new member of a live tree, and the tree's row in their list, as one used since then."""
     item = items.member_item(group.group_id, member, nonce=nonce)
     row = items.user_tree_item(
-        group.group_id, member.user_id, member.level, created_at=group.created_at, is_child=group.is_child
+        group.group_id,
+        member.user_id,
+        member.level,
+        created_at=group.created_at,
+        is_child=group.is_child,
+        used_at=member.created_at if member.created_at > group.created_at else None,
     )
     return [
         action.put_new(ActionKind.CHANGED_MEMBER, item, of=member.user_id),
