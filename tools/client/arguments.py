@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_snake
 
 from forklore_service.api.operation import Operation
 from forklore_service.api.operations import ALL
+from forklore_service.api.requests import Described
 from tools.client.types import Schema, lengths_of, type_of
 
 HEAD = '''"""What operations take, and methods hand on to them, for type checkers and completion.
@@ -27,10 +28,8 @@ SHARED = {
     "Justified": ("adminGetConversation", "justification"),
     "Paged": ("listForks", "limit after_cursor"),
     "Watched": ("getConversation", "wait"),
-    "Begun": (
-        "appendEntry",
-        "title tags started_by_conversation_id started_by_entry_id promote",
-    ),
+    "Described": ("createConversation", " ".join(Described.model_fields)),
+    "Begun": ("appendEntry", "started_by_conversation_id started_by_entry_id promote"),
     "ForkedAt": (
         "appendEntry",
         "forked_at_conversation_id forked_at_entry_id forked_at_key forked_at_position",

@@ -11,6 +11,7 @@ from typing import Any
 
 from forklore_service.api.operation import Operation
 from forklore_service.api.operations import ALL
+from forklore_service.api.requests import Described
 from forklore_service.limits import BODY_CHARACTERS_MAX
 from tools.client.arguments import lengths_of_operation
 from tools.client.results import NAMES as RESULTS
@@ -26,6 +27,9 @@ import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
 
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = {body_characters_max};
+
+/** What callers say of a conversation. */
+export const DESCRIPTION = {description} as const;
 """
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 OBJECT = "Record<string, unknown>"
@@ -46,7 +50,9 @@ def typescript_module() -> str:
     answered = _reached([_answer(one) for _, one in operations], schemas)
     assert taken.isdisjoint(answered), "a model is taken and answered: its optional members differ"
     parts = [
-        HEAD.replace("{body_characters_max}", f"{BODY_CHARACTERS_MAX:_}"),
+        HEAD.replace("{body_characters_max}", f"{BODY_CHARACTERS_MAX:_}").replace(
+            "{description}", json.dumps([field.alias for field in Described.model_fields.values()])
+        ),
         *(_model(name, schemas[name], is_taken=name in taken) for name in sorted(taken | answered)),
         *(_arguments(*each) for each in operations),
         _interface([_signature(*each) for each in operations]),

@@ -13,29 +13,30 @@ import {
 } from "./errors.ts";
 import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
-import type {
-	Ancestor,
-	AnswerLog,
-	Append,
-	AppendEntries,
-	AppendEntry,
-	AppendedEntry,
-	Appended,
-	Comparison,
-	ConversationDetails,
-	CopyConversation,
-	Entry,
-	EntryFields,
-	Fork,
-	ForkConversation,
-	ListedEntry,
-	ListEntriesArguments,
-	Membership,
-	RemovedMembership,
-	MergeConversation,
-	Name,
-	Operations,
-	UpdateConversation,
+import {
+	DESCRIPTION,
+	type Ancestor,
+	type AnswerLog,
+	type Append,
+	type AppendEntries,
+	type AppendEntry,
+	type AppendedEntry,
+	type Appended,
+	type Comparison,
+	type ConversationDetails,
+	type CopyConversation,
+	type Entry,
+	type EntryFields,
+	type Fork,
+	type ForkConversation,
+	type ListedEntry,
+	type ListEntriesArguments,
+	type Membership,
+	type RemovedMembership,
+	type MergeConversation,
+	type Name,
+	type Operations,
+	type UpdateConversation,
 } from "./operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
@@ -82,7 +83,7 @@ export type WatchOptions = Sent & { after?: EntryOrId | null | undefined; channe
  * this conversation; its id is made of both. by: the entry that starts it.
  */
 export type ChildOptions = Sent &
-	Pick<AppendEntry, "agentId" | "title" | "tags" | "metadata"> & {
+	Pick<AppendEntry, "agentId" | (typeof DESCRIPTION)[number]> & {
 		id?: string | undefined;
 		key?: string | undefined;
 		by?: EntryOrId | undefined;
@@ -93,10 +94,12 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
-/** What an append says of the conversation that it makes; one of several also says `metadata`. */
-const DESCRIPTION = ["title", "tags"] as const;
+/** What an append of one entry says of the conversation that it makes: `metadata` is that of the entry. */
+const OF_CONVERSATION = DESCRIPTION.filter((name) => name !== "metadata");
 /** What an append of one entry says beside the entry. */
-const BESIDE = /^(forkedAt|startedBy)|^(title|tags|promote|name|context|answerId)$/;
+const BESIDE = new RegExp(
+	`^(forkedAt|startedBy)|^(${OF_CONVERSATION.join("|")}|promote|name|context|answerId)$`,
+);
 
 /**
  * One conversation. Nothing is sent before the first call.
@@ -291,7 +294,7 @@ export class Conversation {
 	 * One with a key of the caller's is let through: it may repeat the one that made the conversation.
 	 */
 	async #refuseDescription(fields: Append, { signal }: Sent): Promise<void> {
-		const said = "entries" in fields ? ([...DESCRIPTION, "metadata"] as const) : DESCRIPTION;
+		const said = "entries" in fields ? DESCRIPTION : OF_CONVERSATION;
 		const told = said.find((field) => fields[field] !== undefined);
 		if (told === undefined || !(await this.exists({ signal }))) return;
 		throw new InputError(

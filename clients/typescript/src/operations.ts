@@ -7,6 +7,9 @@ import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = 5_500_000;
 
+/** What callers say of a conversation. */
+export const DESCRIPTION = ["title", "tags", "metadata"] as const;
+
 /** A conversation as an auditor sees it. `clientId`: the client that its context is bound to. */
 export interface AdminConversation {
 	accessLevel: "owner" | "manager" | "writer" | "reader";

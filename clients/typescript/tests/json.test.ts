@@ -62,7 +62,7 @@ describe("numbers", () => {
 		expect(read(text)).toEqual([...value, new ExactNumber("1e400")]);
 	});
 
-	test("an odd number in a text that is 16 times as long takes about 16 times as long", () => {
+	test("an odd number in a text that is 64 times as long takes about 64 times as long", () => {
 		const timed = (letters: number) => {
 			const text = `["${'\\"x'.repeat(letters)}", 1e400]`;
 			const took = [1, 2, 3, 4, 5].map(() => {
@@ -72,7 +72,8 @@ describe("numbers", () => {
 			});
 			return Math.min(...took);
 		};
-		expect(timed(1_600_000) / timed(100_000)).toBeLessThan(100);
+		// Of a time that grows with the square it would be 4,096. A busy machine may double either of the two.
+		expect(timed(1_600_000) / timed(25_000)).toBeLessThan(1_000);
 	});
 
 	test.each(["[01e400]", "1e400,", "[1e400 1]", ".5e400", "{1e400: 1}"])("%s is no JSON", (text) => {

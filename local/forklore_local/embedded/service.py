@@ -18,6 +18,7 @@ from forklore_service.api.inputs import operation_named
 from forklore_service.api.operation import NOBODY, Service
 from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.api.responses import Response, response_to
+from forklore_service.api.watching import is_news
 from forklore_service.domain.jsontext import read_object
 from forklore_service.domain.model import Caller
 from forklore_service.domain.users import ROLES, is_user_id
@@ -109,6 +110,8 @@ class EmbeddedService:
             )
         except Exception as error:  # noqa: BLE001 (a bug is logged and answered)
             return response_to(error, str(uuid.uuid4()))
+
+    is_news = staticmethod(is_news)
 
     def moment(self) -> int | None:
         """Return a number that is another one after each commit, as Database.moment does."""

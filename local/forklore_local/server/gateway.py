@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http import HTTPStatus
 from typing import Any
 
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
@@ -20,6 +19,7 @@ from forklore_local.server.invocation import EventTooLargeError, HandlerError, i
 from forklore_local.server.log import frames, log
 from forklore_local.server.payload import build_event, read_answer
 from forklore_local.server.routing import BadPathError, Function, Match, find_route
+from forklore_service.api.watching import is_news
 
 HANDLER_THREADS = 32
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
@@ -99,12 +99,13 @@ class Gateway:
         return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
 
     async def _watch(self, function: Function, event: dict[str, Any], receive: Receive) -> Response:
-        """Return the answer to a request. One with `wait` is held until its answer is another one.
+        """Return the answer to a request. One with `wait` is held until its answer is news.
 
         It is held here, not in a handler: after each commit the function is asked again. So it sees
         each time who asks, and what they may see now.
         """
-        commits, wait = self._commits, event.get("queryStringParameters", {}).get("wait", "0")
+        commits, query = self._commits, event.get("queryStringParameters", {})
+        wait, after = query.get("wait", "0"), query.get("after")
         if commits is None or wait == "0":
             return read_answer(await self._invoke(function, event))
         started, gone = time.monotonic(), asyncio.ensure_future(receive())
@@ -112,7 +113,7 @@ class Gateway:
             while True:
                 seen = await asyncio.to_thread(commits.moment)
                 response = read_answer(await self._invoke(function, event))
-                if response.status != HTTPStatus.NOT_MODIFIED:
+                if is_news(response.status, response.body.decode(), after):
                     break
                 left_s = started + int(wait) - time.monotonic()
                 if not await commits.after(seen, left_s, gone):

@@ -262,7 +262,8 @@ def _answer(operation: Operation, status: int) -> Json:
     answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
     if operation.result is not None:
         schema = {"$ref": _REF.format(model=operation.result.__name__)}
-        example = examples.ANSWERS[operation.result]
+        example = examples.ANSWERS.get(operation.result)
+        assert example, f"server/examples.py has no answer of {operation.result.__name__}"
         answer["content"] = {"application/json": {"schema": schema, "example": example}}
     return answer
 

@@ -240,4 +240,4 @@ def test_the_async_saver_works_with_trio(service: Service, user: str) -> None:
 
 
 def test_the_page_does_what_it_says() -> None:
-    assert run_page("langgraph") == 2
+    assert run_page("langgraph") == 3

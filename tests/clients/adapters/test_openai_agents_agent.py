@@ -153,4 +153,4 @@ def test_requests_of_a_turn(service: Service, user: str) -> None:
 
 
 def test_the_page_runs() -> None:
-    assert run_page("openai-agents") == 2
+    assert run_page("openai-agents") == 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations import SHAPES, Operations
 from forklore.client.retrying import Options
 from forklore.client.values import Value
+from forklore_service.api.requests import Described
 
 ID = "00000000-0000-4000-8000-000000000001"
 
@@ -195,6 +197,18 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
 def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:
     with pytest.raises(InputError):
         ann.with_options(**wrong)
+
+
+@pytest.mark.parametrize("name", Described.model_fields)
+def test_a_field_of_a_conversation_is_refused_where_it_would_change_nothing(ann: Forklore, name: str) -> None:
+    chat = ann.conversation()
+    chat.say("user", "Find a hotel.")
+    described: Any = {name: "x"}
+
+    with pytest.raises(InputError) as caught:
+        chat.append_all([{"contentType": "x", "content": []}], **described)
+    assert caught.value.details == {"field": name}
+    assert name in signature(chat.start_child).parameters
 
 
 def test_the_first_entry_of_a_child_can_be_repeated_with_its_key(ann: Forklore) -> None:

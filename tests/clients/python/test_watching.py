@@ -20,6 +20,7 @@ from forklore import (
     UnavailableError,
     text_of,
 )
+from forklore.client.results import AnswerLog, ListedEntry
 from forklore.client.retrying import Options
 from forklore_service.api import watching
 from tests.clients.python.ways import WAYS, Way, opened
@@ -36,7 +37,8 @@ SAID_EVERY_SECONDS = 0.2
 @pytest.fixture
 def way(transport: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Way]:
     """A service that names a quick pace. In process, where calls wait, the pace is not used."""
-    monkeypatch.setattr(watching, "IDLE_MS", NEVER_MS if transport == "process" else 50)
+    for pace in ("FLOWS_MS", "QUIET_MS", "IDLE_MS"):
+        monkeypatch.setattr(watching, pace, NEVER_MS if transport == "process" else 50)
     with opened(transport, mode, monkeypatch) as way:
         yield way
 
@@ -88,6 +90,39 @@ def test_a_watch_begins_behind_an_entry_or_at_the_beginning_and_goes_over_any_nu
 
     assert [text_of(step(way, behind)) for _ in range(5)] == ["1", "2", "3", "4", "5"]
     assert [text_of(step(way, whole)) for _ in range(6)] == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_an_answer_comes_part_by_part_and_then_as_an_entry(way: Way) -> None:
+    api = way.client().api
+    chat = way.client().conversation()
+    watch = chat.watch(after=way.run(lambda: chat.say("user", "asked")))
+    answer = way.run(lambda: api.begin_answer(chat.id))
+
+    def write(after: int, *content: str) -> None:
+        way.run(lambda: api.append_to_answer(chat.id, answer.id, after=after, content=content))
+
+    def shown() -> tuple[str, list[Any]]:
+        log = step(way, watch)
+        assert isinstance(log, AnswerLog)
+        assert log.id == answer.id
+        return log.state, [element for part in log.parts for element in part.content]
+
+    write(0, "One")
+    write(1, ", two")
+    assert shown() == ("open", ["One", ", two"])
+    write(2)  # only says that somebody is at it
+    write(3, ", three")
+    said = way.run(lambda: chat.say("user", "meanwhile"))
+    later = [step(way, watch) for _ in range(2)]
+    assert {type(one) for one in later} == {AnswerLog, ListedEntry}
+    assert {one.id for one in later} == {answer.id, said.id}
+    entry = way.run(lambda: chat.say("ai", "One, two, three", answer_id=answer.id))
+    assert (shown(), step(way, watch).id) == (("finished", []), entry.id)
+
+    other = way.run(lambda: api.begin_answer(chat.id))
+    log = step(way, watch)
+    assert (log.id, log.state, log.parts) == (other.id, "open", ())
 
 
 @pytest.mark.parametrize(("transport", "mode"), WAYS)

@@ -31,7 +31,7 @@ class Watching:
 
     def __init__(self, local: Running, threads: ThreadPoolExecutor) -> None:
         self.local = local
-        self._threads = threads
+        self.threads = threads
         self.client = httpx.Client(base_url=local.url, timeout=60)
         assert self.ask("POST", "/v1/conversations", json={"id": CHAT}).status_code == 201
 
@@ -46,7 +46,7 @@ class Watching:
         first = self.ask("GET", path, user=user, params={"wait": wait})
         assert (first.status_code, first.headers["forklore-ask-again-ms"]) == (200, "0"), first.text
         tag = first.headers["etag"]
-        asked = self._threads.submit(self.ask, "GET", path, user=user, tag=tag, params={"wait": wait})
+        asked = self.threads.submit(self.ask, "GET", path, user=user, tag=tag, params={"wait": wait})
         time.sleep(HELD_SECONDS)
         assert not asked.done()
         return asked
@@ -116,6 +116,40 @@ def test_access_is_judged_again_for_each_answer(watching: Watching) -> None:
     asked = watching.held()
     watching.ask("DELETE", f"/v1/conversations/{CHAT}")
     assert new(asked).status_code == 404
+
+
+def test_a_request_for_parts_is_held_until_there_is_one_after_those_that_are_known(
+    watching: Watching,
+) -> None:
+    path = f"/v1/conversations/{CHAT}/answers"
+    one = f"{path}/{watching.ask('POST', path).json()['id']}"
+
+    def part(after: int) -> None:
+        content = {"after": after, "content": ["a part"]}
+        assert watching.ask("POST", f"{one}/parts", json=content).status_code == 201
+
+    def parts(after: int, wait: int = 20) -> httpx.Response:
+        return watching.ask("GET", one, params={"after": after, "wait": wait})
+
+    def held(after: int) -> "Future[httpx.Response]":
+        asked = watching.threads.submit(parts, after)
+        time.sleep(HELD_SECONDS)
+        assert not asked.done()
+        return asked
+
+    asked = held(0)
+    part(0)
+    assert [one["position"] for one in new(asked).json()["parts"]] == [1]
+    assert new(asked).headers["forklore-ask-again-ms"] == "0"
+    assert len(parts(0).json()["parts"]) == 1, "what is there is answered at once"
+    assert (parts(1, wait=1).json()["position"], parts(1, wait=1).json()["parts"]) == (1, [])
+    asked = held(1)
+    watching.ask("POST", f"{one}/stop")
+    assert (new(asked).json()["state"], new(asked).json()["parts"]) == ("stopped", [])
+    asked = held(2)
+    watching.ask("DELETE", one)
+    assert new(asked).json()["state"] == "dropped"
+    assert parts(3).json()["state"] == "dropped", "nothing more comes, so nobody waits"
 
 
 def test_the_commit_of_another_process_counts(tmp_path: Path) -> None:

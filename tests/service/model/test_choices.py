@@ -41,4 +41,4 @@ def test_random_histories_ask_with_all_that_an_operation_takes(
 ) -> None:
     sent = {name for of, name in asked if of == operation.name}
 
-    assert taken_by(operation) <= sent, "see tests/service/model/choices.py and history.py"
+    assert taken_by(operation) <= sent, "see choices.py, history.py, reading.py, branching.py and naming.py"

@@ -118,7 +118,7 @@ class Client:
         return str(UUID(int=self._random.getrandbits(128), version=4))
 
     def _text(self) -> str:
-        return f"{self._number} {self._requests}"
+        return f"{self._number} {self._begun_ms} {self._requests}"
 
     def _ask(self, kind: Kind, name: str, of: str, *, repeats: bool = True, **given: Any) -> Answer | None:
         """Return the answer; None if it is not known.

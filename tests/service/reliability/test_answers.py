@@ -182,7 +182,7 @@ def test_processes_that_write_one_answer_lose_nothing_and_double_nothing(
     served_store: Store, measure: Measure, tmp_path: Path
 ) -> None:
     """One of the processes is killed in the middle, and another one goes on for its user."""
-    goal, random, done = measure.goal(ci=250, gate=6_000), measure.random, Counter[str]()
+    goal, random, done = measure.goal(ci=250, gate=4_000), measure.random, Counter[str]()
     number = 0
     while done["parts"] < goal:
         folder = tmp_path / str(number)

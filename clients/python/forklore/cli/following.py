@@ -9,17 +9,25 @@ from contextlib import contextmanager, suppress
 
 from forklore.cli.entries import is_shown, show_entries
 from forklore.cli.output import Output
-from forklore.client.results import Entry
+from forklore.client.results import AnswerLog, Entry
 
 
-def show_as_they_come(out: Output, entries: Iterable[Entry], *, oneline: bool, is_whole: bool) -> None:
-    """Show entries, each at once. is_whole: also those of programs that have no text.
+def show_as_they_come(
+    out: Output, news: Iterable[Entry | AnswerLog], *, oneline: bool, is_whole: bool
+) -> None:
+    """Show entries, each at once, with `--json` also the parts of answers in progress.
 
+    is_whole: also entries of programs that have no text.
     Raises BrokenPipeError when the reader of the output leaves.
     """
-    shown = (entry for entry in entries if is_whole or out.is_json or is_shown(entry))
     with _ended_by_reader():
-        show_entries(out, shown, oneline=oneline, at_once=True)
+        if out.is_json:
+            for one in news:
+                out.result(one)
+                out.flush()
+            return
+        entries = (one for one in news if isinstance(one, Entry) and (is_whole or is_shown(one)))
+        show_entries(out, entries, oneline=oneline, at_once=True)
 
 
 @contextmanager

@@ -23,13 +23,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.arguments import UpdateConversation, Written
+from forklore.client.arguments import Described, Written
 from forklore.client.values import wire_name
 
 VERSION = 1
-DESCRIPTION = tuple(
-    wire_name(name) for name in UpdateConversation.__annotations__ if name not in ("user_id", "if_match")
-)
+DESCRIPTION = tuple(map(wire_name, Described.__annotations__))
 """What callers say of a conversation."""
 SAID = tuple(map(wire_name, (*Written.__annotations__, "key", "usage")))
 """What callers say of an entry beside its content."""

@@ -66,9 +66,13 @@ class Watched(TypedDict, total=False):
     wait: int | None
 
 
-class Begun(TypedDict, total=False):
+class Described(TypedDict, total=False):
     title: str | None
     tags: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+
+
+class Begun(TypedDict, total=False):
     started_by_conversation_id: str | None
     started_by_entry_id: str | None
     promote: bool | None
@@ -205,10 +209,7 @@ class AdminLookUpName(Justified, LookUpName, total=False):
     client_id: str | None
 
 
-class UpdateConversation(TypedDict, total=False):
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
+class UpdateConversation(Described, total=False):
     user_id: str | None
     if_match: str | None
 
@@ -263,10 +264,7 @@ class MergeArguments(Keyed, total=False):
     if_match: str | None
 
 
-class CreateConversation(Keyed, total=False):
-    title: str | None
-    tags: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None
+class CreateConversation(Described, Keyed, total=False):
     id: str | None
     user_id: str | None
     agent_id: str | None
@@ -347,15 +345,16 @@ class ForkConversation(ForkArguments, total=False):
     count: int | None
 
 
-class AppendAllArguments(Begun, ForkedAt, Keyed, total=False):
-    metadata: Mapping[str, Any] | None
+class AppendAllArguments(ForkedAt, Described, Begun, Keyed, total=False):
     context: Mapping[str, Any] | None
     answer_id: str | None
     name: Mapping[str, Any] | None
     if_match: str | None
 
 
-class TurnArguments(Written, Begun, ForkedAt, total=False):
+class TurnArguments(Written, ForkedAt, Begun, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
     answer_id: str | None
     name: Mapping[str, Any] | None
 
@@ -376,7 +375,9 @@ class AppendEntry(AppendArguments, total=False):
     entries: Sequence[Mapping[str, Any]] | None
 
 
-class AppendEntryByName(Written, Begun, ForkedAt, Keyed, LookUpName, total=False):
+class AppendEntryByName(Written, ForkedAt, Begun, Keyed, LookUpName, total=False):
+    title: str | None
+    tags: Mapping[str, Any] | None
     context: Mapping[str, Any] | None
     answer_id: str | None
     data: Mapping[str, Any] | None

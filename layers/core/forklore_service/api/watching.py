@@ -4,6 +4,7 @@ Nothing here waits: a function that waits costs as much as one that works.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,9 +14,9 @@ from forklore_service.api.responses import Response
 from forklore_service.domain.answer_logs import AnswerState
 
 FLOWS_MS, QUIET_MS, IDLE_MS = 400, 1_000, 3_000
-"""While parts of an answer in progress come; while none comes; without an answer in progress."""
-_STANDING = {AnswerState.OPEN, AnswerState.SILENT, AnswerState.STOPPED}
-"""The states of an answer that is not ended."""
+"""While parts of an answer in progress come; while none comes; while nobody writes an answer."""
+IS_OVER = frozenset({AnswerState.FINISHED, AnswerState.DROPPED})
+NOBODY_WRITES = IS_OVER | {AnswerState.SILENT}
 _TAG_DIGITS = 32
 _TAG = re.compile(r'"([^"]*)"')
 
@@ -42,7 +43,18 @@ def _names(if_none_match: str, tag: str) -> bool:
 
 
 def _ask_again_ms(fields: Mapping[str, Any]) -> int:
-    if fields.get("parts"):
-        return FLOWS_MS
-    is_standing = fields.get("answering") or fields.get("state") in _STANDING
-    return QUIET_MS if is_standing else IDLE_MS
+    written = fields if "parts" in fields else fields.get("answering")
+    if not written or written.get("state") in NOBODY_WRITES:
+        return IDLE_MS
+    return FLOWS_MS if fields.get("parts") else QUIET_MS
+
+
+def is_news(status: int, text: str, after: str | None) -> bool:
+    """Tell whether an answer has something new for who waits for it.
+
+    after: of a request about an answer in progress: the position up to which the caller has it.
+    """
+    if status != HTTPStatus.OK or after is None:
+        return status != HTTPStatus.NOT_MODIFIED
+    log = json.loads(text)
+    return log["position"] > int(after) or log["state"] in IS_OVER

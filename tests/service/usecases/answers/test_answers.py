@@ -1,6 +1,8 @@
 """Answers that are written piece by piece: who may what, and who is first of two that race."""
 
+import json
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ from forklore_service.usecases.answers.writing import (
     drop_answer,
     stop_answer,
 )
+from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
@@ -59,6 +62,7 @@ from tests.service.usecases.builders import (
     show,
 )
 from tests.service.usecases.members import READER, WRITER, remove, share, update
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Standing, Store
 from tools.harness.wire import Request, Wire
 
@@ -426,6 +430,74 @@ def test_a_log_is_gone_after_a_day(store: Store, table: Table, clock: Standing, 
     begin(table, A, of=fork(table).conversation.conversation_id)
     write(table, 0, '["new"]', of=FORK)
     assert [part.content for part in shown(table, of=FORK).parts] == ['["new"]']
+
+
+def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, asked: EntryId) -> None:
+    begin(table)
+    write(table, 0)
+    finish(table)
+    clock.now_s += KEPT_SECONDS
+    assert [part.position for part in shown(table).parts] == [1]
+    clock.now_s += 1
+    with pytest.raises(NotFoundError):
+        shown(table)
+    assert read(table) == ["Why?", "Because."]
+
+
+def test_a_producer_that_was_restarted_goes_on_where_its_log_ends(
+    table: Table, other: Table, asked: EntryId
+) -> None:
+    begin(table)
+    write(table, 0, '["a"]')
+    write(other, shown(other).last.position, '["b"]')
+    assert [part.content for part in shown(table).parts] == ['["a"]', '["b"]']
+
+
+def test_text_that_is_cut_anywhere_comes_back_as_it_was_sent(table: Table, asked: EntryId) -> None:
+    """A letter and its accent, and what makes up one emoji, are in parts of their own."""
+    pieces = ["e", "\u0301", "\U0001f469", "\u200d", "\U0001f680", "\u0000", "\ufeff", ""]
+    begin(table)
+    for after, piece in enumerate(pieces):
+        write(table, after, json.dumps([piece]))
+    assert [json.loads(part.content) for part in shown(table).parts] == [[piece] for piece in pieces]
+
+
+def test_an_answer_of_many_pages_is_read_whole(table: Table, asked: EntryId) -> None:
+    """DynamoDB reads 1 MB at once. What is written at random is not packed."""
+    random = Random(1)
+    pieces = [f'["{random.randbytes(15_000).hex()}"]' for _ in range(80)]
+    begin(table)
+    for after, piece in enumerate(pieces):
+        write(table, after, piece)
+
+    seen: list[Request] = []
+    Wire.of(table).before(seen.append)
+    assert [part.content for part in shown(table).parts] == pieces
+    assert sum(request.operation == "Query" for request in seen) > 1
+
+
+ENDS: dict[str, tuple[Callable[[Table], object], type[ForkloreError]]] = {
+    "the member": (lambda table: remove(table, "bob"), ForbiddenError),
+    "the tree": (
+        lambda table: delete_conversation(table, Mailbox().queue, caller=ANN, conversation_id=ROOT),
+        NotFoundError,
+    ),
+}
+
+
+@pytest.mark.parametrize("gone", ENDS)
+def test_a_reader_reads_on_until_something_is_gone(
+    table: Table, other: Table, asked: EntryId, gone: str
+) -> None:
+    begin(table)
+    write(table, 0)
+    write(table, 1)
+    assert [part.position for part in shown(other, by=BOB, after=1).parts] == [2]
+    end, error = ENDS[gone]
+    end(table)
+    with pytest.raises(ForkloreError) as raised:
+        shown(other, by=BOB, after=2)
+    assert raised.type is error
 
 
 # What two at once do

@@ -13,7 +13,7 @@ from forklore.cli.following import show_as_they_come
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.results import Entry
+from forklore.client.results import AnswerLog, Entry
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.conversation import Conversation
@@ -93,8 +93,8 @@ def register(app: typer.Typer) -> None:
 
 def _followed(
     shown: "Conversation", channel: Channel, number: int | None, *, is_whole: bool
-) -> Iterator[Entry]:
-    """Yield the newest entries, the oldest first, and then each one that is new.
+) -> Iterator[Entry | AnswerLog]:
+    """Yield the newest entries, the oldest first, and then what is new.
 
     number: of the newest entries; None: all. is_whole: those without text count, too.
     """

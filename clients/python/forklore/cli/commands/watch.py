@@ -24,7 +24,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Show what is new from now on, as it comes, until Ctrl+C.
 
-        A server that is started anew is no end. `forklore log -f` begins with what is there.
+        With --json the parts of an answer in progress are shown, too. A server that is started anew
+        is no end. `forklore log -f` begins with what is there.
         """
-        entries = shell.conversation(conversation).watch(channel="history")
-        show_as_they_come(shell.out, entries, oneline=oneline, is_whole=is_whole)
+        news = shell.conversation(conversation).watch(channel="history")
+        show_as_they_come(shell.out, news, oneline=oneline, is_whole=is_whole)

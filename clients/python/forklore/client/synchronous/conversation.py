@@ -10,6 +10,7 @@ from forklore.client.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    Described,
     EntriesArguments,
     ForkArguments,
     MergeArguments,
@@ -45,8 +46,8 @@ INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
 """The service's reason not to let somebody in twice."""
-DESCRIPTION = ("title", "tags")
-"""What an append says of the conversation that it makes; one of several also says `metadata`."""
+DESCRIPTION = tuple(Described.__annotations__)
+"""What an append says of the conversation that it makes, but for a name of `OF_ENTRY`."""
 OF_ENTRY = frozenset({*Written.__annotations__, "content_type", "content", "key", "usage"})
 """What an append of one entry says of the entry."""
 NAME_MOVED = "name_moved"
@@ -302,7 +303,7 @@ class Conversation:
         Its append would not change them. One with a key of the caller's is let through: it may
         repeat the one that made the conversation.
         """
-        names = (*DESCRIPTION, "metadata") if "entries" in fields else DESCRIPTION
+        names = DESCRIPTION if "entries" in fields else [name for name in DESCRIPTION if name not in OF_ENTRY]
         told = next((name for name in names if fields.get(name) is not None), None)
         if told and fields.get("idempotency_key") is None and self.exists():
             raise InputError(
@@ -536,8 +537,9 @@ class Conversation:
         after: results.Entry | str | Omitted | None = OMITTED,
         channel: Literal["history", "context"] | None = None,
     ) -> Watch:
-        """Return what is new, as it comes: `for entry in chat.watch()`. It has no end.
+        """Return what is new, as it comes: `for new in chat.watch()`. It has no end.
 
+        It is an entry, or an answer in progress with its new parts.
         after: begin behind this entry, or with None at the beginning; without it, behind the last
         entry of now. channel: as of `entries`.
         A connection that is lost meanwhile is no end. Each step raises the error of a caller who

@@ -1,6 +1,7 @@
 # Made from the module of the same name in `asynchronous/` by `python -m tools.client`.
 """What is new in a conversation, as it comes."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -15,7 +16,11 @@ from forklore.client.operations import SHAPES, Operations
 PAGE_ENTRIES = 100
 IDLE_S, LOST_S = 3.0, 1.0
 """The pause where the service names none, and the shortest one after no answer."""
-NOT_MODIFIED = 304
+WAIT_FOR_PART_S = 1
+"""How long a request for a part is held. Meanwhile nobody asks for entries."""
+NOT_MODIFIED, NOT_FOUND = 304, 404
+New = results.ListedEntry | results.AnswerLog
+"""An entry, or an answer in progress with those of its parts that are new."""
 LOST = frozenset({429, 502, 503, 504})
 """The statuses after which the service will answer again."""
 
@@ -47,12 +52,15 @@ class Watch:
         self._shown = {"channel": channel}
         self._etag: str | None = None
         self._pause_s = 0.0
-        self._news = deque[results.ListedEntry]()
+        self._news = deque[New]()
+        self._written: results.Answering | None = None
+        self._log: results.AnswerLog | None = None
+        self._entries_due_s = 0.0
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> results.ListedEntry:
+    def __next__(self) -> New:
         """Return what is new next.
 
         Raises the error of a caller who may not see the conversation, or not any more.
@@ -63,12 +71,41 @@ class Watch:
         return self._news.popleft()
 
     def _look(self) -> None:
-        """Ask once for what follows the last known entry; at first, perhaps, which one that is."""
+        """Ask once: for parts of an answer in progress, if there is one, and for entries."""
+        pause_s = 0.0  # until the parts of an answer that has just begun
+        if self._written is not None:
+            self._look_at_answer(self._written.answer_id)
+            pause_s = self._pause_s
+        if self._written is None or time.monotonic() >= self._entries_due_s:
+            self._look_at_entries()
+            if self._written is not None:
+                self._entries_due_s = time.monotonic() + (IDLE_S if pause_s else 0.0)
+                self._pause_s = pause_s
+
+    def _look_at_answer(self, answer_id: str) -> None:
+        """Ask for the parts after those that are known, and for the state."""
+        known = self._log if self._log is not None and self._log.id == answer_id else None
+        place = {"answerId": answer_id, "after": 0 if known is None else known.position}
+        answer = self._ask("getAnswer", place, wait_s=min(WAIT_FOR_PART_S, self._api.options.wait_s))
+        if answer is None:
+            return
+        if answer.status == NOT_FOUND:  # it is gone, or all of the conversation, as the entries tell
+            self._written = None
+            return
+        self._log = result_of(answer, results.AnswerLog.of)
+        if known is None or self._log.state != known.state or any(one.content for one in self._log.parts):
+            self._news.append(self._log)
+        if self._log.state in ("finished", "dropped"):
+            self._written = None
+
+    def _look_at_entries(self) -> None:
+        """Ask for what follows the last known entry; at first, perhaps, which one that is."""
         if self._knows_place:
             place: Mapping[str, Any] = {"limit": PAGE_ENTRIES, "afterCursor": self._cursor}
         else:
             place = {"limit": 1, "tail": True}
-        answer = self._ask("listEntries", {**self._shown, **place}, self._etag)
+        wait_s = 0 if self._written is not None else self._api.options.wait_s
+        answer = self._ask("listEntries", {**self._shown, **place}, wait_s=wait_s, etag=self._etag)
         if answer is None or answer.status == NOT_MODIFIED:
             return
         page = result_of(answer, results.EntryPage.of)
@@ -77,15 +114,18 @@ class Watch:
         # Only the answer without an entry stays the same until there is one.
         self._etag = answer.etag if self._knows_place and not page.data else None
         self._knows_place = True
+        self._written = page.answering
         if page.data:
             self._cursor = page.data[-1].id
         if page.after_cursor is not None:
             self._cursor, self._pause_s = page.after_cursor, 0.0
 
-    def _ask(self, operation: str, given: Mapping[str, Any], etag: str | None) -> RawAnswer | None:
+    def _ask(
+        self, operation: str, given: Mapping[str, Any], *, wait_s: int, etag: str | None = None
+    ) -> RawAnswer | None:
         """Return the answer, or None if it is lost; set the pause before the next request."""
         try:
-            path = {"conversationId": self._resolve(), "wait": self._api.options.wait_s}
+            path = {"conversationId": self._resolve(), "wait": wait_s}
             said = {name: held for name, held in given.items() if held is not None}
             answer = self._api.send(Call.of(SHAPES[operation], {**path, **said}, if_none_match=etag))
         except NoAnswerError:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.02
 """How often a call that waits looks for a commit."""
-NOT_MODIFIED = 304
 
 
 class InProcessTransport:
@@ -70,6 +69,10 @@ class InProcessTransport:
         """Return a number that is another one after each commit."""
         return self._service.moment()
 
+    def is_news(self, answer: RawAnswer, after: str | None) -> bool:
+        """Tell whether an answer has something new. after: of the call's query."""
+        return self._service.is_news(answer.status, answer.text, after)
+
     def ask(self, call: Call) -> RawAnswer:
         """Run the call once.
 
@@ -105,14 +108,16 @@ class InProcessTransport:
 
 
 class _Held:
-    """A call that is not answered while its answer is the one that the caller has.
+    """A call that is not answered while its answer is no news.
 
     transport: returns the one that asks. Where the call has no `wait`, the first answer is given.
     """
 
     def __init__(self, transport: Callable[[], InProcessTransport], call: Call) -> None:
         self._transport, self._call = transport, call
-        self._wait_s = call.given.get("wait") or 0
+        query = call.query()
+        wait, self._after = query.get("wait", "0"), query.get("after")
+        self._wait_s = int(wait) if wait.isdecimal() else 0
         self._give_up_at = time.monotonic() + self._wait_s
         self._seen: int | None = None
         self._last: RawAnswer | None = None
@@ -128,7 +133,7 @@ class _Held:
         moment = transport.moment()
         if self._last is None or moment != self._seen:
             self._seen, self._last = moment, transport.ask(self._call)
-        if self._last.status == NOT_MODIFIED and time.monotonic() < self._give_up_at:
+        if not transport.is_news(self._last, self._after) and time.monotonic() < self._give_up_at:
             return None
         return self._last if self._last.ask_again_ms is None else replace(self._last, ask_again_ms=0)
 
