@@ -37,6 +37,7 @@ function Page(): ReactNode {
 	const look = async (): Promise<void> => {
 		await show();
 		await resumeStream();
+		await show(); // the answer may have ended between the two
 	};
 	useEffect(() => void look(), []);
 

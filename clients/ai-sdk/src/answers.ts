@@ -10,9 +10,17 @@ import {
 } from "ai";
 
 import { ConflictError, type Forklore } from "@forklore/client";
-import { answeringIn, answerOf, dropAnswer, isEnded, type ChatAnswer } from "@forklore/client/chat";
+import {
+	answeringIn,
+	answerOf,
+	ChatStore,
+	dropAnswer,
+	isEnded,
+	isRefused,
+	type PlacedAnswer,
+} from "@forklore/client/chat";
 
-import { behind, loadChat, saveTurn, type Chat, type SaveOptions } from "./chats.ts";
+import { behind, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";
 import { chatMessageOf } from "./messages.ts";
 
 /** onError: is told why an answer is not recorded or not ended. What a page gets goes on. */
@@ -83,20 +91,25 @@ export async function beginAnswer(
 			await writer?.close();
 			const last = whole.at(-1);
 			const isAnswered = last?.role === "assistant" && last.parts.length > 0;
+			// The log keeps an answer that could not be stored just now, and a page ends it with that.
+			let isOver = !isAnswered;
+			const onUnsaved = (unsaved: Unsaved[]): void => {
+				isOver ||= unsaved.some(({ message, error }) => message.id === last?.id && isRefused(error));
+				options?.onUnsaved?.(unsaved);
+			};
+			const answerId = isAnswered ? writer?.id : undefined;
 			try {
-				await saveTurn(chat, whole, { ...options, answerId: isAnswered ? writer?.id : undefined });
-			} catch (error) {
-				if (isAnswered) await writer?.drop().catch(onError);
-				throw error;
+				await saveTurn(chat, whole, { ...options, onUnsaved, answerId });
+			} finally {
+				if (isOver) await writer?.drop().catch(onError);
 			}
-			if (!isAnswered) await writer?.drop().catch(onError);
 		},
 	};
 }
 
 /**
  * Return the answer that is written in a chat, for `GET /api/chat/[id]/stream`: a replay, and then the rest as it
- * comes. 204 if there is none.
+ * comes. 204 if there is none, or if the chat has gone on since it was begun.
  *
  * If who wrote it is gone, or does not end it after it was stopped, what there is of it is stored as cut off.
  */
@@ -133,7 +146,7 @@ export async function resumeAnswer(
 async function* replayed(
 	fl: Forklore,
 	chatId: string,
-	answer: ChatAnswer,
+	answer: PlacedAnswer,
 	{ signal, onError }: { signal: AbortSignal; onError: (error: unknown) => void },
 ): AsyncGenerator<string, void, undefined> {
 	let text = "";
@@ -170,9 +183,9 @@ async function* replayed(
 }
 
 /** End an answer that nobody writes any more, with what there is of it: cut off, unless its end is there. */
-async function endFor(fl: Forklore, chatId: string, answer: ChatAnswer, text: string): Promise<void> {
-	const chat = await loadChat(fl, chatId);
-	const { store, parentId, isStored } = behind(chat, chat.messages);
+async function endFor(fl: Forklore, chatId: string, answer: PlacedAnswer, text: string): Promise<void> {
+	const store = new ChatStore(fl, chatId);
+	const { messages } = await store.load();
 	const stream = new Blob([text]).stream();
 	const chunks = parseJsonEventStream({ stream, schema: uiMessageChunkSchema }).pipeThrough(
 		new TransformStream<{ success: boolean; value?: unknown }, UIMessageChunk>({
@@ -183,13 +196,13 @@ async function endFor(fl: Forklore, chatId: string, answer: ChatAnswer, text: st
 	);
 	let message: UIMessage | undefined;
 	for await (const one of readUIMessageStream({ stream: chunks })) message = one;
-	if (message === undefined || message.parts.length === 0 || isStored(message.id)) {
+	if (message === undefined || message.parts.length === 0 || messages.some(({ id }) => id === message.id)) {
 		await dropAnswer(fl.api, answer);
 		return;
 	}
 	const id = message.id || answer.id;
 	try {
-		await store.endAnswer(parentId, { ...chatMessageOf({ ...message, id }, id), answerId: answer.id });
+		await store.endAnswer(answer.parentId, { ...chatMessageOf({ ...message, id }, id), answerId: answer.id });
 	} catch (error) {
 		const isWritten = error instanceof ConflictError && error.reason === "answer_in_progress";
 		if (!isEnded(error) && !isWritten) throw error;

@@ -49,7 +49,8 @@ const USAGE_WAIT_MS = 1_000;
  * Return a chat: its current branch, or the newest one through a message. Two requests.
  *
  * id: a UUID; a chat that does not exist has no messages. through: where a page's ‹ 2 / 3 › was moved to.
- * While an answer is written, the branch ends with its question: the answer follows by `resumeAnswer`.
+ * While an answer is written, the branch ends with its question: the answer follows by `resumeAnswer`. Once the chat
+ * has gone on since, the answer is not waited for.
  */
 export async function loadChat<M extends UIMessage = UIMessage>(
 	fl: Forklore,
@@ -137,16 +138,16 @@ export async function saveTurn(
 	throw unsaved[0]?.error;
 }
 
-/** Return the store of a chat, and the last of its messages that is stored. isStored: tells it of any. */
+/** Return the store of a chat, and the last of its messages that is stored. */
 export function behind(
 	chat: Chat,
 	messages: readonly UIMessage[],
-): { store: ChatStore; parentId: string | null; isStored: (id: string) => boolean } {
+): { store: ChatStore; parentId: string | null } {
 	const known = knownOf.get(chat);
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	let parentId: string | null = null;
 	for (const message of messages) parentId = thatIs(message, childrenOf(known, parentId))?.id ?? parentId;
-	return { store: known.store, parentId, isStored: (id) => known.messages.has(id) };
+	return { store: known.store, parentId };
 }
 
 /** Return what an answer has cost; undefined if that is not known soon: a stream that nobody reads never tells. */

@@ -149,3 +149,45 @@ test("an answer while another one is written is not recorded, and both are store
 	const { entries } = await fl.conversation(id).tree();
 	expect(entries).toHaveLength(3);
 });
+
+test("an answer that was left hides nothing once the chat has gone on, and one without a log is none", async () => {
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id });
+	writer.write("Half an ans");
+	await writer.close();
+	const expired = client({
+		fetch: async (...sent: Parameters<typeof fetch>) =>
+			/\/answers\/[^/?]+(\?|$)/.test(sent[0] as string)
+				? Response.json({ error: { code: "not_found", message: "no such answer" } }, { status: 404 })
+				: fetch(...sent),
+	});
+	expect((await resumeAnswer(expired, chat.id)).status).toBe(204);
+	expect(texts(await loadChat(fl, chat.id))).toEqual(["May?"]);
+	for (const text of ["Yes.", "June?", "No."]) await chat.say("user", text);
+	expect(texts(await loadChat(fl, chat.id))).toEqual(["May?", "Yes.", "June?", "No."]);
+	expect((await resumeAnswer(fl, chat.id)).status).toBe(204);
+	expect(await stopAnswer(fl, chat.id)).toBe(true);
+});
+
+test("an answer whose save fails for a moment stays recorded whole", async () => {
+	const id = crypto.randomUUID();
+	let isOff = false;
+	const errors: unknown[] = [];
+	const failing = client({
+		retries: 0,
+		fetch: async (...sent: Parameters<typeof fetch>) =>
+			isOff && (sent[0] as string).endsWith("/entries")
+				? Response.json({ error: { code: "unauthorized", message: "expired" } }, { status: 401 })
+				: fetch(...sent),
+	});
+	const response = await answered(failing, id, { onError: (error) => errors.push(error) });
+	isOff = true;
+	expect(await textIn(response)).toBe(counted(100));
+	await vi.waitFor(() => {
+		expect(errors).toHaveLength(1);
+	});
+	const [found] = (await fl.conversation(id).forks().list()).map(({ answering }) => answering);
+	const { parts } = await fl.api.getAnswer({ conversationId: id, answerId: found?.answerId ?? "" });
+	expect(await textIn(new Response(parts.flatMap(({ content }) => content).join("")))).toBe(counted(100));
+});

@@ -92,5 +92,20 @@ test("a person talks, edits, asks for another answer, and finds all of it on ano
 	await expectShown(other, gone);
 	await page.reload();
 	await expectShown(page, gone);
+
+	// the answer comes to its end after the page has loaded the chat, and before it asks for the answer
+	await say(other, "Count to 100");
+	await expect.poll(() => other.locator("li").count()).toBe(6);
+	let goOn = (): void => undefined;
+	const isStored = new Promise<void>((resolve) => (goOn = resolve));
+	await page.route("**/stream", async (route) => {
+		await isStored;
+		await route.continue();
+	});
+	await page.reload();
+	await page.getByText("Count to 100").waitFor();
+	await expect.poll(async () => (await shown(other)).at(-1), { timeout: 20_000 }).toMatch(/ 100$/);
+	goOn();
+	await expectShown(page, await shown(other));
 	expect(wrong).toEqual([]);
 });

@@ -8,17 +8,9 @@ import type {
 	ThreadHistoryAdapter,
 } from "@assistant-ui/core";
 import type { Forklore } from "@forklore/client";
-import {
-	ChatStore,
-	type ChatMessage,
-	type ChatTree,
-	type PlacedMessage,
-	type Unsaved,
-} from "@forklore/client/chat";
+import { ChatStore, type ChatMessage, type PlacedMessage, type Unsaved } from "@forklore/client/chat";
 
-import { isCancelled, messageOf, plainOf, textOfParts, threadMessageOf } from "./messages.ts";
-import { resultsOf } from "./results.ts";
-import { answerIdOf } from "./streams.ts";
+import { messageOf, plainOf, textOfParts, threadMessageOf } from "./messages.ts";
 
 /** A thread of assistant-ui's list: `aui.threadListItem`. */
 export interface Thread {
@@ -32,11 +24,6 @@ export interface Thread {
  */
 export interface HistoryOptions {
 	onUnsaved?: ((unsaved: Unsaved[], remoteId: string | undefined) => void) | undefined;
-	/**
-	 * Answers are streams of `resumableStreamStore`, with the ids `${remoteId}:${messageId}`. What is written when a
-	 * page is opened goes on there, and is stored once, whichever pages show it.
-	 */
-	answers?: boolean | undefined;
 }
 
 /** A message on its way into the store of its thread. error: why there is no such thread yet. */
@@ -55,7 +42,7 @@ interface Codec<Item> {
 
 /** What all formats of a history do. */
 type Adapter<Item> = Required<Pick<GenericThreadHistoryAdapter<unknown>, "pin">> & {
-	load(): Promise<{ headId: string | null; messages: Item[]; unstable_resume?: boolean }>;
+	load(): Promise<{ headId: string | null; messages: Item[] }>;
 	append(item: Item): Promise<void>;
 	update(item: Item): Promise<void>;
 	delete(items: Item[]): Promise<void>;
@@ -70,11 +57,8 @@ type Adapter<Item> = Required<Pick<GenericThreadHistoryAdapter<unknown>, "pin">>
 export function historyAdapter(
 	fl: Forklore,
 	thread: string | (() => Thread),
-	{ onUnsaved, answers = false }: HistoryOptions = {},
-): ThreadHistoryAdapter &
-	Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat" | "resume">> {
-	/** What was written when the thread was loaded. */
-	let resumed: ChatTree["answering"];
+	{ onUnsaved }: HistoryOptions = {},
+): ThreadHistoryAdapter & Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat">> {
 	const stores = new Map<string, ChatStore>();
 	const storeOf = (id: string): ChatStore => {
 		const tell = (unsaved: Unsaved[]): void => onUnsaved?.(unsaved, id);
@@ -101,9 +85,7 @@ export function historyAdapter(
 		for (const one of [...early, said]) {
 			try {
 				const { remoteId } = await one.thread.initialize();
-				const message = await ending(remoteId, one);
-				if (message === undefined) continue;
-				stored = storeOf(remoteId).append(one.parentId, message);
+				stored = storeOf(remoteId).append(one.parentId, one.message);
 				stored.catch(() => undefined); // the store tells it
 			} catch (error) {
 				left.push({ ...one, error });
@@ -112,18 +94,6 @@ export function historyAdapter(
 		setEarly(left);
 		if (left.at(-1)?.message === said.message) throw left.at(-1)?.error;
 		return { stored };
-	};
-	/** Return a message with the answer that it ends; undefined if the answer goes on without this page. */
-	const ending = async (conversationId: string, said: Said): Promise<ChatMessage | undefined> => {
-		const { message, parentId } = said;
-		if (!answers || !["ai", "assistant"].includes(message.role)) return message;
-		const streamId = `${conversationId}:${message.id}`;
-		const answerId = resumed?.parentId === parentId ? resumed.id : await answerIdOf(conversationId, streamId);
-		if (isCancelled(message)) {
-			const log = fl.api.getAnswer({ conversationId, answerId }).catch(() => undefined);
-			if ((await log)?.state === "open") return undefined;
-		}
-		return { ...message, answerId };
 	};
 	let last: Promise<unknown> = Promise.resolve();
 
@@ -159,9 +129,7 @@ export function historyAdapter(
 					shown.set(placed.id, item === undefined ? parentId : placed.id);
 					return item === undefined ? [] : [item];
 				});
-				resumed = answers ? chat.answering : undefined;
-				const headId = shown.get(resumed ? resumed.parentId : chat.headId) ?? null;
-				return { headId, messages, ...(resumed && { unstable_resume: true }) };
+				return { headId: shown.get(chat.headId) ?? null, messages };
 			},
 			append,
 			update: append,
@@ -177,13 +145,7 @@ export function historyAdapter(
 		encode: messageOf,
 		decode: threadMessageOf,
 	});
-	return {
-		...plain,
-		async *resume({ abortSignal }) {
-			if (resumed !== undefined) yield* resultsOf(fl, resumed, abortSignal);
-		},
-		withFormat: (format) => adapted(codecOf(format)),
-	};
+	return { ...plain, withFormat: (format) => adapted(codecOf(format)) };
 }
 
 const threadOf = (remoteId: string): Thread => ({

@@ -1,24 +1,14 @@
 // The list of threads in a real page, in a real Chromium: each thread has its own history, on every device.
 
 import { existsSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 
 import type {} from "./app.tsx";
-import {
-	createResumableAssistantStreamResponse,
-	createResumableStreamContext,
-} from "assistant-stream/resumable";
 import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
 import { expect, inject, onTestFinished, test, type TestContext } from "vitest";
-
-import { Forklore, textOf } from "@forklore/client";
-
-import { resumableStreamStore } from "../src/index.ts";
 
 const PROGRAM = [
 	"/usr/lib/chromium/chromium-headless-shell",
@@ -38,12 +28,7 @@ async function served(): Promise<string> {
 		jsx: "automatic",
 	});
 	const script = made.outputFiles[0]?.text ?? "";
-	const server = createServer(({ url = "/" }, to) => {
-		const { pathname, searchParams } = new URL(url, "http://127.0.0.1");
-		if (pathname === "/answers") {
-			void answer(searchParams.get("id") ?? "", searchParams.get("message") ?? "", to);
-			return;
-		}
+	const server = createServer(({ url }, to) => {
 		const isScript = url === "/app.js";
 		to.setHeader("Content-Type", isScript ? "text/javascript; charset=utf-8" : "text/html");
 		to.end(
@@ -57,27 +42,6 @@ async function served(): Promise<string> {
 		server.close().closeAllConnections();
 	});
 	return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}
-
-const fl = new Forklore(inject("url"), { token: "served" });
-const context = createResumableStreamContext({ store: resumableStreamStore(fl), onError: () => undefined });
-const COUNT = 80;
-const counted = Array.from({ length: COUNT }, (_, at) => `${at + 1} `).join("");
-
-/** Answer as the server of an application does. The answer goes on when the page has gone. */
-async function answer(remoteId: string, messageId: string, to: ServerResponse): Promise<void> {
-	const response = await createResumableAssistantStreamResponse({
-		context,
-		streamId: `${remoteId}:${messageId}`,
-		async callback(controller) {
-			for (let word = 1; word <= COUNT; word++) {
-				controller.appendText(`${word} `);
-				await new Promise((resolve) => setTimeout(resolve, 50));
-			}
-		},
-	});
-	to.writeHead(200, Object.fromEntries(response.headers));
-	await pipeline(Readable.fromWeb(response.body as never), to).catch(() => undefined); // the page has gone
 }
 
 const texts = (page: Page): Promise<string[]> =>
@@ -126,43 +90,6 @@ async function devices(
 	};
 	return { device, wrong };
 }
-
-test("an answer of a server is shown by each page, and stored once, through a reload and a stop", async (test) => {
-	const { id } = await fl.create();
-	const { device, wrong } = await devices(test, `served ${id} served`);
-	const page = await device();
-	await say(page, "Count");
-	await poll(async () => (await texts(page)).at(-1)).toMatch(/^1 2 3 4 /);
-	await page.reload();
-	await page.getByText("ready").waitFor();
-	const other = await device();
-	await poll(async () => (await texts(other)).at(-1)).toMatch(/^1 2 3 4 /);
-	for (const one of [page, other]) await poll(() => texts(one)).toEqual(["Count", counted]);
-	const stored = async (): Promise<(string | undefined)[]> =>
-		(await fl.conversation(id).tree()).entries.map(textOf);
-	await poll(stored).toEqual(["Count", counted]);
-
-	await say(page, "Again");
-	await poll(async () => (await texts(page)).at(-1)).toMatch(/^1 2 3 4 /);
-	await other.reload();
-	await other.getByText("ready").waitFor();
-	await poll(async () => (await texts(other)).at(-1)).toMatch(/^1 2 3 4 /);
-	await other.evaluate(() => {
-		window.runtime.thread.cancelRun();
-	});
-	const isRunning = (one: Page): Promise<boolean> =>
-		one.evaluate(() => window.runtime.thread.getState().isRunning);
-	for (const one of [page, other]) await poll(() => isRunning(one)).toBe(false);
-	await poll(async () => (await stored()).length).toBe(4);
-	const all = await stored();
-	expect(counted.startsWith(all[3] ?? "–")).toBe(true);
-	for (const one of [page, other]) {
-		await one.reload();
-		await one.getByText("ready").waitFor();
-		await poll(() => texts(one)).toEqual(all);
-	}
-	expect(wrong.filter((one) => !one.includes("409"))).toEqual([]); // who is second to store it is told so
-});
 
 test("a thread that is not there yet is looked for, and begun, without an error in the console", async (context) => {
 	const { device, wrong } = await devices(context, `alone ${crypto.randomUUID()}`);

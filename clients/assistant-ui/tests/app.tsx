@@ -1,5 +1,4 @@
-// A page with the real runtime, and nothing to click on: of the list of threads, or of one thread by its id. If it
-// exists, a server answers.
+// A page with the real runtime, and nothing to click on: of the list of threads, or of one thread by its id.
 
 import type { ReactNode } from "react";
 
@@ -9,7 +8,6 @@ import {
 	useLocalRuntime,
 	useRemoteThreadListRuntime,
 } from "@assistant-ui/core/react";
-import { AssistantMessageStream, AssistantStream, DataStreamDecoder } from "assistant-stream";
 import { createRoot } from "react-dom/client";
 
 import { Forklore } from "@forklore/client";
@@ -22,7 +20,7 @@ declare global {
 	}
 }
 
-const [url = "", token = "", id, isServed] = decodeURIComponent(location.hash.slice(1)).split(" ");
+const [url = "", token = "", id] = decodeURIComponent(location.hash.slice(1)).split(" ");
 const fl = new Forklore(url, { token });
 const adapter = threadListAdapter(fl);
 const model: ChatModelAdapter = {
@@ -30,22 +28,10 @@ const model: ChatModelAdapter = {
 		Promise.resolve({ content: [{ type: "text", text: `answer to ${messages.length}` }] }),
 };
 
-/** A model whose answers a server streams. */
-const served: ChatModelAdapter = {
-	// eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other name for the message yet
-	async *run({ unstable_assistantMessageId: message = "", abortSignal: signal }) {
-		const { body } = await fetch(`/answers?${new URLSearchParams({ id: id ?? "", message })}`, { signal });
-		const stream = AssistantStream.fromByteStream(body as never, new DataStreamDecoder());
-		for await (const { parts: content } of AssistantMessageStream.fromAssistantStream(stream))
-			yield { content };
-	},
-};
-
 const useThreads = (): AssistantRuntime =>
 	useRemoteThreadListRuntime({ runtimeHook: () => useLocalRuntime(model), adapter });
-const history = historyAdapter(fl, id ?? "", { answers: Boolean(isServed) });
-const useThread = (): AssistantRuntime =>
-	useLocalRuntime(isServed ? served : model, { adapters: { history } });
+const history = historyAdapter(fl, id ?? "");
+const useThread = (): AssistantRuntime => useLocalRuntime(model, { adapters: { history } });
 const useRuntime = id === undefined ? useThreads : useThread;
 
 function Page(): ReactNode {

@@ -17,8 +17,7 @@ import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./oper
 import { branchesOf, treeOf } from "./tree.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
-export { newIdOf } from "./json.ts";
-export { answerOf, paused } from "./watching.ts";
+export { answerOf } from "./watching.ts";
 export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
 
 /**
@@ -34,10 +33,15 @@ export interface ChatMessage {
 	answerId?: string | undefined;
 }
 
-/** An answer that is written in a chat. */
+/** An answer in progress of a chat. */
 export interface ChatAnswer {
 	id: string;
 	conversationId: string;
+}
+
+/** An answer in its place. parentId: the message before it. */
+export interface PlacedAnswer extends ChatAnswer {
+	parentId: string | null;
 }
 
 /** A message in its place. parentId: the message before it; null for what begins a history. */
@@ -49,12 +53,13 @@ export interface PlacedMessage extends ChatMessage {
 
 /**
  * A chat: each message once, parents first. headId: the last message of the current branch; if other branches go
- * on from there, of the newest of them. answering: what is written just now, behind a message.
+ * on from there, of the newest of them. answering: what is written just now; undefined, too, if the chat has gone on
+ * since that was begun.
  */
 export interface ChatTree {
 	messages: PlacedMessage[];
 	headId: string | null;
-	answering?: (ChatAnswer & { parentId: string | null }) | undefined;
+	answering?: PlacedAnswer | undefined;
 }
 
 /** A message that could not be stored. parentId: what it was said behind. error: why, at the last attempt. */
@@ -85,8 +90,8 @@ interface Known {
 	/** The entries of each message, the oldest first. */
 	messages: Map<string, [Entry, ...Entry[]]>;
 	deleted: Set<string>;
-	/** The branch in which an answer is written. */
-	answering: Fork | undefined;
+	/** The branches in which answers are written, the one to be shown last. */
+	answering: Fork[];
 }
 
 /** Where an append goes. */
@@ -152,6 +157,7 @@ export class ChatStore {
 	 */
 	async append(parentId: string | null, ...messages: ChatMessage[]): Promise<void> {
 		await this.#inTurn(async () => {
+			this.#forgetIfEnding(messages);
 			await this.#telling(async () => {
 				let parent = parentId;
 				for (const message of messages) {
@@ -198,12 +204,14 @@ export class ChatStore {
 	/**
 	 * End an answer that nobody writes any more with a message, which has its `answerId`.
 	 *
+	 * Its branch does not become the current one if the chat has gone on since the answer was begun.
 	 * Throws ConflictError if it is written, or ended, by somebody else.
 	 */
 	async endAnswer(parentId: string | null, message: ChatMessage): Promise<void> {
-		await this.#inTurn(async () =>
-			this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [message], true)),
-		);
+		await this.#inTurn(async () => {
+			this.#forgetIfEnding([message]);
+			await this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [message], true));
+		});
 	}
 
 	/**
@@ -326,6 +334,13 @@ export class ChatStore {
 		});
 	}
 
+	/** Let the chat be read anew if a message ends an answer that was found there: it may have gone on meanwhile. */
+	#forgetIfEnding(messages: ChatMessage[]): void {
+		const found = this.#known?.answering.map(({ answering }) => answering?.answerId) ?? [];
+		if (messages.some(({ answerId }) => answerId !== undefined && found.includes(answerId)))
+			this.#known = undefined;
+	}
+
 	async #inTurn<T>(work: () => Promise<T>): Promise<T> {
 		const done = this.#last.then(work);
 		this.#last = done.catch(() => undefined);
@@ -387,7 +402,9 @@ export class ChatStore {
 
 	async #add(known: Known, parent: string | null, added: ChatMessage[], promote: boolean): Promise<void> {
 		const place = endingWith(known, parent) ?? forkBehind(known, parent);
-		await this.#write(known, added, { ...place, fields: { ...place.fields, promote } });
+		const ended = known.answering.find(({ answering }) => answering?.answerId === added.at(-1)?.answerId);
+		const isPast = ended !== undefined && hasGoneOn(known, ended);
+		await this.#write(known, added, { ...place, fields: { ...place.fields, promote: promote && !isPast } });
 	}
 
 	/** Store a newer version of a message, if it differs. */
@@ -441,23 +458,36 @@ const isOutdated = (error: unknown): boolean =>
 	error instanceof NotFoundError ||
 	(error instanceof ConflictError && ["stale", "key_in_use"].includes(error.reason ?? ""));
 
-/** Return what is written in a chat just now; undefined for nothing. */
+/**
+ * Return what is written in a chat just now; undefined for nothing, or if the chat has gone on since that was begun.
+ *
+ * One request, if no answer is written in the chat.
+ */
 export async function answeringIn(
-	{ api }: { readonly api: Operations },
+	fl: { readonly api: Operations },
 	conversationId: string,
-): Promise<ChatAnswer | undefined> {
-	const branches = await branchesOf(api, conversationId, { missing: "empty" });
-	const row = answeringOf(branches);
-	return row?.answering && { id: row.answering.answerId, conversationId: row.conversationId };
+): Promise<PlacedAnswer | undefined> {
+	const branches = await branchesOf(fl.api, conversationId, { missing: "empty" });
+	if (answeringOf(branches).length === 0) return undefined;
+	const { answering } = await new ChatStore(fl, conversationId).load();
+	if (answering === undefined) return undefined;
+	const { id: answerId, conversationId: branch } = answering;
+	try {
+		await fl.api.getAnswer({ conversationId: branch, answerId });
+		return answering;
+	} catch (error) {
+		if (isEnded(error)) return undefined; // its log is gone
+		throw error;
+	}
 }
 
 /** Stop the answer that is written in a chat, whoever writes it. Tell whether there was one. */
 export async function stopAnswer(fl: { readonly api: Operations }, chatId: string): Promise<boolean> {
-	const answer = await answeringIn(fl, chatId);
-	if (answer === undefined) return false;
-	const { id: answerId, conversationId } = answer;
+	const branch = answeringOf(await branchesOf(fl.api, chatId, { missing: "empty" })).at(-1);
+	if (branch?.answering === undefined) return false;
+	const { conversationId, answering } = branch;
 	try {
-		await fl.api.stopAnswer({ conversationId, answerId });
+		await fl.api.stopAnswer({ conversationId, answerId: answering.answerId });
 		return true;
 	} catch (error) {
 		if (isEnded(error)) return false;
@@ -465,11 +495,26 @@ export async function stopAnswer(fl: { readonly api: Operations }, chatId: strin
 	}
 }
 
-/** Return the branch in which an answer is written: the current one, or that of the answer that was begun last. */
-function answeringOf(branches: Fork[]): Fork | undefined {
+/** Return the branches in which answers are written, by their beginnings, but the current one last. */
+function answeringOf(branches: Fork[]): Fork[] {
 	const written = branches.filter(({ answering }) => answering !== undefined);
 	const since = ({ isCurrent, answering }: Fork): string => (isCurrent ? "~" : (answering?.since ?? ""));
-	return written.sort((one, other) => (since(one) < since(other) ? -1 : 1)).at(-1);
+	return written.sort((one, other) => (since(one) < since(other) ? -1 : 1));
+}
+
+/**
+ * Tell whether a chat has gone on since the answer of a branch was begun: a message is newer, and not before it.
+ *
+ * Such an answer hides nothing of the chat: it may have been left, and may stand there for a day.
+ */
+function hasGoneOn(known: Known, { answering }: Fork): boolean {
+	const { afterEntryId = null, since = "" } = answering ?? {};
+	const before = new Set<string>();
+	for (let id = nearest(known, afterEntryId); id !== null && !before.has(id);) {
+		before.add(id);
+		id = nearest(known, known.messages.get(id)?.[0].parentId ?? null);
+	}
+	return [...known.messages].some(([id, [first]]) => !before.has(id) && first.createdAt > since);
 }
 
 /** Tell whether a server takes no writes now, or not so many, or knows not who asks. */
@@ -477,7 +522,7 @@ const isOfAll = (error: unknown): boolean =>
 	error instanceof ApiError && [401, 429, 503, 507].includes(error.status ?? 0);
 
 /** Tell whether a message was refused for what it is, so that it would be again. */
-const isRefused = (error: unknown): boolean =>
+export const isRefused = (error: unknown): boolean =>
 	error instanceof BadRequestError ||
 	error instanceof InputError ||
 	error instanceof TooLargeError ||
@@ -616,8 +661,9 @@ function chatOf(known: Known): ChatTree {
 	let headId = nearest(known, known.branches.get(known.currentId) ?? null, isKept);
 	const lastChild = new Map(messages.map(({ id, parentId }) => [parentId, id]));
 	for (let next = lastChild.get(headId); next !== undefined; next = lastChild.get(next)) headId = next;
-	const { conversationId = "", answering } = known.answering ?? {};
-	if (answering === undefined) return { messages, headId };
+	const shown = known.answering.findLast((one) => !hasGoneOn(known, one));
+	if (shown?.answering === undefined) return { messages, headId };
+	const { conversationId, answering } = shown;
 	const parentId = nearest(known, answering.afterEntryId, isKept);
 	return { messages, headId, answering: { id: answering.answerId, conversationId, parentId } };
 }

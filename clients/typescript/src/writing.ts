@@ -85,7 +85,7 @@ export class AnswerWriter {
 					this.#position = (await this.#api.appendToAnswer(part)).position;
 					lastAt = Date.now();
 				}
-				if (this.#waiting.length === 0) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
+				if (!this.#isFull()) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
 			}
 		} catch (error) {
 			this.#closing.abort();
@@ -98,9 +98,19 @@ export class AnswerWriter {
 
 	/** Take the pieces of the next part. */
 	#next(): unknown[] {
+		return this.#waiting.splice(0, this.#fitting());
+	}
+
+	/** Tell whether more waits than fits into a part. */
+	#isFull(): boolean {
+		return this.#fitting() < this.#waiting.length;
+	}
+
+	/** Return how many of the pieces that wait fit into a part. */
+	#fitting(): number {
 		let units = 0;
 		const end = this.#waiting.findIndex((piece) => (units += stringify(piece).length) > PART_UNITS);
-		return this.#waiting.splice(0, Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES));
+		return Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES);
 	}
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, inject, test } from "vitest";
 
-import { ChatStore, type ChatMessage, type ChatTree, type Unsaved } from "../src/chat.ts";
+import { ChatStore, stopAnswer, type ChatMessage, type ChatTree, type Unsaved } from "../src/chat.ts";
 import {
 	Forklore,
 	InputError,
@@ -361,3 +361,29 @@ test("what is deleted is gone, with its versions, and what follows stands behind
 	const stored = await fl.conversation(store.conversationId).entries().list();
 	expect(stored.map(textOf)).toContain("b");
 });
+
+test.each([
+	["behind its question", "q", false],
+	["with an edited question", null, false],
+	["only before it was begun", "q", true],
+])(
+	"an answer that others end leaves the current branch alone if the chat has gone on %s",
+	async (_, at, isOld) => {
+		const store = opened();
+		await store.append(null, said("q"));
+		if (isOld) await store.append(at, said("other"));
+		const writer = await store.beginAnswer("q");
+		const shown = { id: writer.id, conversationId: writer.conversationId, parentId: "q" };
+		const page = again(store);
+		expect((await page.load()).answering).toEqual(shown);
+		await writer.close();
+		await stopAnswer(fl, store.conversationId);
+		if (!isOld) {
+			await again(store).append(at, said("other"));
+			expect((await again(store).load()).answering).toBeUndefined();
+		}
+		await page.endAnswer("q", { ...said("half"), answerId: writer.id });
+		expect((await again(store).load()).headId).toBe(isOld ? "half" : "other");
+		expect((await again(store).load()).messages.map(({ id }) => id)).toContain("half");
+	},
+);

@@ -28,14 +28,13 @@ const told = (one: ListedEntry | AnswerLog): unknown =>
 
 test("each entry is told once, in order, through lost connections, until the watcher is removed", async () => {
 	const chat = client().conversation();
-	await chat.say("user", "before");
+	const before = await chat.say("user", "before");
 	await chat.share("other", "reader");
 	let asked = 0;
 	const watch = client("other", () => asked++ > 2 && asked % 3 === 0)
 		.conversation(chat.id)
-		.watch();
+		.watch({ after: before });
 	const all = next(watch, 5);
-	await new Promise((resolve) => setTimeout(resolve, 200));
 	for (const text of ["1", "2", "3"]) await chat.say("user", text);
 	await chat.appendAll(
 		["4", "5"].map((text) => ({ contentType: "history", content: [{ role: "USER", text }] })),
@@ -91,4 +90,20 @@ test("who writes learns that the answer was stopped, and nothing else breaks", a
 	lost.write("Porto.");
 	await lost.close();
 	expect([lost.signal.aborted, errors.length]).toEqual([false, 1]);
+});
+
+test("what is written all the time goes in few parts", async () => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "Count");
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id });
+	const begun = Date.now();
+	for (let number = 0; number < 300; number++) {
+		writer.write(`${number} `);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+	await writer.close();
+	const parts = (Date.now() - begun) / 500; // each waits for half a second
+	const { position } = await fl.api.getAnswer({ conversationId: chat.id, answerId: writer.id });
+	expect(position).toBeLessThan(parts + 4);
 });

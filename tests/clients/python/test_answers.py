@@ -192,6 +192,25 @@ def test_a_failed_finish_stops_it_and_may_be_repeated(here: Way) -> None:
     assert texts(here, chat) == ["Where to?", "To Porto."]
 
 
+def test_a_failed_finish_that_is_caught_is_no_turn_without_its_memory(here: Way) -> None:
+    chat = asked(here)
+    here.run(chat.context.sync, ["seen"])
+    with block(here, here.client(agent="planner").conversation(chat.id).answer()) as answer:
+        here.run(answer.write, "To Porto.")
+        with pytest.raises(ConflictError):
+            here.run(lambda: answer.finish(context=["not seen"]))
+
+    assert (log_of(here, chat, answer).state, texts(here, chat)) == ("stopped", ["Where to?"])
+
+
+def test_an_answer_of_nothing_is_dropped(here: Way) -> None:
+    chat = asked(here)
+    with block(here, chat.answer()) as answer:
+        here.run(answer.write, "")
+
+    assert (log_of(here, chat, answer).state, texts(here, chat)) == ("dropped", ["Where to?"])
+
+
 def test_two_answers_at_once_are_a_conflict(here: Way) -> None:
     chat = asked(here)
     with block(here, chat.answer()) as answer, pytest.raises(ConflictError) as second:

@@ -198,7 +198,7 @@ def test_a_fork_without_an_entry_shows_none() -> None:
         fork_point=ForkPoint(ROOT, None, ForkPosition.BLANK),
     )
 
-    assert answers.fork(blank, Head("ann", AT), is_current=False) == {
+    assert answers.fork(blank, Head("ann", AT), is_current=False, now_s=0) == {
         "conversationId": FORK,
         "title": None,
         "forkedAtConversationId": ROOT,

@@ -130,6 +130,7 @@ DRAWN: Fields = {
     "afterEntryId": as_text("<first>", "<first>", "<of fork>", "<second>"),
     "upToEntryId": as_text("<of fork>", "<of fork>", "<first>", "<second>"),
     "again": as_text(*[True] * 5, False, None),
+    "withContext": as_text(*[False] * 5, True, None),
     "afterCursor": as_text(None, "<search>"),
     "atKey": as_text(*[KEY] * 5, FRESH),
     "forkedAtKey": as_text(*[KEY] * 5, FRESH),
@@ -227,7 +228,7 @@ BODIES: dict[str, list[Fields]] = {
 NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId", "name", "query", "fromConversationId"),
-    *("atEntryId", "atKey", "count", "mergedFromConversationId"),
+    *("atEntryId", "atKey", "count", "mergedFromConversationId", "again"),
 }
 ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
@@ -241,7 +242,7 @@ def seldom(draw: st.DrawFn, one_in: int) -> bool:
 @st.composite
 def near_valid(draw: st.DrawFn, fields: Fields) -> str:
     """Return the text of a body that is valid except for up to two changes."""
-    needed = NEEDED | ({"userId"} if "accessLevel" in fields else set())
+    needed = NEEDED | (set() if "content" in fields else {"userId"})
     chosen = [name for name in fields if name in needed or seldom(draw, 2)]
     members = [(name, draw(fields[name])) for name in chosen]
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):

@@ -37,6 +37,11 @@ class Pieces:
         self._unsent += [one for one in sized if one[1] <= PART_BYTES_MAX]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was written."""
+        return not any(self._written)
+
+    @property
     def has_unsent(self) -> bool:
         """Whether there is something for the next part."""
         return bool(self._unsent)

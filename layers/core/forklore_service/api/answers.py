@@ -755,7 +755,7 @@ def erasure(erasure: "ErasureRecord") -> Erasure:
 
 
 @_shown
-def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: bool) -> Fork:
+def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: bool, now_s: int) -> Fork:
     """Return a conversation in a list of forks."""
     point = conversation.fork_point
     return {
@@ -767,5 +767,5 @@ def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: 
         "lastEntryId": head.last_history,
         "isCurrent": is_current,
         "createdAt": conversation.created_at,
-        "answering": _standing(Standing(head.answer)) if head.answer else None,
+        "answering": _answering(Standing.of(head.answer, now_s=now_s)),
     }

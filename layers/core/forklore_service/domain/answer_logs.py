@@ -129,3 +129,10 @@ class Standing(NamedTuple):
 
     answer: Answering
     state: AnswerState | None = None
+
+    @classmethod
+    def of(cls, answer: Answering | None, *, now_s: int) -> "Standing | None":
+        """Return what HEAD alone says; None if its log is gone, which changes nothing in HEAD."""
+        if answer is None or ids.milliseconds(answer.since) // 1000 + KEPT_SECONDS < now_s:
+            return None
+        return cls(answer)

@@ -5,6 +5,7 @@ more.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from forklore_service.domain import keys
@@ -244,11 +245,13 @@ class Reads:
         """Yield the parts of an answer's log from a position on.
 
         latest: yield only so many of the latest, backward. Nothing is yielded of a log that has
-        expired. A later part may be shown, and one before it not yet.
+        expired; it may still stand behind a later log of the same id. A later part may be shown,
+        and one before it not yet.
         """
         of = keys.parts_range(group_id, answer_id, first=first)
-        rows = self._source.query(of, backward=latest is not None, limit=latest)
-        return (part for row in rows if (part := items.part(row, now_s=now_s)) is not None)
+        rows = self._source.query(of, backward=latest is not None, page=latest)
+        parts = (part for row in rows if (part := items.part(row, now_s=now_s)) is not None)
+        return islice(parts, latest)
 
     def part_keys(self, group_id: str, answer_id: str) -> Iterator[Key]:
         """Yield the keys of the parts of an answer's log, also of one that has expired."""

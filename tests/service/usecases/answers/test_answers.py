@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
+from forklore_service.api.answers import fork as fork_answer
 from forklore_service.domain import answer_logs, keys
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
@@ -37,6 +38,8 @@ from forklore_service.usecases.answers.writing import (
     stop_answer,
 )
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
+from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
+from forklore_service.usecases.reading.fork_lists import list_forks
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing.append import append_entries
@@ -254,8 +257,13 @@ def test_a_stopped_answer_waits_for_its_end(
     begin(table, B, by=BOB)
     stop(table, B)
     clock.now_s += SILENT_SECONDS
-    begin(table, conversation(72))
+    third, fourth = conversation(72), conversation(73)
+    begin(table, third)
     assert log(store, B) == ["begin", "stop", "end"]
+    clock.now_s += SILENT_SECONDS
+    stop(table, third)
+    begin(table, fourth)  # it was silent already, so nothing waits for its end
+    assert log(store, third) == ["begin", "stop", "end"]
 
 
 def test_a_dropped_answer_ends_without_an_entry(store: Store, table: Table, asked: EntryId) -> None:
@@ -412,6 +420,8 @@ def test_a_log_takes_so_much_and_no_more(store: Store, table: Table, clock: Stan
     assert conflict(lambda: write(table, answer_logs.PARTS_MAX)) == {"reason": "answer_full"}
     clock.now_s += WRITTEN_SECONDS_MAX
     assert conflict(lambda: write(table, 2, "[]")) == {"reason": "answer_full"}
+    assert write(table, 1, '["x"]') == 2  # it was in time, and is sent again
+    assert conflict(lambda: write(table, 1, '["y"]'))["reason"] == "stale"
     finish(table)
 
 
@@ -427,9 +437,42 @@ def test_a_log_is_gone_after_a_day(store: Store, table: Table, clock: Standing, 
         with pytest.raises(NotFoundError):
             act()
     begin(table, B)
-    begin(table, A, of=fork(table).conversation.conversation_id)
-    write(table, 0, '["new"]', of=FORK)
-    assert [part.content for part in shown(table, of=FORK).parts] == ['["new"]']
+
+
+def test_no_list_shows_an_answer_whose_log_is_gone(table: Table, clock: Standing, asked: EntryId) -> None:
+    """HEAD names it for ever, if nobody ends it."""
+    begin(table)
+
+    def shown_in_lists() -> list[str | None]:
+        of_list = list_conversations(table, caller=ANN, request=ListRequest()).rows[0].answering
+        forks = list_forks(table, caller=ANN, conversation_id=ROOT, after=None, limit=1).conversations
+        of_fork = fork_answer(*forks[0], is_current=True, now_s=table.now_s()).get("answering")
+        return [of_list and of_list.answer.answer_id, of_fork and of_fork["answerId"]]
+
+    clock.now_s += KEPT_SECONDS
+    assert shown_in_lists() == [A, A]
+    clock.now_s += 1
+    assert shown_in_lists() == [None, None]
+    assert show(table).head.answer is not None
+
+
+def test_an_id_is_used_again_after_a_day_whatever_is_left_of_the_old_log(
+    store: Store, table: Table, clock: Standing, asked: EntryId
+) -> None:
+    """The database deletes what has expired days later, and not in order."""
+    begin(table)
+    for after in range(4):
+        write(table, after)
+    clock.now_s += KEPT_SECONDS + 1
+    store.delete(keys.part(ROOT, A, 0))
+
+    begin(table)
+    write(table, 0, '["new"]')
+    assert [part.content for part in shown(table).parts] == ['["new"]']
+    assert standing(table) == (A, "open")
+    assert conflict(lambda: begin(table, B, by=BOB))["reason"] == "answer_in_progress"
+    finish(table)
+    assert conflict(lambda: drop(table))["reason"] == "answer_over"
 
 
 def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, asked: EntryId) -> None:
@@ -442,6 +485,15 @@ def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, 
     with pytest.raises(NotFoundError):
         shown(table)
     assert read(table) == ["Why?", "Because."]
+
+
+def test_a_conversation_that_does_not_exist_has_no_last_entry_first_and_no_answer_then(
+    table: Table, asked: EntryId
+) -> None:
+    with pytest.raises(ConflictError):
+        finish(table, to=OTHER, if_match=asked)
+    with pytest.raises(NotFoundError):
+        finish(table, to=OTHER)
 
 
 def test_a_producer_that_was_restarted_goes_on_where_its_log_ends(
@@ -707,6 +759,20 @@ def test_a_finish_with_a_key_is_answered_again(table: Table, asked: EntryId) -> 
     begin(table, B)
     entry = finish(table, answer_id=B, to=FORK, forked=forked, key=idempotency_key("fork"))
     assert finish(table, answer_id=B, to=FORK, forked=forked, key=idempotency_key("fork")) == entry
+
+
+@pytest.mark.parametrize("forked", [None, Fork(ROOT, None, AFTER)], ids=["an append", "a fork"])
+def test_a_finish_that_is_repeated_beside_itself_is_answered_once(
+    table: Table, other: Table, asked: EntryId, forked: Fork | None
+) -> None:
+    begin(table)
+
+    def act(on: Table) -> Entry:
+        return finish(on, to=FORK if forked else ROOT, forked=forked, key=idempotency_key())
+
+    first: list[Entry] = []
+    at_once(table, "Query", lambda: first.append(act(other)))
+    assert [act(table)] == first
 
 
 def test_errors_say_nothing_to_who_is_no_member(table: Table, asked: EntryId) -> None:

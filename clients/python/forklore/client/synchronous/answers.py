@@ -45,8 +45,9 @@ class TurnOptions(TurnArguments, total=False):
 class Answer:
     """An answer that others can read while it is written: `with chat.answer() as answer`.
 
-    It becomes a turn of the conversation at the end of the block, or by `finish`. An error that
-    leaves the block stops it: what was written can be read for a day, and there is no entry.
+    It becomes a turn of the conversation at the end of the block, or by `finish`; if nothing was
+    written, it is dropped. An error that leaves the block stops it, as a `finish` or `drop` does
+    that has failed: what was written can be read for a day, and there is no entry.
 
     chat: the conversation. after: the id of the entry that it follows; None: the last one.
     """
@@ -83,8 +84,8 @@ class Answer:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if error is None and not self._is_ended:
-                self.finish()
+            if error is None and not self._is_closed:
+                (self.drop() if self._pieces.is_empty else self.finish())
         finally:
             self._beside.to_the_end(self._leave)
 

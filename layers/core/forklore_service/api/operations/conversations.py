@@ -211,7 +211,9 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
         return {"data": [], "afterCursor": None}
     return {
         "data": [
-            answers.fork(one, head, is_current=one.conversation_id == page.current)
+            answers.fork(
+                one, head, is_current=one.conversation_id == page.current, now_s=request.table.now_s()
+            )
             for one, head in page.conversations
         ],
         "afterCursor": cursors.of_list_key(resource, page.resume),

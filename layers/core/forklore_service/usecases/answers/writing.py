@@ -6,7 +6,7 @@ free position of the log that each of them wants.
 
 from typing import NamedTuple
 
-from forklore_service.domain import ids
+from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
@@ -210,14 +210,17 @@ def append_part(
             raise no_answer(answer_id)
         if before.user_id != caller.user_id:
             raise ForbiddenError("an answer is written by the user who has begun it")
-        if before.is_full(table.now_ms(), more_bytes=size):
-            raise ConflictError("the answer takes no more; finish it", reason="answer_full")
         part = before.with_data(content, size, at=table.now())
-        refused = _put(table, of, part)
-        if refused is not None:
+        there: Part | None = part
+        if before.is_full(table.now_ms(), more_bytes=size):
+            place = keys.part(*of, part.position)  # the same request, sent before, may have been in time
+            there = table.get([place]).part(*of, part.position, now_s=table.now_s())
+            if there is None:
+                raise ConflictError("the answer takes no more; finish it", reason="answer_full")
+        elif (refused := _put(table, of, part)) is not None:
             there = refused.part(now_s=table.now_s())
-            if there is None or (there.kind, there.content) != (part.kind, part.content):
-                raise no_more(_last_of(table, of, conversation_id))
+        if there is None or (there.kind, there.content) != (part.kind, part.content):
+            raise no_more(_last_of(table, of, conversation_id))
         return part.position
     raise UnavailableError("the answer is busy; try again")
 
@@ -239,6 +242,7 @@ def _last_of(table: Table, of: AnswerRef, conversation_id: str) -> Part:
 def stop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id: str) -> Answer:
     """Stop an answer: nothing more is written to its log, but for its end.
 
+    If nobody seems to write it any more, it stays so: the stop is as old as the part before it.
     Raises NotFoundError without the conversation or the answer, ForbiddenError below writer,
     ConflictError if it has ended.
     """
@@ -252,7 +256,8 @@ def stop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id
             raise no_more(last)
         if begin is None:
             raise no_answer(answer_id)
-        stop = last if last.kind is PartKind.STOP else last.stopped(at=table.now())
+        at = last.created_at if last.is_quiet(table.now_ms()) else table.now()
+        stop = last if last.kind is PartKind.STOP else last.stopped(at=at)
         if stop is last or _put(table, of, stop) is None:
             return Answer(answer_id, begin, stop, AnswerState.STOPPED)
     raise UnavailableError("the answer is busy; try again")

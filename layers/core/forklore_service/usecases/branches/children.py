@@ -233,10 +233,11 @@ def list_children(
             child = root_of(found, place.conversation_id, caller)
             if child is None or child.level is None:
                 continue
-            size = child.details.escaped_bytes
+            details = child.details(now_s=table.now_s())
+            size = details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                 return PageOf(page, last)
-            page.append(child.details)
+            page.append(details)
             page_bytes += size
             last = place
     return PageOf(page, looked[-1].place if len(looked) == ROWS_MAX else None)

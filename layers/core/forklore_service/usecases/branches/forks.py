@@ -27,7 +27,7 @@ from forklore_service.domain.model import (
 )
 from forklore_service.domain.names import Name, NameMove
 from forklore_service.domain.paging import RangeAnswer, RangeRead, Window
-from forklore_service.errors import ForkLimitError, NotFoundError, ValidationError, brief
+from forklore_service.errors import ConflictError, ForkLimitError, NotFoundError, ValidationError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
@@ -151,7 +151,13 @@ def _fork(
     policy = CREATION_BEHIND if request.holds_source else CREATION
     creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
-        creation.write(_prepare(table, caller, request, creation.once, nonce))
+        try:
+            prepared = _prepare(table, caller, request, creation.once, nonce)
+        except ConflictError:
+            # It may be this very request, sent before, whose writes were read after its record.
+            creation.once.raise_if_answered(table.get(creation.once.keys))
+            raise
+        creation.write(prepared)
     if creation.answer is not None:
         source, fork = creation.answer.source, creation.answer.made[0]
         note_use(
@@ -244,7 +250,9 @@ def _prepare(
     ).titled(batch.title if drafts else loaded.conversation.title)
     head = head_over(head._replace(untitled=fork.described.title is None), batch)
     forks = [fork, *(fork._replace(conversation_id=equal_id) for equal_id in equal_ids)]
-    details = loaded.details._replace(head=head, is_current=request.promotes, answering=None)
+    details = loaded.details(now_s=table.now_s())._replace(
+        head=head, is_current=request.promotes, answering=None
+    )
     made = [details._replace(conversation=one) for one in forks]
     record = (
         record_appended(once, appended, group_id=group_id, conversation_id=fork_id)

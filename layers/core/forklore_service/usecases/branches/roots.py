@@ -21,6 +21,7 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, PreparedCreation, name_actions
+from forklore_service.usecases.shared.answer_logs import no_answer
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.drafts import (
     Batch,
@@ -98,7 +99,7 @@ def plan_root(
 def create_root(table: Table, *, caller: Caller, request: Append) -> Appended | None:
     """Create a root by its first entries; None if a conversation of that id exists already.
 
-    Raises as `plan_root`.
+    Raises as `plan_root`, then NotFoundError for an answer to finish: a new tree has none.
     """
     creation = Creation[Appended](table, caller, request.idempotency_key, name=request.name)
     for nonce in creation.attempts():
@@ -121,6 +122,8 @@ def _prepare(
         described=request.described,
         if_match=request.if_match,
     )
+    if request.finishes is not None:
+        raise no_answer(request.finishes)
     appended = Appended.of(root.batch, decision)
     record = record_appended(once, appended, group_id=root_id, conversation_id=root_id)
     tree = actions.group.put_root(root.conversation, root.head, nonce=nonce, now_s=table.now_s())

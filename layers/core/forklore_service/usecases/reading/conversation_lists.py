@@ -160,7 +160,7 @@ def _one_of_each(
 
     shown = list_modes.one_of_each(table, trees, request.mode, read_again=again)
     for tree, one in zip(trees, shown, strict=True):
-        root = tree.details(tree.found, tree.group.group_id)
+        root = tree.details(tree.found, tree.group.group_id, now_s=table.now_s())
         is_listed = one is not None and request.wanted.passes(
             one.conversation, root=root.conversation if root is not None else None
         )

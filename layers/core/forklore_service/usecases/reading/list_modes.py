@@ -51,14 +51,14 @@ class ListedTree(NamedTuple):
     def place(self) -> ListKey:
         return self.row.place
 
-    def details(self, found: Found, conversation_id: str) -> ConversationDetails | None:
+    def details(self, found: Found, conversation_id: str, *, now_s: int) -> ConversationDetails | None:
         """Return a conversation of the tree; None if it was not found whole, or torn."""
         conversation = found.conversation(self.group.group_id, conversation_id)
         head = found.head(self.group.group_id, conversation_id)
         if conversation is None or head is None or found.is_torn(self.group.group_id, conversation_id):
             return None
         shown = ConversationDetails.of(
-            conversation, head, self.group, self.level, is_archived=self.row.is_archived
+            conversation, head, self.group, self.level, is_archived=self.row.is_archived, now_s=now_s
         )
         return shown._replace(moved_at=self.row.moves[-1]) if self.row.moves else shown
 
@@ -96,7 +96,7 @@ class _Choice(NamedTuple):
 
     def details(self, table: Table, found: Found) -> ConversationDetails | None:
         whole = self.found | found
-        return _settled(table, self.tree, whole).details(whole, self.conversation_id)
+        return _settled(table, self.tree, whole).details(whole, self.conversation_id, now_s=table.now_s())
 
 
 def one_of_each(
@@ -148,7 +148,7 @@ def _heads_to_compare(table: Table, tree: ListedTree) -> Found:
     """Return what was found with the HEADs that are compared, and each CONV of a small tree."""
     group_id = tree.group.group_id
     if tree.group.conversations <= NEWEST:
-        root = tree.details(tree.found, group_id)
+        root = tree.details(tree.found, group_id, now_s=table.now_s())
         is_small = root is not None and root.escaped_bytes <= SMALL_BYTES
         whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if is_small else None
         return whole or tree.found | table.read.heads(group_id)
@@ -214,7 +214,7 @@ def _passing(
     """Yield the conversations in these places that were found whole and pass the filter."""
     tree = _settled(table, tree, found)
     for place in places:
-        shown = tree.details(found, place.conversation_id)
+        shown = tree.details(found, place.conversation_id, now_s=table.now_s())
         if shown is not None and wanted.passes(shown.conversation):
             yield ListPlace(tree.place, place), shown
 

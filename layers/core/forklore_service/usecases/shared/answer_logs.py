@@ -59,12 +59,12 @@ def standing(table: Table, loaded: LoadedConversation) -> Standing | None:
 
     Its log is read only if HEAD names one. If it has ended since, it is shown as it was before.
     """
-    answer = loaded.head.answer
-    if answer is None:
+    said = Standing.of(loaded.head.answer, now_s=table.now_s())
+    if said is None:
         return None
-    latest = table.read.parts(loaded.group.group_id, answer.answer_id, now_s=table.now_s(), latest=2)
+    latest = table.read.parts(loaded.group.group_id, said.answer.answer_id, now_s=table.now_s(), latest=2)
     last = next((part for part in latest if not part.is_end), None)
-    return Standing(answer, last.state(table.now_ms())) if last else None
+    return said._replace(state=last.state(table.now_ms())) if last else None
 
 
 def drop(

@@ -42,12 +42,11 @@ class LoadedConversation(NamedTuple):
         """What the conversation shows of its ancestors."""
         return ancestry.inherited(self.path)
 
-    @property
-    def details(self) -> "ConversationDetails":
-        """The conversation as the caller, a member, sees it."""
+    def details(self, *, now_s: int) -> "ConversationDetails":
+        """Return the conversation as the caller, a member, sees it."""
         assert self.level is not None, "shown to a member only"
         return ConversationDetails.of(
-            self.conversation, self.head, self.group, self.level, is_archived=self.is_archived
+            self.conversation, self.head, self.group, self.level, is_archived=self.is_archived, now_s=now_s
         )
 
 
@@ -70,10 +69,17 @@ class ConversationDetails(NamedTuple):
 
     @classmethod
     def of(
-        cls, conversation: Conversation, head: Head, group: Group, level: AccessLevel, *, is_archived: bool
+        cls,
+        conversation: Conversation,
+        head: Head,
+        group: Group,
+        level: AccessLevel,
+        *,
+        is_archived: bool,
+        now_s: int,
     ) -> "ConversationDetails":
         is_current = conversation.conversation_id == group.current
-        answering = Standing(head.answer) if head.answer else None
+        answering = Standing.of(head.answer, now_s=now_s)
         return cls(conversation, head, level, group.owner, is_current, is_archived, answering)
 
     @property

@@ -73,7 +73,7 @@ def get_conversation(table: Table, *, caller: Caller, conversation_id: str) -> C
     Raises NotFoundError, ForbiddenError if the caller is not a member.
     """
     loaded = load_conversation(table, conversation_id, caller=caller)
-    return loaded.details._replace(answering=standing(table, loaded))
+    return loaded.details(now_s=table.now_s())._replace(answering=standing(table, loaded))
 
 
 class Patch(NamedTuple):
@@ -105,7 +105,7 @@ def update_conversation(
         changed_at = max(table.now(), later)
         is_owner = caller.user_id == head.owner
         member = actions.member.check(group_id, caller.user_id, AccessLevel.WRITER)
-        changed, said = _changed(loaded.details, change, changed_at), change.described
+        changed, said = _changed(loaded.details(now_s=table.now_s()), change, changed_at), change.described
         writes = [
             actions.conversation.touch_head(
                 group_id,

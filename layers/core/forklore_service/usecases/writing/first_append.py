@@ -7,7 +7,6 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.children import start_child
 from forklore_service.usecases.branches.forks import fork_with_entries
 from forklore_service.usecases.branches.roots import create_root
-from forklore_service.usecases.shared.answer_logs import no_answer
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.drafts import require_own_context
 from forklore_service.usecases.shared.idempotency import NO_GROUP, Once
@@ -39,8 +38,6 @@ def create_tree(table: Table, *, caller: Caller, request: Append) -> Appended | 
     if request.start is not None:
         raise NotFoundError("no such conversation to be started by")
     require_own_context(caller, request.drafts, request.context)
-    if request.finishes is not None:
-        raise no_answer(request.finishes)
     if not request.drafts and request.context is not None and not request.context.value:
         return _create_nothing(table, caller, request)
     return create_root(table, caller=caller, request=request)
