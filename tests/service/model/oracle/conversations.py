@@ -35,7 +35,8 @@ class Conversations(Making):
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
         # When a tree was used last depends on clocks: what the service says is taken.
-        told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(chosen)])}
+        rows = chosen if isinstance(chosen, list) else []
+        told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(rows)])}
         if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
             first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
             listed.sort(key=lambda c: first[c.tree])

@@ -14,7 +14,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.people.sharing import share_conversation
 from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
-from forklore_service.usecases.reading.list_orders import COMPARED
+from forklore_service.usecases.reading.list_orders import COMPARED_AT_TOP, SHOWN_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
@@ -226,7 +226,11 @@ def test_archived_and_started_trees_have_the_same_order(table: Table, clock: Sta
 def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
     table: Table, clock: Standing
 ) -> None:
-    made = make(table, clock, range(1, 3 * COMPARED), apart=0)
+    """The row that stands first was used before all others, so most pages leave it to the next."""
+    made = make(table, clock, range(1, 3 * COMPARED_AT_TOP // 2))
+    for one in made[:-1]:
+        say(table, one, "x")
+    clock.now_s += MINUTE
 
     shown, place = [], None
     while True:
@@ -235,7 +239,20 @@ def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
         place = one.resume
         if place is None:
             break
+        assert place.walk is not None
+        assert len(place.walk.shown) <= SHOWN_MAX + 2
     assert sorted(shown) == sorted(made)
+
+
+def test_of_a_hundred_trees_of_ten_minutes_the_one_that_was_just_used_stands_first(
+    table: Table, clock: Standing
+) -> None:
+    made = make(table, clock, range(1, COMPARED_AT_TOP + 1))
+    say(table, made[0], "x")
+    clock.now_s += TEN
+
+    assert listed(table, limit=1) == [made[0]]
+    assert listed(table, limit=30) == [made[0], *made[:-30:-1]]
 
 
 def test_a_list_goes_on_after_a_conversation(table: Table, clock: Standing) -> None:

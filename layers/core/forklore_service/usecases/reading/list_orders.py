@@ -20,8 +20,10 @@ At this bound the page is short and has a cursor.
 """
 COMPARED = 25
 """A page with room for fewer trees compares so many to find those that were used last."""
+COMPARED_AT_TOP = 100
+"""As COMPARED, of a page that begins at the top of the list."""
 SHOWN_MAX = 100
-"""The most trees that a cursor names. A walk of a user who uses more in a minute may miss one."""
+"""A walk begins when it has shown more trees. That of a user who uses more in a minute may miss one."""
 
 
 class Listed(NamedTuple):
@@ -92,6 +94,8 @@ class ByUse(ByCreation):
         self._limit, self._sorts = limit, sorts
         self._walk = after.walk or Walk()
         self._shown = [*self._walk.shown]
+        # What was shown counts, so that a cursor does not come to name ever more trees.
+        self._compared = len(self._shown)
         self._rest_of = after.tree.conversation_id if after.conversation else None
 
     def _wanted(self, rows: Iterable[TreeRow], archived: Archived) -> Iterator[TreeRow]:
@@ -112,11 +116,14 @@ class ByUse(ByCreation):
     def next_rows(self, count: int) -> list[TreeRow]:
         some = super().next_rows(count)
         last = some[-1].place.created_at if some else ""
+        self._compared += len(some)
+        most = COMPARED_AT_TOP if self._walk.began == TOP else COMPARED
         for row in self._rows if some and self._sorts else ():
-            if used_until(row.place.created_at) <= last or len(some) >= COMPARED:
+            if used_until(row.place.created_at) <= last or self._compared >= most:
                 self._rows = chain([row], self._rows)
                 break
             some.append(row)
+            self._compared += 1
         return some
 
     def is_earlier(self, listed: Listed) -> bool:
