@@ -19,7 +19,6 @@ from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
 from tests.service.usecases.builders import ANN, BOB, ROOT, conversation, create, fork, promote, say, show
-from tests.support.samples import drawn
 from tests.support.tables import Standing, Store
 from tools.harness.wire import Wire
 
@@ -228,11 +227,12 @@ def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
 ) -> None:
     """The row that stands first was used before all others, so most pages leave it to the next."""
     made = make(table, clock, range(1, 3 * COMPARED_AT_TOP // 2))
-    for one in made[:-1]:
-        say(table, one, "x")
+    for tree in made[:-1]:
+        say(table, tree, "x")
     clock.now_s += MINUTE
 
-    shown, place = [], None
+    shown: list[str] = []
+    place: ListPlace | None = None
     while True:
         one = page(table, place, 2)
         shown += [row.conversation.conversation_id for row in one.rows]
@@ -265,50 +265,6 @@ def test_a_list_goes_on_after_a_conversation(table: Table, clock: Standing) -> N
 
     for at, one in enumerate(order):
         assert listed(table, after=one) == order[at + 1 :]
-
-
-@pytest.mark.parametrize("seed", drawn(range(40), 5))
-def test_a_walk_shows_everything_once_while_rows_move(store: Store, seed: int) -> None:
-    """Time goes on by seconds, minutes or hours between the pages."""
-    random, clock = Random(seed), Standing(START_S)
-    table = store.process(clock=clock)
-    numbers = iter(range(1, 1_000))
-    made = [
-        make(table, clock, range(n, n + 1), apart=random.choice((0, 5, MINUTE, TEN)))[0] for n in range(1, 25)
-    ]
-    numbers = iter(range(100, 1_000))
-
-    def use() -> None:
-        clock.now_s += random.choice((0, 1, 20, MINUTE, TEN, TEN, 3600))
-        match random.choice(("say", "say", "say", "make", "fork", "promote")):
-            case "say":
-                say(table, random.choice(made), "x")
-            case "fork":
-                fork(table, random.choice(made), conversation(next(numbers)))
-            case "promote":
-                promote(table, random.choice(made))
-            case _:
-                made.append(conversation(next(numbers)))
-                create(table, made[-1])
-
-    for _ in range(5):
-        for _ in range(random.randrange(12)):
-            use()
-        there, began = set(made), clock.now_s
-        what = {"mode": random.choice([Mode.ROOTS, Mode.ALL])}
-        shown: list[str] = []
-        place: ListPlace | None = None
-        while True:
-            one = page(table, place, random.choice((1, 2, 3, 7)), **what)
-            shown += [row.conversation.group_id for row in one.rows if row.conversation.is_root]
-            place = one.resume
-            if place is None:
-                break
-            for _ in range(random.choice((0, 0, 1, 3))):
-                if clock.now_s - began < MOVES_KEPT_MS // 1000 - 3600:
-                    use()
-        assert len(shown) == len(set(shown)), (seed, "twice", [x for x in shown if shown.count(x) > 1])
-        assert there - set(shown) == set(), (seed, "missed")
 
 
 def test_every_order_is_exact(store: Store) -> None:

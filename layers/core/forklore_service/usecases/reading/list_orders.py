@@ -23,7 +23,7 @@ COMPARED = 25
 COMPARED_AT_TOP = 100
 """As COMPARED, of a page that begins at the top of the list."""
 SHOWN_MAX = 100
-"""A walk begins when it has shown more trees. That of a user who uses more in a minute may miss one."""
+"""A walk begins when it has shown more trees. Who uses more in a minute may miss one in it."""
 
 
 class Listed(NamedTuple):
