@@ -40,9 +40,9 @@ const PAGE_ROWS = 100;
 const ANSWER_S = 5; // to answer in, after the wait
 
 /** Return the input with a `wait` that ends before the client's patience. */
-function held(input: { wait?: number }, { timeoutMs }: Limits): object {
+function held(input: { wait?: number }, { timeoutMs, deadlineMs }: Limits): object {
 	const { wait, ...rest } = input;
-	const longest = Math.floor(timeoutMs / 1000) - ANSWER_S;
+	const longest = Math.floor(Math.min(timeoutMs, deadlineMs) / 1000) - ANSWER_S;
 	return wait === undefined || longest < 1 ? rest : { ...rest, wait: Math.min(wait, longest) };
 }
 

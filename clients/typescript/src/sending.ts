@@ -31,7 +31,8 @@ const PAUSE_FIRST_MS = 100;
 const PAUSE_MAX_MS = 5_000;
 const RETRY_AFTER_MAX_MS = 30_000;
 const LIMIT_MAX_MS = 86_400_000;
-const RETRIED = new Set([429, 500, 502, 503, 504]);
+/** The statuses after which the service will answer again. */
+export const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const REFUSED = 429; // the retried status that says that nothing has happened; a 503 may come after the work
 const TIME_IS_UP = new Error("time is up");
 

@@ -2,38 +2,37 @@
 
 import type { Answer } from "./answering.ts";
 import type { Sent } from "./calls.ts";
-import { ApiError, NoAnswerError, ServerError } from "./errors.ts";
+import { ApiError, NoAnswerError, NotFoundError } from "./errors.ts";
 import type { AnswerLog, ListedEntry, Operations } from "./operations.ts";
+import { RETRIED } from "./sending.ts";
 
-/** A request of a watcher: how long the server may hold it, and how it is sent. */
-type Ask<T> = (wait: number, sent: Sent) => Promise<T | undefined>;
+/** What a watcher knows of an answer. state: undefined before it was told. */
+interface Seen extends Pick<AnswerLog, "conversationId" | "id" | "position"> {
+	state?: AnswerLog["state"];
+}
 
 const WAIT_S = 20;
+const WAIT_FOR_PART_S = 1; // meanwhile nobody asks for entries
 const PAGE_ENTRIES = 100;
 const PAUSE_MS = 3_000; // where the service does not say
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
 /**
- * Yield what an answer has got, from the position on: whenever there is more of it, or its state has changed.
+ * Yield what an answer has got, from the position on: at first, then whenever there is more of it, or its state has
+ * changed.
  *
- * It ends behind the state in which the answer is over. Throws the reason of `signal`.
+ * It ends behind the state in which the answer is over. Throws what `watch` throws.
  */
 export async function* answerOf(
 	api: Operations,
-	{ conversationId, id: answerId }: Pick<AnswerLog, "conversationId" | "id">,
+	{ conversationId, id }: Pick<AnswerLog, "conversationId" | "id">,
 	{ after = 0, signal }: Sent & { after?: number } = {},
 ): AsyncGenerator<AnswerLog, void, undefined> {
 	const poll = new Poll(signal);
-	let state: AnswerLog["state"] = "open";
-	for (;;) {
-		const log = await poll.ask(async (wait, sent) =>
-			api.getAnswer({ conversationId, answerId, after, wait }, sent),
-		);
-		if (log === undefined) continue;
-		if (log.parts.some(({ content }) => content.length > 0) || log.state !== state) yield log;
-		if (log.parts.length > 0) poll.forget();
-		({ position: after, state } = log);
-		if (state === "finished" || state === "dropped") return;
+	const seen: Seen = { conversationId, id, position: after };
+	while (!isOver(seen)) {
+		const log = await lookAt(api, seen, poll, WAIT_S);
+		if (log !== undefined) yield log;
 	}
 }
 
@@ -54,69 +53,86 @@ export async function* changesOf(
 	}: Sent & { after: string | null; answers: boolean; channel?: string | undefined },
 ): AsyncGenerator<ListedEntry | AnswerLog, void, undefined> {
 	const poll = new Poll(signal);
-	let seen: { id: string; position: number } | undefined;
+	let etag: string | undefined;
+	let answer: Seen | undefined;
+	let entriesDueAt = 0;
 	for (;;) {
-		const afterCursor = after ?? undefined;
-		const page = await poll.ask(async (wait, sent) =>
-			api.listEntries({ ...filter, conversationId, limit: PAGE_ENTRIES, afterCursor, wait }, sent),
-		);
-		if (page === undefined) continue;
-		for (const entry of page.data) yield entry;
-		after = page.data.at(-1)?.id ?? after;
-		if (page.data.length > 0) poll.forget();
-		if (page.afterCursor !== null) poll.hurry();
-		else if (answers && page.answering?.state === "open") {
-			const { answerId: id } = page.answering;
-			if (seen?.id !== id) seen = { id, position: 0 };
-			for await (const answer of answerOf(api, { conversationId, id }, { after: seen.position, signal })) {
-				seen.position = answer.position;
-				yield answer;
-				if (answer.state !== "open") break; // an entry takes its place, or somebody has to end it
+		let pauseMs = 0; // until the parts of an answer that has just begun
+		if (answer !== undefined) {
+			try {
+				const log = await lookAt(api, answer, poll, WAIT_FOR_PART_S);
+				if (log !== undefined) yield log;
+				if (isOver(answer)) answer = undefined;
+			} catch (error) {
+				if (!(error instanceof NotFoundError)) throw error;
+				answer = undefined; // it is gone, or all of the conversation, as the entries tell
 			}
-			poll.forget();
+			({ pauseMs } = poll);
+			if (answer !== undefined && performance.now() < entriesDueAt) continue;
+			poll.pauseMs = 0;
+		}
+		const asked = { ...filter, conversationId, limit: PAGE_ENTRIES, wait: answer === undefined ? WAIT_S : 0 };
+		const page = await poll.ask(async (sent) =>
+			api.listEntries({ ...asked, afterCursor: after ?? undefined }, { ...sent, ifNoneMatch: etag }),
+		);
+		if (page !== undefined) {
+			for (const entry of page.data) yield entry;
+			after = page.afterCursor ?? page.data.at(-1)?.id ?? after;
+			etag = page.data.length === 0 ? poll.etag : undefined; // with entries, the next question is another one
+			if (page.afterCursor !== null) poll.pauseMs = 0;
+			const id = answers ? page.answering?.answerId : undefined;
+			if (id !== answer?.id) answer = id === undefined ? undefined : { conversationId, id, position: 0 };
+		}
+		if (answer !== undefined) {
+			poll.pauseMs = pauseMs;
+			entriesDueAt = performance.now() + PAUSE_MS;
 		}
 	}
 }
 
-/** The requests of one watcher. What has failed is asked for again, unless it would fail again. */
+/** Ask once for what an answer has got since. Return it, if there is more of it, or its state is another one. */
+async function lookAt(api: Operations, seen: Seen, poll: Poll, wait: number): Promise<AnswerLog | undefined> {
+	const { conversationId, id: answerId, position: after, state } = seen;
+	const log = await poll.ask(async (sent) => api.getAnswer({ conversationId, answerId, after, wait }, sent));
+	if (log === undefined) return undefined;
+	({ position: seen.position, state: seen.state } = log);
+	return log.state !== state || log.parts.some(({ content }) => content.length > 0) ? log : undefined;
+}
+
+const isOver = ({ state }: Seen): boolean => state === "finished" || state === "dropped";
+
+/** The requests of one watcher. Once there was an answer, a service that is away or busy is asked again. */
 class Poll {
+	/** How long to wait before the next request. */
+	pauseMs = 0;
+	/** Of the last answer. */
+	etag: string | undefined;
+
 	readonly #signal: AbortSignal | undefined;
-	#etag: string | undefined;
-	#pauseMs = 0;
+	#isAnswered = false;
 
 	constructor(signal: AbortSignal | undefined) {
 		this.#signal = signal;
 	}
 
 	/** Ask, after the pause that the answer before has asked for; undefined: nothing has changed, or no answer came. */
-	async ask<T>(ask: Ask<T>): Promise<T | undefined> {
-		await paused(this.#pauseMs, this.#signal);
+	async ask<T>(ask: (sent: Sent) => Promise<T | undefined>): Promise<T | undefined> {
+		await paused(this.pauseMs, this.#signal);
 		const onAnswer = ({ etag, askAgainMs }: Answer): void => {
-			this.#etag = etag;
-			this.#pauseMs = askAgainMs ?? PAUSE_MS;
+			this.etag = etag;
+			this.pauseMs = askAgainMs ?? PAUSE_MS;
 		};
 		try {
-			return await ask(WAIT_S, { signal: this.#signal, ifNoneMatch: this.#etag, onAnswer });
+			const found = await ask({ signal: this.#signal, onAnswer });
+			this.#isAnswered = true;
+			return found;
 		} catch (error) {
-			const mayPass =
-				error instanceof NoAnswerError ||
-				error instanceof ServerError ||
-				(error instanceof ApiError && error.status === 429);
-			if (!mayPass) throw error;
-			this.#etag = undefined;
-			this.#pauseMs = PAUSE_AFTER_FAILURE_MS;
+			const isLost =
+				error instanceof NoAnswerError || (error instanceof ApiError && RETRIED.has(error.status ?? 0));
+			if (!isLost || !this.#isAnswered) throw error;
+			this.pauseMs = PAUSE_AFTER_FAILURE_MS;
 			return undefined;
 		}
-	}
-
-	/** Make the next answer come in any case: it is another question. */
-	forget(): void {
-		this.#etag = undefined;
-	}
-
-	/** Let the next request come at once. */
-	hurry(): void {
-		this.#pauseMs = 0;
 	}
 }
 

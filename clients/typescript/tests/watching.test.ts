@@ -3,12 +3,25 @@
 import { expect, inject, test } from "vitest";
 
 import { AnswerWriter } from "../src/chat.ts";
-import { ForbiddenError, Forklore, textOf, type AnswerLog, type ListedEntry } from "../src/index.ts";
+import {
+	ForbiddenError,
+	Forklore,
+	NoAnswerError,
+	ServerError,
+	textOf,
+	type AnswerLog,
+	type ListedEntry,
+} from "../src/index.ts";
 
-const client = (token = "watcher", lose = (): boolean => false): Forklore =>
+/** Return a client. fails: returns the status that a request gets in place of its answer; 0: it is lost. */
+const client = (token = "watcher", fails = (): number | undefined => undefined): Forklore =>
 	new Forklore(inject("url"), {
 		token,
-		fetch: async (...sent) => (lose() ? Promise.reject(new Error("lost")) : fetch(...sent)),
+		fetch: async (...sent) => {
+			const status = fails();
+			if (status === undefined) return fetch(...sent);
+			return status === 0 ? Promise.reject(new Error("lost")) : new Response("", { status });
+		},
 		retries: 0,
 	});
 
@@ -26,12 +39,12 @@ async function next<T>(watch: AsyncGenerator<T, void, undefined>, count = 1): Pr
 const told = (one: ListedEntry | AnswerLog): unknown =>
 	"parts" in one ? [...one.parts.flatMap(({ content }) => content), one.state] : textOf(one);
 
-test("each entry is told once, in order, through lost connections, until the watcher is removed", async () => {
+test("each entry is told once, in order, through lost answers, until the watcher is removed", async () => {
 	const chat = client().conversation();
 	const before = await chat.say("user", "before");
 	await chat.share("other", "reader");
-	let asked = 0;
-	const watch = client("other", () => asked++ > 2 && asked % 3 === 0)
+	const failures: (number | undefined)[] = [undefined, 0, 429, 500, undefined, 502, 503, 504];
+	const watch = client("other", () => failures.shift())
 		.conversation(chat.id)
 		.watch({ after: before });
 	const all = next(watch, 5);
@@ -45,6 +58,33 @@ test("each entry is told once, in order, through lost connections, until the wat
 	await refused;
 	const [first] = await next(client().conversation(chat.id).watch({ after: null }));
 	expect(textOf(first)).toBe("before");
+});
+
+test("a service that was never there ends a watch, and so does what another request would meet again", async () => {
+	const chat = client().conversation();
+	await chat.say("user", "before");
+	const watched = (...failures: (number | undefined)[]) =>
+		client("watcher", () => failures.shift())
+			.conversation(chat.id)
+			.watch({ after: null });
+	await expect(next(watched(0))).rejects.toThrow(NoAnswerError);
+	await expect(next(watched(500))).rejects.toThrow(ServerError);
+	const watch = watched(undefined, 507);
+	expect(await next(watch)).toHaveLength(1);
+	await expect(next(watch)).rejects.toThrow(ServerError);
+});
+
+test("what is said beside an answer is told while that is written", async () => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id });
+	const watch = chat.watch({ after: null, answers: true });
+	expect((await next(watch, 2)).map(told)).toEqual(["May?", ["open"]]);
+	await chat.say("user", "Or June?");
+	expect((await next(watch)).map(told)).toEqual(["Or June?"]);
+	await writer.drop();
+	expect((await next(watch)).map(told)).toEqual([["dropped"]]);
 });
 
 test("an answer is told piece by piece, and then the entry that it has become", async () => {

@@ -17,11 +17,13 @@ from forklore import (
     Forklore,
     NoAnswerError,
     NotFoundError,
+    ServerError,
     UnavailableError,
     text_of,
 )
+from forklore.client.calls import Call, RawAnswer
 from forklore.client.results import AnswerLog, ListedEntry
-from forklore.client.retrying import Options
+from forklore.client.retrying import RETRIED, Options
 from forklore_service.api import watching
 from tests.clients.python.ways import WAYS, Way, opened
 from tests.local.server.test_server import Running, running
@@ -157,6 +159,29 @@ def test_a_watch_outlives_a_server_that_is_killed_and_started_again(tmp_path: Pa
             with served(tmp_path, local.url.rpartition(":")[2]):
                 again = chat.say("user", "again")
                 assert told.result(SOON_SECONDS).id == again.id
+
+
+def test_a_watch_outlives_each_status_after_which_a_call_is_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for kind in ("asynchronous", "synchronous"):
+        monkeypatch.setattr(f"forklore.client.{kind}.watching.LOST_S", 0.01)
+    with Forklore.local(user="ann") as ann:
+        chat = ann.conversation()
+        watch = chat.watch(after=None)
+        said = [chat.say("user", "first")]
+        assert next(watch).id == said[0].id
+        said.append(chat.say("user", "second"))
+        failures, send = [*sorted(RETRIED), None, 507], ann.api.send
+
+        def failing(call: Call) -> RawAnswer:
+            status = failures.pop(0)
+            return send(call) if status is None else RawAnswer(status, "")
+
+        monkeypatch.setattr(type(ann.api), "send", lambda _, call: failing(call))
+        assert next(watch).id == said[1].id
+        with pytest.raises(ServerError):
+            next(watch)
 
 
 def test_a_service_that_was_never_there_is_an_error() -> None:

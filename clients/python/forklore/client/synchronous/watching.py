@@ -12,6 +12,7 @@ from forklore.client.decoding import result_of
 from forklore.client.errors import NoAnswerError
 from forklore.client.omitted import Omitted
 from forklore.client.operations import SHAPES, Operations
+from forklore.client.retrying import RETRIED
 
 PAGE_ENTRIES = 100
 IDLE_S, LOST_S = 3.0, 1.0
@@ -21,8 +22,6 @@ WAIT_FOR_PART_S = 1
 NOT_MODIFIED, NOT_FOUND = 304, 404
 New = results.ListedEntry | results.AnswerLog
 """An entry, or an answer in progress with those of its parts that are new."""
-LOST = frozenset({429, 502, 503, 504})
-"""The statuses after which the service will answer again."""
 
 
 class Watch:
@@ -30,7 +29,7 @@ class Watch:
 
     It asks again and again, at the pace that the service names. A service that can holds each
     request until something is new. Once there was an answer, a lost connection is no end, nor is a
-    service that is started anew.
+    service that is started anew, or fails with a status after which a call is sent again.
 
     resolve: returns the conversation's id. after: the entry to begin behind; OMITTED: the last one
     of now; None: none. channel: None shows users the history, and agents their own context as well.
@@ -133,7 +132,7 @@ class Watch:
                 raise
             self._pause_s = LOST_S
             return None
-        if self._is_answered and answer.status in LOST:
+        if self._is_answered and answer.status in RETRIED:
             self._pause_s = max(LOST_S, answer.retry_after_s or 0.0)
             return None
         self._is_answered = True
