@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from forklore_service.domain import keys
 from forklore_service.domain.model import Caller
 from forklore_service.limits import FORKS_AT_ONCE
+from forklore_service.storage.items import key_of, text
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
 from tools.catalogue import CARDS, Card
 from tools.harness.service import OPERATIONS
@@ -233,6 +235,19 @@ def _begun(by: Caller = ANN, **more: Any) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _silent(world: World) -> dict[str, Any]:
+    """Return a conversation with an answer that nobody writes any more."""
+    of = {"conversationId": _small(world)}
+    begun = keys.part(of["conversationId"], world.ask("beginAnswer", **of).id, 0)
+    world.store.new_client().update_item(
+        TableName=world.store.name,
+        Key=key_of(begun),
+        UpdateExpression="SET createdAt = :long_ago",
+        ExpressionAttributeValues={":long_ago": text("2026-01-01T00:00:00.000Z")},
+    )
+    return of
+
+
 def _answered(world: World) -> dict[str, Any]:
     """Return a conversation in which an answer is being written."""
     return {"conversationId": _begun()(world)["conversationId"]}
@@ -429,6 +444,7 @@ CASES: dict[str, Case] = {
         "listEntries", lambda world: {**subject(world), "afterCursor": world.entry_ids[-1]}, knows=Knows.READ
     ),
     "page, all forks": Case("listEntries", _page(allForks=True)),
+    "lines, all forks": Case("listEntries", _page(allForks=True, view="line")),
     "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True)),
     "first page, with alternatives": Case("listEntries", _page(alternatives=True)),
     "newest page, of a fork, with alternatives": Case(
@@ -508,6 +524,7 @@ CASES: dict[str, Case] = {
     "begin an answer, other member": Case(
         "beginAnswer", lambda w: {"conversationId": _small(w)}, caller=BOB, knows=Knows.READ
     ),
+    "begin an answer, over a silent one": Case("beginAnswer", _silent, knows=Knows.READ),
     "piece of an answer": Case("appendToAnswer", _begun(after=1, content=[_PIECE]), knows=Knows.READ),
     "piece of an answer, other member": Case(
         "appendToAnswer", _begun(BOB, after=1, content=[_PIECE]), caller=BOB, knows=Knows.READ

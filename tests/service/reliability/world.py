@@ -304,6 +304,11 @@ def answering(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _answering)
 
 
+def answering_removed(endpoint: Endpoint) -> World:
+    """Return the world of a removed branch in which an answer was being written."""
+    return build(endpoint, _family, _answering, lambda _store, process, _made: _remove(process, FORK))
+
+
 def stopped(endpoint: Endpoint) -> World:
     """Return the world of a tree with an answer that was stopped."""
     return build(endpoint, _family, _answering, _stopped)
@@ -1052,6 +1057,7 @@ OPERATIONS: dict[str, Operation] = {
     "decline": delete("deleteTransfer", BOB, of=offered, transferId="<transfer>"),
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
+    "delete where an answer is written": delete("deleteConversation", ANN, of=answering, conversationId=FORK),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
     "remove a branch": _remove_branch(ANN, FORK),
     "remove a branch as a manager": _remove_branch(MIA, FORK),
@@ -1067,6 +1073,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a removed member": work(go_on(ROOT, JobKind.MEMBERS), of=half_removed),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch with an answer": work(run_prune(ROOT, FORK), of=answering_removed),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),

@@ -200,6 +200,14 @@ class ChildRow(NamedTuple):
     started_by: str | None = None
 
 
+class HeadRow(NamedTuple):
+    """What HEAD names of a conversation. answer_id: an answer that is being written in it."""
+
+    conversation_id: str
+    owner: str
+    answer_id: str | None
+
+
 class ForkRecord(NamedTuple):
     """Where a fork leaves its tree: the end of its path, as the fork's TREE or GONE item holds it.
 

@@ -38,6 +38,7 @@ from forklore_service.domain.tree import (
     ClientContext,
     ForkRecord,
     Group,
+    HeadRow,
     IdempotencyRecord,
     Job,
     Member,
@@ -232,6 +233,7 @@ def remnant_item(remnant: Remnant) -> Item:
             schema.ENTRY_SORT_KEY: _record_key(record) if record else None,
             "removedAt": remnant.removed_at,
             "nonce": remnant.nonce,
+            "answer": remnant.answer_id,
         },
     )
 
@@ -240,7 +242,7 @@ def remnant(item: Item) -> Remnant:
     a = plain(item)
     record = fork_record(item) if schema.ENTRY_SORT_KEY in a else None
     conversation_id = a["SK"].partition("#")[2]
-    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
+    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record, a.get("answer"))
 
 
 _ANSWERING = Codec(
@@ -286,9 +288,17 @@ def last(item: Item) -> EntryId:
     return EntryId(item["last"]["S"])
 
 
-def owner(item: Item) -> str:
-    """Return the owner that a HEAD names."""
-    return str(item["owner"]["S"])
+HEAD_ROW = ("owner", "answer")
+"""The attributes of HEAD that `head_row` reads."""
+
+
+def head_row(item: Item) -> HeadRow:
+    return HeadRow(keys.in_head(item["SK"]["S"]), item["owner"]["S"], answer_id(item))
+
+
+def answer_id(item: Item) -> str | None:
+    """Return the answer that a HEAD or a GONE names."""
+    return str(item["answer"]["S"]) if "answer" in item else None
 
 
 def head(item: Item) -> Head:

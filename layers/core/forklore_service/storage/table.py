@@ -17,6 +17,7 @@ from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Conversation, Entry, Head, StoredEntry
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
+from forklore_service.domain.tree import HeadRow
 from forklore_service.errors import GroupFullError, UnavailableError
 from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions import Action, ConditionFailed
@@ -490,12 +491,10 @@ class Table:
             return [self._read_range(group_id, reads[0], backward)]
         return list(self.side_by_side(lambda read: self._read_range(group_id, read, backward), reads))
 
-    def head_ids_of(self, group_ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-        """Yield each tree with the conversations that have a HEAD. The reads start immediately."""
-        return zip(group_ids, self.side_by_side(self._head_ids, group_ids), strict=True)
-
-    def _head_ids(self, group_id: str) -> list[str]:
-        return list(self.read.head_ids(group_id))
+    def heads_of(self, group_ids: Sequence[str]) -> Iterator[tuple[str, list[HeadRow]]]:
+        """Yield each tree with what its HEADs name. The reads start immediately."""
+        heads = self.side_by_side(lambda group_id: list(self.read.head_rows(group_id)), group_ids)
+        return zip(group_ids, heads, strict=True)
 
     def start_range(self, group_id: str, read: RangeRead, *, backward: bool) -> Future[RangeAnswer]:
         """Start a read in another thread and return the future of its answer."""
