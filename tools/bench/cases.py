@@ -435,6 +435,7 @@ CASES: dict[str, Case] = {
         "listEntries", lambda world: {**subject(world), "afterCursor": world.entry_ids[-1]}, knows=Knows.READ
     ),
     "page, all forks": Case("listEntries", _page(allForks=True)),
+    "lines, all forks": Case("listEntries", _page(allForks=True, view="line")),
     "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True)),
     "first page, with alternatives": Case("listEntries", _page(alternatives=True)),
     "newest page, of a fork, with alternatives": Case(

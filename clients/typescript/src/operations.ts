@@ -490,7 +490,25 @@ export interface Hit {
 	highlights: string[];
 }
 
-/** An entry in a list. `alternatives`: the conversations that go on differently before it. */
+/**
+ * What an entry says, on one line: the role and the first words of it.
+ *
+ * `tool`, `failed`: the first tool that its events or parts name, and whether one of these failed.
+ * `holds`: what its first element has beside role and text.
+ */
+export interface Line {
+	failed?: boolean;
+	holds?: ("attachments" | "data" | "events" | "other")[];
+	role?: string;
+	text?: string;
+	tool?: string;
+}
+
+/**
+ * An entry in a list. `alternatives`: the conversations that go on differently before it.
+ *
+ * `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty then.
+ */
 export interface ListedEntry {
 	agentId?: string;
 	alternatives?: string[];
@@ -506,6 +524,7 @@ export interface ListedEntry {
 	erased?: boolean;
 	id: string;
 	key?: string;
+	line?: Line;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
 	metadata?: Record<string, unknown>;
@@ -799,6 +818,7 @@ export type ListEntriesArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 	epoch?: "latest" | "all" | number | undefined;
 };
 
@@ -966,6 +986,7 @@ export type ListEntriesByNameArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 	epoch?: "latest" | "all" | number | undefined;
 };
 
@@ -1031,6 +1052,7 @@ export type AdminListEntriesArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 };
 
 /** What `adminGetEntry` takes. */
@@ -1225,7 +1247,8 @@ export interface Operations {
 	 *
 	 * For every member. The cursors are ids of entries. `tail` gives the page at the end, still the
 	 * oldest first. Users see the history; agents their own context as well. With `alternatives`, each
-	 * history entry names the conversations that go on differently before it.
+	 * history entry names the conversations that go on differently before it. With `view` = `line`
+	 * each entry has a `line` in place of its content.
 	 */
 	listEntries(given: ListEntriesArguments, options?: Sent): Promise<EntryPage>;
 	/**

@@ -94,6 +94,24 @@ _ERASED: Json = {
     "erased": True,
     "createdAt": "2025-11-07T10:30:16.656Z",
 }
+_LINE: Json = {
+    "id": "019a5c22-3b40-7e21-8d36-5a4b3c2d1e0f",
+    "conversationId": _ID,
+    "parentId": _ERASED["id"],
+    "userId": "alice",
+    "agentId": "travel-planner",
+    "channel": "history",
+    "contentType": "history",
+    "content": [],
+    "createdAt": "2025-11-07T10:31:20.000Z",
+    "line": {
+        "role": "AI",
+        "text": "The trams are on strike on Saturday",
+        "tool": "look_up",
+        "failed": True,
+        "holds": ["events"],
+    },
+}
 _HIT: Json = {
     "conversationId": _ID,
     "conversationTitle": "Weekend in Lisbon",
@@ -249,7 +267,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Appended: {**_ENTRY, "context": _SYNCED},
     answer_models.Entry: _ENTRY,
     answer_models.EntryPage: {
-        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY],
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY, _LINE],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],

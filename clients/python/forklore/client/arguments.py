@@ -247,15 +247,6 @@ class BeginAnswer(Keyed, total=False):
     if_match: str | None
 
 
-class EntriesArguments(TypedDict, total=False):
-    up_to_entry_id: str | None
-    all_forks: bool | None
-    forks: Literal["all"] | None
-    own: bool | None
-    alternatives: bool | None
-    epoch: Literal["latest", "all"] | int | None
-
-
 class MergeArguments(Keyed, total=False):
     after_entry_id: str | None
     up_to_entry_id: str | None
@@ -285,6 +276,16 @@ class MergeConversation(MergeArguments, total=False):
 
 class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
+
+
+class EntriesArguments(TypedDict, total=False):
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    forks: Literal["all"] | None
+    own: bool | None
+    alternatives: bool | None
+    view: Literal["full", "line"] | None
+    epoch: Literal["latest", "all"] | int | None
 
 
 class SyncContext(Keyed, total=False):
@@ -331,6 +332,7 @@ class AdminListEntries(AdminListMemberships, total=False):
     forks: Literal["all"] | None
     own: bool | None
     alternatives: bool | None
+    view: Literal["full", "line"] | None
 
 
 class ListEntriesByName(ListEntries, LookUpName, total=False):

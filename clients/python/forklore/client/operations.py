@@ -170,7 +170,7 @@ class Methods:
         For every member. The cursors are ids of entries. `tail` gives the page at the end,
         still the oldest first. Users see the history; agents their own context as well. With
         `alternatives`, each history entry names the conversations that go on differently
-        before it.
+        before it. With `view` = `line` each entry has a `line` in place of its content.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/entries/{entryId}", results.Entry.of)
@@ -497,7 +497,7 @@ class Methods:
         For every member. The cursors are ids of entries. `tail` gives the page at the end,
         still the oldest first. Users see the history; agents their own context as well. With
         `alternatives`, each history entry names the conversations that go on differently
-        before it.
+        before it. With `view` = `line` each entry has a `line` in place of its content.
         """
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/entries/{entryId}", results.Entry.of)

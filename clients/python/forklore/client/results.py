@@ -192,10 +192,31 @@ def appended(given: Any) -> Appended:
 
 
 @result
+class Line(Value):
+    """What an entry says, on one line: the role and the first words of it.
+
+    `tool`, `failed`:
+    the first tool that its events or parts name, and whether one of these failed.
+    `holds`:
+    what its first element has beside role and text."""
+
+    role: str | None = None
+    text: str | None = None
+    tool: str | None = None
+    failed: bool | None = None
+    holds: list[Literal["attachments", "data", "events", "other"]] | None = None
+
+
+@result
 class ListedEntry(Entry):
-    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
+    """An entry in a list. `alternatives`: the conversations that go on differently before it.
+    `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty
+    then."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of}
 
     alternatives: list[str] | None = None
+    line: Line | None = None
 
 
 @result
