@@ -132,7 +132,7 @@ def test_a_conversation_that_was_deleted_elsewhere_is_asked_about_no_more(
     expect(steps.title(page)).to_have_text("This conversation is not here")
     expect(steps.box(page)).to_have_count(0)
     expect(steps.row(page, "Porto")).to_have_count(0)
-    steps.expect_silence(page)
+    steps.expect_silence(page, fork.id)
 
 
 def test_a_half_written_text_can_be_read_when_its_conversation_is_gone(

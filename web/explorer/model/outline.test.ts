@@ -110,7 +110,7 @@ test("a tree that an entry started stands below it, and a branch without entries
 
 test("a merge runs in a lane of its own, and the words of the rows beside it keep clear of it", () => {
 	const tree = pond();
-	tree.say("main", ["merged", "copy 2"], { mergedFromConversationId: "side" });
+	tree.say("main", ["copy 1", "copy 2"], { copiedFromConversationId: "side" });
 
 	const { rows, strokes, lanes } = outline(tree);
 
@@ -118,6 +118,8 @@ test("a merge runs in a lane of its own, and the words of the rows beside it kee
 	expect(merges).toMatchObject([{ from: 4, to: 7, fromLane: 1, toLane: 0, lane: 2 }]);
 	expect(rows.map(({ clear }) => clear)).toEqual([0, 0, 1, 2, 1, 2, 2, 1.6, 0]);
 	expect(lanes).toBe(3);
+	tree.say("main", ["copy 3", "copy 4", "end"], { copiedFromConversationId: "side" });
+	expect(drawn(outline(tree, { folds: true })).slice(-3)).toEqual(["copy 1", "3 entries", "end"]);
 });
 
 test("in random trees each entry has a row, and no two lines share a place", () => {

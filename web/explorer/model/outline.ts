@@ -20,6 +20,8 @@ export interface Row {
 	isFirst: boolean;
 	isTip: boolean;
 	line?: Line;
+	/** Whether it is the first of what was merged from another branch. */
+	isMerge: boolean;
 	/** The tree that an entry started. */
 	child?: ConversationDetails;
 	/** The key of the run that it is of, if that is shown although runs are folded. */
@@ -62,7 +64,7 @@ export interface OutlineOptions {
 
 /** Return the rows of a tree, and the lines between them. */
 export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }: OutlineOptions): Outline {
-	const { limbs, places } = shape;
+	const { limbs } = shape;
 	const rows: Row[] = [];
 	const strokes: Stroke[] = [];
 	const rowOf = new Map<string, number>();
@@ -73,7 +75,15 @@ export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }
 	const add = (row: Pick<Row, "key" | "kind" | "limb" | "lane"> & Partial<Row>): void => {
 		lanes = Math.max(lanes, row.lane + 1);
 		rowOf.set(row.key, rows.length);
-		rows.push({ clear: row.lane, isFirst: false, isTip: false, entries: 1, branches: 0, ...row });
+		rows.push({
+			clear: row.lane,
+			isFirst: false,
+			isTip: false,
+			isMerge: false,
+			entries: 1,
+			branches: 0,
+			...row,
+		});
 	};
 	const stroke = (
 		kind: Stroke["kind"],
@@ -120,9 +130,11 @@ export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }
 			limb.kids.filter((kid) => !shown || shown.has(kid)),
 			({ after }) => after?.index ?? 0,
 		);
+		const merges = (index: number): boolean =>
+			mergedFrom(own[index]) !== "" && mergedFrom(own[index]) !== mergedFrom(own[index - 1]);
 		const stands = (index: number): boolean => {
 			const line = own[index];
-			const isPlain = line && !mergedFrom(line) && !kept.has(line.id) && !started.has(line.id);
+			const isPlain = line && !merges(index) && !kept.has(line.id) && !started.has(line.id);
 			return !isPlain || index === 0 || index === own.length - 1 || kids.has(index);
 		};
 		let opened = { key: "", end: 0 };
@@ -148,6 +160,7 @@ export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }
 				line,
 				isFirst: index === 0,
 				isTip: index === own.length - 1,
+				isMerge: merges(index),
 				...run,
 			});
 			next(rows[last]?.kind === "run" ? "run" : "trunk");
@@ -162,11 +175,10 @@ export function outlineOf(shape: Shape, { folds, kept, toggled, fits, children }
 		}
 	};
 	for (const root of shape.roots) if (!shown || shown.has(root)) emit(root, 0);
-	for (const [to, { line }] of rows.entries()) {
-		const source = limbs.get(mergedFrom(line));
-		const isFirst = mergedFrom(places.get(line?.parentId ?? "")?.line) !== source?.id;
+	for (const [to, { line, isMerge }] of rows.entries()) {
+		const source = isMerge ? limbs.get(mergedFrom(line)) : undefined;
 		const from = rowOf.get((source?.own.at(-1) ?? source?.after?.line)?.id ?? "");
-		if (!source || !isFirst || from === undefined) continue; // the copies of one merge have one line
+		if (!source || from === undefined) continue;
 		const [top, end] = [Math.min(from, to), Math.max(from, to)];
 		const between = rows.slice(top + 1, end);
 		const lane = 1 + Math.max(rows[top]!.lane, ...between.map(({ clear }) => clear));

@@ -80,7 +80,7 @@ export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAga
 				{tryAgain && (
 					<Press className="b" press={tryAgain} title="Answer again on a new branch">
 						<RotateCcw className="i" size={16} />
-						Try again…
+						Try again
 					</Press>
 				)}
 			</CompareHead>

@@ -315,7 +315,7 @@ function Cell({ message, other, isOver, render }: CellProps) {
 	return (
 		<article className={`cell md ${pieces === "other" ? "other" : ""}`}>
 			<p className="who">
-				<bdi>{visible(who)}</bdi>, <Time at={entries[0]!.createdAt} />
+				<bdi>{visible(who)}</bdi> <Time at={entries[0]!.createdAt} />
 			</p>
 			{Array.isArray(pieces) && (
 				<p className="words">

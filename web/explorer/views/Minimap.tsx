@@ -10,41 +10,44 @@ interface MinimapProps {
 	rows: readonly MapRow[];
 	longest: number;
 	path: ReadonlySet<Limb>;
-	/** What scrolls. */
+	/** What scrolls, and how high its content is. */
 	box: React.RefObject<HTMLDivElement | null>;
 	rowsHeight: number;
+	/** Takes the function that moves the frame: called with where one has scrolled to. */
+	frameRef: React.RefObject<(top: number) => void>;
 }
 
-export function Minimap({ rows, longest, path, box, rowsHeight }: MinimapProps) {
+export function Minimap({ rows, longest, path, box, rowsHeight, frameRef }: MinimapProps) {
 	const map = useRef<HTMLDivElement>(null);
 	const frame = useRef<HTMLDivElement>(null);
 
 	useEffect(() => {
-		const scroller = box.current!;
-		const place = (): void => {
-			const height = Math.min(rows.length * ROW_MAX, map.current!.clientHeight - 16);
+		let [shown, height] = [0, 0];
+		const move = (top: number): void => {
+			const share = height / rowsHeight;
+			frame.current!.style.transform = `translateY(${8 + top * share}px)`;
+			frame.current!.style.height = `${Math.min(rowsHeight, shown) * share}px`;
+		};
+		const size = (): void => {
+			shown = box.current!.clientHeight;
+			height = heightOf(rows, map.current!);
 			map.current!.style.setProperty("--rows", `${height}px`);
-			const share = height / Math.max(1, scroller.scrollHeight);
-			frame.current!.style.transform = `translateY(${8 + scroller.scrollTop * share}px)`;
-			frame.current!.style.height = `${Math.min(height, scroller.clientHeight * share)}px`;
+			move(box.current!.scrollTop);
 		};
-		place();
-		const observer = new ResizeObserver(place);
-		observer.observe(scroller);
-		scroller.addEventListener("scroll", place, { passive: true });
-		return () => {
-			observer.disconnect();
-			scroller.removeEventListener("scroll", place);
-		};
-	}, [rows, box, rowsHeight]);
+		size();
+		frameRef.current = move;
+		const observer = new ResizeObserver(size);
+		observer.observe(box.current!);
+		return () => observer.disconnect();
+	}, [rows, box, rowsHeight, frameRef]);
 
 	const drag = (event: React.PointerEvent): void => {
 		if (!event.buttons) return;
 		if (event.type === "pointerdown") map.current!.setPointerCapture(event.pointerId);
 		const { top } = map.current!.getBoundingClientRect();
 		const { scrollHeight, clientHeight } = box.current!;
-		const height = Math.min(rows.length * ROW_MAX, map.current!.clientHeight - 16);
-		box.current!.scrollTop = ((event.clientY - top - 8) / height) * scrollHeight - clientHeight / 2;
+		const share = (event.clientY - top - 8) / heightOf(rows, map.current!);
+		box.current!.scrollTop = share * scrollHeight - clientHeight / 2;
 	};
 	const kind = ({ limb, folded, fits }: MapRow): string =>
 		folded ? "fold" : path.has(limb) ? "on" : `${fits ? "" : "dim"} ${limb.look.lane}`;
@@ -75,3 +78,6 @@ export function Minimap({ rows, longest, path, box, rowsHeight }: MinimapProps) 
 		</div>
 	);
 }
+
+const heightOf = (rows: readonly MapRow[], { clientHeight }: HTMLElement): number =>
+	Math.min(rows.length * ROW_MAX, clientHeight - 16);

@@ -74,7 +74,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		return outlineOf(shape, { folds, kept, toggled, fits: filterOf(query), children });
 	}, [shape, query, folds, toggled, chosen, children]);
 	const { rows, rowOf, lanes } = drawing;
-	const { box, first, end, look, reveal } = useRows(rows, height);
+	const { box, first, end, slots, look, reveal } = useRows(rows, height);
 	const [, width] = useWidth(box);
 
 	const [activeKey, setActive] = useState("");
@@ -105,6 +105,12 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 			const id = showing(shape, openId, { limb: one.limb, line: one.line });
 			if (id) open(id, one.line.id);
 		}
+	};
+	const onClick = (event: React.MouseEvent): void => {
+		const target = event.target as Element;
+		const row = Number(target.closest<HTMLElement>("[data-row]")?.dataset.row ?? NaN);
+		if (rows[row] && target.closest(".fold")) fold(rows[row].limb.id);
+		else press(row, event.shiftKey);
 	};
 	const onKeyDown = (event: React.KeyboardEvent): void => {
 		if (event.altKey || event.ctrlKey || event.metaKey || !rows[active]) return;
@@ -175,12 +181,13 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 				ref={box}
 				onScroll={look}
 				onKeyDown={onKeyDown}
+				onClick={onClick}
 			>
 				<div className="sheet" role="none" style={sheet}>
 					<Lanes {...{ drawing, first, end, height, gap, path, limbs }} />
 					{visibleRows.map(({ row, at }) => (
 						<TreeRow
-							key={row.key}
+							key={at < first || at >= end ? "active" : at % slots}
 							id={`${name}${at}`}
 							row={row}
 							top={at * height}
@@ -190,8 +197,6 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 							isOnPath={path.has(row.line?.id ?? "")}
 							isChosen={at === chosenRow}
 							isActive={at === active}
-							press={press}
-							fold={fold}
 						/>
 					))}
 				</div>
@@ -220,15 +225,23 @@ interface TreeRowProps {
 	isOnPath: boolean;
 	isChosen: boolean;
 	isActive: boolean;
-	press: (at: number, isBranch?: boolean) => void;
-	fold: (key: string) => void;
 }
 
 /** Return whether an answer is being written at the end of a branch. */
 export const isLive = ({ branch }: Limb): boolean =>
 	branch?.answering !== undefined && (branch.answering.state ?? "open") === "open";
 
-function TreeRow({ id, row, at, count, top, pad, isOnPath, isChosen, isActive, press, fold }: TreeRowProps) {
+const TreeRow = memo(function TreeRow({
+	id,
+	row,
+	at,
+	count,
+	top,
+	pad,
+	isOnPath,
+	isChosen,
+	isActive,
+}: TreeRowProps) {
 	const { kind, limb, line, child, isFirst, isTip, entries, branches } = row;
 	const { look } = limb;
 	const canFold = kind === "entry" && isFirst && limb.after !== undefined;
@@ -255,7 +268,7 @@ function TreeRow({ id, row, at, count, top, pad, isOnPath, isChosen, isActive, p
 			aria-label={nameOf(row)}
 			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
-			onClick={(event) => press(at, event.shiftKey)}
+			data-row={at}
 		>
 			{kind === "run" ? (
 				<span className="more">{text}</span>
@@ -273,23 +286,13 @@ function TreeRow({ id, row, at, count, top, pad, isOnPath, isChosen, isActive, p
 			{isTip && <Refs look={look} />}
 			{isNow ? <time className="now">now</time> : time ? <Time at={time} /> : <time />}
 			{canFold && (
-				<button
-					type="button"
-					className="fold"
-					tabIndex={-1}
-					aria-hidden="true"
-					title="Fold this branch (←)"
-					onClick={(event) => {
-						event.stopPropagation();
-						fold(limb.id);
-					}}
-				>
+				<button type="button" className="fold" tabIndex={-1} aria-hidden="true" title="Fold this branch (←)">
 					<ChevronRight className="i" size={14} />
 				</button>
 			)}
 		</div>
 	);
-}
+});
 
 /** The names that point to a branch, and whether it is the current one. */
 export const Refs = ({ look }: { look: Look }) =>
@@ -379,7 +382,15 @@ const Lanes = memo(function Lanes({
 	);
 });
 
-function Node({ row: { kind, line, limb, isTip }, gap, height }: { row: Row; gap: number; height: number }) {
+function Node({
+	row: { kind, line, limb, isTip, isMerge },
+	gap,
+	height,
+}: {
+	row: Row;
+	gap: number;
+	height: number;
+}) {
 	if (kind === "child")
 		return (
 			<>
@@ -401,7 +412,6 @@ function Node({ row: { kind, line, limb, isTip }, gap, height }: { row: Row; gap
 				<circle className="live" r="5.5" />
 			</>
 		);
-	const isMerge = line?.mergedFromConversationId ?? line?.copiedFromConversationId;
 	return (
 		<>
 			<circle className={kind === "blank" ? "hollow" : line?.role === "user" ? "full" : ""} r="4.6" />

@@ -20,7 +20,7 @@ import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails } from "../model/types.ts";
 import { counted, dayName, titleOf, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
-import { NO_FILTER, usedAt, type Filter } from "../service/list.ts";
+import { NO_FILTER, type Filter } from "../service/list.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
 import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
@@ -50,7 +50,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	}, []);
 
 	const groups = Map.groupBy(nested, ({ row, children }) =>
-		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(usedAt(row)),
+		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(row.lastUsedAt),
 	);
 	const shown = (show: Filter["show"]) => ({
 		"aria-pressed": filter.show === show,
@@ -169,7 +169,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
+			{answering ? <time className="live">now</time> : <Time at={row.lastUsedAt} />}
 			<p className="cut" dir="auto">
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
@@ -194,7 +194,7 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 				{agentId && `${visible(agentId)} `}
 				<span className="quiet">{titleOf(title)}</span>
 			</span>
-			<Time at={usedAt(row)} className="quiet" />
+			<Time at={row.lastUsedAt} className="quiet" />
 		</a>
 	);
 }

@@ -30,7 +30,6 @@ export interface TreeMapProps {
 	title: string;
 	/** The open branch. */
 	openId: string;
-	isLoading?: boolean;
 	open: (conversationId: string) => void;
 	compare: (ids: readonly string[]) => void;
 	/** Ask, and make a branch current; undefined: one may not. */
@@ -39,16 +38,7 @@ export interface TreeMapProps {
 	loadDetails: (ids: readonly string[]) => void;
 }
 
-export function TreeMap({
-	shape,
-	title,
-	openId,
-	isLoading,
-	open,
-	compare,
-	promote,
-	loadDetails,
-}: TreeMapProps) {
+export function TreeMap({ shape, title, openId, open, compare, promote, loadDetails }: TreeMapProps) {
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [least, setLeast] = useState(0);
@@ -73,7 +63,7 @@ export function TreeMap({
 			(!least || (scoreOf(limb) ?? -Infinity) >= least) && (!filter || filter(limb));
 		return mapOf(shape, { fits, chosen, opened, sort });
 	}, [shape, query, least, chosen, opened, sort]);
-	const { box, first, end, look, reveal } = useRows(rows, height, HEAD);
+	const { box, first, end, slots, look, reveal } = useRows(rows, height, HEAD);
 	const [, width] = useWidth(box);
 	const rowOf = (key: string): number => rows.findIndex((row) => row.key === key);
 	const [activeKey, setActive] = useState(openId);
@@ -152,6 +142,12 @@ export function TreeMap({
 		const left = Math.min(box.current!.getBoundingClientRect().left + graph + 40, innerWidth - 340);
 		setHovered({ index: row, left, top: bottom + 150 > innerHeight ? top - 140 : bottom + 6 });
 	};
+	const moveFrame = useRef<(top: number) => void>(() => undefined);
+	const onScroll = (): void => {
+		const { scrollTop } = box.current!; // read before anything is drawn: then it costs no layout
+		look();
+		moveFrame.current(scrollTop);
+	};
 	const sortBy = (by: Column): void =>
 		setSort(sort?.by !== by ? { by, down: true } : sort.down ? { by, down: false } : undefined);
 
@@ -179,7 +175,6 @@ export function TreeMap({
 					{counted(ids.length, "branch", "branches")}
 					{cost > 0 && `, ${usd(cost)}`}
 					{shown < rows.length && `, ${shown} shown`}
-					{isLoading && ", loading…"}
 				</span>
 				<span className="grow" />
 				<label className="field">
@@ -228,7 +223,7 @@ export function TreeMap({
 				</Press>
 			</header>
 			<div className="mapbody" style={style}>
-				<div className="mapscroll" ref={box} onScroll={look}>
+				<div className="mapscroll" ref={box} onScroll={onScroll}>
 					<div className="mh">
 						<span className="scale" aria-hidden="true">
 							{ticksOf(longest, graph / 90).map((tick) => (
@@ -268,7 +263,7 @@ export function TreeMap({
 						</svg>
 						{drawn.map(({ row, index }) => (
 							<MapRowView
-								key={row.key}
+								key={index < first || index >= end ? "active" : index % slots}
 								id={`${name}${index}`}
 								row={row}
 								index={index}
@@ -284,6 +279,7 @@ export function TreeMap({
 					{!rows.length && <p className="quiet none">No branch fits.</p>}
 				</div>
 				<Minimap
+					frameRef={moveFrame}
 					rows={rows}
 					longest={longest}
 					path={path}

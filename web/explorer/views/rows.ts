@@ -3,7 +3,7 @@
 import { useCallback, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { flushSync } from "react-dom";
 
-const SPARE = 10; // drawn above and below what is visible, so that quick scrolling shows no gap
+const SPARE = 6; // drawn above and below what is visible, so that quick scrolling shows no gap
 
 interface Rows {
 	/** For the element that scrolls. */
@@ -11,6 +11,8 @@ interface Rows {
 	first: number;
 	/** The one after the last. */
 	end: number;
+	/** So many rows are drawn: an element goes on as that of the row which is so many further down. */
+	slots: number;
 	/** For its `onScroll`. */
 	look: () => void;
 	/** Bring a row into view, if it is not. */
@@ -24,7 +26,7 @@ interface Rows {
  */
 export function useRows(rows: readonly { key: string }[], height: number, head = 0): Rows {
 	const box = useRef<HTMLDivElement>(null);
-	const [seen, setSeen] = useState({ first: 0, end: 2 * SPARE });
+	const [seen, setSeen] = useState({ first: 0, slots: 2 * SPARE });
 	const top = useRef({ key: "", offset: 0 });
 	const all = useRef(rows);
 
@@ -32,9 +34,9 @@ export function useRows(rows: readonly { key: string }[], height: number, head =
 		const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
 		const at = Math.floor(scrollTop / height);
 		top.current = { key: all.current[at]?.key ?? "", offset: scrollTop - at * height };
-		const first = Math.max(0, at - SPARE);
-		const end = Math.min(all.current.length, at + Math.ceil(clientHeight / height) + SPARE);
-		return setSeen((one) => (one.first === first && one.end === end ? one : { first, end }));
+		const slots = Math.ceil(clientHeight / height) + 1 + 2 * SPARE;
+		const first = Math.max(0, Math.min(at - SPARE, all.current.length - slots));
+		return setSeen((one) => (one.first === first && one.slots === slots ? one : { first, slots }));
 	}, [height]);
 
 	useLayoutEffect(() => {
@@ -63,7 +65,8 @@ export function useRows(rows: readonly { key: string }[], height: number, head =
 		},
 		[height, head],
 	);
-	return { box, ...seen, look: () => flushSync(look), reveal };
+	const end = Math.min(rows.length, seen.first + seen.slots);
+	return { box, ...seen, end, look: () => flushSync(look), reveal };
 }
 
 /** Return a place for an element, and how wide that is. */
