@@ -32,7 +32,9 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	const list = useSource(app.list);
 	const { filter } = list;
 	const scroller = useRef<HTMLDivElement>(null);
-	const nested = list.nested;
+	// Nothing moves away under a press.
+	const [held, hold] = useState<typeof list.nested>();
+	const nested = held ?? list.nested;
 	const live = list.rows.filter(({ answering }) => answering).length;
 
 	const scrolled = () => {
@@ -40,6 +42,12 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 		if (clientHeight > 0 && scrollHeight - clientHeight - scrollTop < NEAR_PX) void list.more();
 	};
 	useEffect(scrolled);
+	useEffect(() => {
+		const free = () => setTimeout(() => hold(undefined)); // after the click
+		const ends = ["pointerup", "pointercancel"];
+		for (const end of ends) addEventListener(end, free);
+		return () => ends.forEach((end) => removeEventListener(end, free));
+	}, []);
 
 	const groups = Map.groupBy(nested, ({ row, children }) =>
 		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(row.lastUsedAt),
@@ -89,7 +97,13 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					</Press>
 				</div>
 			))}
-			<div className="rows" ref={scroller} onScroll={scrolled} tabIndex={-1}>
+			<div
+				className="rows"
+				ref={scroller}
+				onScroll={scrolled}
+				onPointerDown={() => hold(nested)}
+				tabIndex={-1}
+			>
 				{[...groups].map(([name, some]) => (
 					<section key={name} aria-label={name}>
 						<h2 className="day">{name}</h2>
