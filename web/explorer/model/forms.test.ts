@@ -272,14 +272,10 @@ test("parts of providers, tool calls beside them, and unknown JSON are shown", (
 		"other: {application/x}",
 	]);
 	expect(editableOf(entry(unknown))?.truth).toEqual([{ a: 1 }]);
-	expect(edited(entry(unknown), [{ a: 2 }])).toEqual({
-		contentType: "application/x",
-		channel: "history",
-		content: [{ a: 2 }],
-	});
+	expect(edited(entry(unknown), [{ a: 2 }])).toEqual({ contentType: "application/x", content: [{ a: 2 }] });
 	expect(
 		edited(entry({ role: "USER", text: "Hi", more: 1 }, { key: "k" }), { role: "USER", text: "Ho" }),
-	).toEqual({ contentType: "history", channel: "history", content: [{ role: "USER", text: "Ho" }] });
+	).toEqual({ contentType: "history", content: [{ role: "USER", text: "Ho" }] });
 });
 
 test("a result has a place of its own where another way begins, and its title is its tool's", () => {
@@ -298,7 +294,7 @@ test("the first words of an entry are of its message, and what it does without w
 		"Look first.",
 		"find_order 88-1204",
 		'{"total":40}',
-		"It was **40 euros**.",
+		"It was 40 euros.",
 	]);
 	expect(roleOf(entry(entries[3]!))).toBe("tool");
 	expect(blocksOf(entry({ contentType: "history", content: [] }))).toEqual([]);

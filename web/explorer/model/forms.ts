@@ -28,16 +28,20 @@ export interface Editable {
 	words?: { text: string; path: Path } | undefined;
 }
 
+const OPENAI_AGENTS = "history/openai-agents";
 const CLAUDE_TEXT_MAX = 4_000;
 const TEXT_MAX = 8_000;
-const ROLES: Record<string, Role> = {
-	user: "user",
-	human: "user",
-	ai: "ai",
-	assistant: "ai",
-	system: "system",
-	tool: "tool",
-};
+const ROLES = new Map<string, Role>([
+	["user", "user"],
+	["human", "user"],
+	["ai", "ai"],
+	["assistant", "ai"],
+	["system", "system"],
+	["tool", "tool"],
+]);
+
+/** Return the role that a name stands for, in any case of letters. */
+export const roleNamed = (name = ""): Role => ROLES.get(name.toLowerCase()) ?? "other";
 
 const firstOf = ({
 	channel,
@@ -57,9 +61,8 @@ const isForm = (contentType: string, held: Json): boolean =>
 export function roleOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Role {
 	const blocks = blocksOf(entry);
 	if (blocks.length && blocks.every(({ kind }) => kind === "result")) return "tool";
-	const said = stringIn(firstOf(entry), "role")?.toLowerCase() ?? "";
-	if (Object.hasOwn(ROLES, said)) return ROLES[said] ?? "other";
-	return blocks.some(({ kind }) => kind === "call") ? "ai" : "other";
+	const role = roleNamed(stringIn(firstOf(entry), "role"));
+	return role === "other" && blocks.some(({ kind }) => kind === "call") ? "ai" : role;
 }
 
 const known = new WeakMap<readonly unknown[], Block[]>();
@@ -75,7 +78,7 @@ function read(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[
 	const held = firstOf(entry);
 	if (!entry.content.length) return [];
 	if (!held) return [{ kind: "json", label: entry.contentType, value: entry.content }];
-	const form = formOf(held);
+	const form = formOf(entry.contentType, held);
 	return form.blocks ?? blocksIn(form.truth);
 }
 
@@ -88,7 +91,7 @@ export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editab
 	if (entry.erased || entry.channel !== "history" || entries.some(isOfLangGraph)) return undefined;
 	const held = firstOf(entry);
 	if (!held) return { truth: entry.content };
-	const { truth, blocks } = formOf(held);
+	const { truth, blocks } = formOf(entry.contentType, held);
 	if (truth === undefined) return undefined;
 	const texts = (blocks ?? blocksIn(truth)).flatMap((one) => (one.kind === "text" ? [one] : []));
 	const [only] = texts;
@@ -103,18 +106,12 @@ export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editab
  */
 export function edited(entry: Entry, truth: unknown, after: readonly Entry[] = []): Draft {
 	const held = firstOf(entry);
-	const { contentType, channel } = entry;
-	if (!held) return { contentType, channel, content: Array.isArray(truth) ? truth : [truth] };
-	const { put, hasKey } = formOf(held);
+	const { contentType, key } = entry;
+	if (!held) return { contentType, content: Array.isArray(truth) ? truth : [truth] };
+	const { put, hasKey } = formOf(contentType, held);
 	const content = put(truth);
 	const record = content["record"] ?? recordFor(content, after);
-	const { key } = entry;
-	return {
-		contentType,
-		channel,
-		content: [record ? { ...content, record } : content],
-		...(hasKey && key && { key }),
-	};
+	return { contentType, content: [record ? { ...content, record } : content], ...(hasKey && key && { key }) };
 }
 
 /** What an editor holds of an entry: its words, or all of its truth as JSON. */
@@ -140,15 +137,14 @@ function valueAt(value: unknown, path: Path): unknown {
 	return held;
 }
 
-function formOf(held: Json): Form {
+function formOf(contentType: string, held: Json): Form {
 	const { events, lines, strands, message, format, langgraph } = held;
 	if (langgraph !== undefined) return langGraph(held);
 	if (Array.isArray(lines)) return claudeAgent(held, lines);
 	if (isObject(strands)) return strandsAgents(held, strands);
 	if (typeof format === "string" && isObject(message)) return chatKit(held, message);
 	if (message !== undefined && "parentId" in held) return pydanticAi(held, message);
-	if (Array.isArray(events) && events.length && !("attachments" in held) && !("source" in held))
-		if ("textIn" in held || events.every(isItem)) return openAiAgents(held, events);
+	if (contentType === OPENAI_AGENTS && Array.isArray(events)) return openAiAgents(held, events);
 	return { truth: held, put: (truth) => truth as Json, blocks: blocksOfPlain(held) };
 }
 
@@ -183,9 +179,6 @@ function lineOfBlock(block: Block): string {
 	const { name, result } = block;
 	return `[${name ? `${name} ` : ""}returned ${result.blocks.map(lineOfBlock).join("\n")}]`;
 }
-
-const isItem = (event: unknown): boolean =>
-	typeof event === "string" || stringIn(event, "type", "role") !== undefined;
 
 // The five adapters
 
@@ -323,7 +316,10 @@ function blocksOfPlain(held: Json): Block[] {
 	const isThought = ({ kind }: Block): boolean => kind === "reasoning";
 	if (name && words.length)
 		return [...others.filter(isThought), ...files, { kind: "call", name, args: parsed(text) }, ...left];
-	if (!isTool) return [...others, ...words, ...parts, ...files, ...left];
+	// Events hold no words: where they hold results, the words were said behind them.
+	const isBehind = others.some(({ kind }) => kind === "result" || kind === "reasoning");
+	const [first, then] = isBehind ? [others, [...words, ...parts]] : [[...words, ...parts], others];
+	if (!isTool) return [...first, ...then, ...files, ...left];
 	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
 	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
 	return [{ kind: "result", id, name: called, result }];

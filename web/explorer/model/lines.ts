@@ -1,20 +1,9 @@
 // An entry as a line: who says it, and its first words.
 
-import { roleOf } from "./forms.ts";
+import { roleNamed, roleOf } from "./forms.ts";
 import { firstWords } from "./shown.ts";
 import type { Entry, Line, Role } from "./types.ts";
-import { visible } from "./words.ts";
-
-const ROLES: Record<string, Role> = {
-	user: "user",
-	human: "user",
-	ai: "ai",
-	assistant: "ai",
-	system: "system",
-	tool: "tool",
-};
-/** What markdown puts around words. */
-const MARKS = /^\s*#{1,6}\s+|\*\*|`+/g;
+import { unmarked, visible } from "./words.ts";
 
 /** Return what the tree draws of an entry, which the service may have listed as a line. */
 export function lineOf(entry: Entry): Line {
@@ -28,7 +17,7 @@ export function lineOf(entry: Entry): Line {
 		...(usage && { usage }),
 	};
 	const { role, text } = entry.content.length || entry.erased ? said(entry) : told(entry);
-	return { ...kept, ...beside, role, text: text.replace(MARKS, "") };
+	return { ...kept, ...beside, role, text: unmarked(text) };
 }
 
 const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) });
@@ -36,10 +25,14 @@ const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) }
 /** Return what the service tells of an entry in place of its content. */
 function told({ line, contentType }: Entry): { role: Role; text: string } {
 	if (!line) return { role: "other", text: "A long entry" };
-	const { role = "", text, tool, holds = [] } = line;
-	const known = ROLES[role.toLowerCase()] ?? "other";
+	const { role, text, tool, holds = [] } = line;
+	const known = roleNamed(role);
 	return {
 		role: tool && known === "other" ? "tool" : known,
-		text: visible(text ?? tool ?? (holds.includes("attachments") ? "Attachment" : contentType)),
+		text: visible(
+			text ??
+				tool ??
+				(holds.includes("attachments") ? "Attachment" : known === "tool" ? "Tool result" : contentType),
+		),
 	};
 }

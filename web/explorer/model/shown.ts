@@ -4,7 +4,7 @@ import { blocksOf, roleOf } from "./forms.ts";
 import { jsonOf } from "./json.ts";
 import type { Block, Call } from "./parts.ts";
 import type { Entry, Role } from "./types.ts";
-import { oneLine } from "./words.ts";
+import { oneLine, unmarked } from "./words.ts";
 
 /** The result of a call. entry: which holds it. ms: from the call to the result. */
 export interface CallShown extends Call {
@@ -103,7 +103,7 @@ export function firstWords(entry: Entry, length = 120): string {
 	if (entry.erased) return "[erased]";
 	const blocks = blocksOf(entry);
 	const words = blocks.find((one) => one.kind === "text") ?? blocks[0];
-	return words ? oneLine(wordsOf(words), length) : "";
+	return words ? unmarked(oneLine(wordsOf(words), length)) : "";
 }
 
 /** Return the words of a block on a line. */

@@ -14,7 +14,7 @@ import { ToolCall } from "./ToolCall.tsx";
 
 const Markdown = lazy(() => import("./Markdown.tsx"));
 
-const FOLDED = 8_000; // characters of a text that are shown at first
+const FOLDED = 3_000; // characters of a text that are shown at first
 const READ_MAX = 200_000; // a longer text is shown as it is, without its marks
 
 interface BlocksProps {

@@ -17,6 +17,7 @@ export function Costs({ app }: { app: App }) {
 	if (!limb) return null;
 	const { own, path, tree } = costsOf(grove.lines, limb);
 	const lines = shownBy(limb);
+	const hasCached = tree.cachedInputTokens > 0;
 	const gaps = gapsOf(lines);
 	const slow = lines.map((line, at) => ({ line, ms: gaps[at]! })).filter(({ ms }) => ms > 0);
 	const shown = slow.sort((one, other) => other.ms - one.ms).slice(0, MOST);
@@ -27,7 +28,7 @@ export function Costs({ app }: { app: App }) {
 				<thead>
 					<tr>
 						<td />
-						{["entries", "in", "cached", "out", "cost", "time"].map((one) => (
+						{["entries", "in", ...(hasCached ? ["cached"] : []), "out", "cost", "time"].map((one) => (
 							<th key={one} scope="col">
 								{one}
 							</th>
@@ -35,9 +36,9 @@ export function Costs({ app }: { app: App }) {
 					</tr>
 				</thead>
 				<tbody>
-					<Row name="This branch alone" sum={own} />
-					<Row name="With all before it" sum={path} />
-					<Row name="The whole tree" sum={tree} />
+					<Row name="This branch" sum={own} hasCached={hasCached} />
+					<Row name="Its path" sum={path} hasCached={hasCached} />
+					<Row name="Its tree" sum={tree} hasCached={hasCached} />
 				</tbody>
 			</table>
 			{!grove.isWhole && <p className="quiet">Older entries are loading; the sums grow.</p>}
@@ -61,14 +62,14 @@ export function Costs({ app }: { app: App }) {
 	);
 }
 
-const Row = ({ name, sum }: { name: string; sum: Sum }) => (
+const Row = ({ name, sum, hasCached }: { name: string; sum: Sum; hasCached: boolean }) => (
 	<tr>
 		<th scope="row">{name}</th>
 		<td>{sum.entries.toLocaleString("en")}</td>
 		<td>{short(sum.inputTokens)}</td>
-		<td>{short(sum.cachedInputTokens)}</td>
+		{hasCached && <td>{short(sum.cachedInputTokens)}</td>}
 		<td>{short(sum.outputTokens)}</td>
 		<td>{usd(sum.costUsd)}</td>
-		<td>{duration(sum.seconds * 1000)}</td>
+		<td>{sum.seconds > 0 && duration(sum.seconds * 1000)}</td>
 	</tr>
 );

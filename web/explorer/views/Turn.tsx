@@ -40,9 +40,8 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const children = app.grove?.tree.children.filter(({ startedByEntryId: by }) =>
 		entries.some((one) => one.id === by),
 	);
-	const facts = [...usageWords({ ...sumOf(entries) }), role === "ai" && ms ? duration(ms) : ""].filter(
-		Boolean,
-	);
+	const used = usageWords({ ...sumOf(entries) });
+	const facts = role === "ai" && ms ? [...used, duration(ms)] : used;
 	/** What one may do at an entry. */
 	const pressEdit = (one: Entry, label: string) =>
 		editableOf(one, place.entries) && (
@@ -136,6 +135,12 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 				<Stored entries={entries} />
 			) : (
 				<div className="body md">
+					{inEdit !== entry && (
+						<Blocks
+							blocks={blocks}
+							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
+						/>
+					)}
 					{inEdit && editable && (
 						<Editing
 							key={inEdit.id}
@@ -143,12 +148,6 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 							entry={inEdit}
 							editable={editable}
 							close={() => setEdited(undefined)}
-						/>
-					)}
-					{inEdit !== entry && (
-						<Blocks
-							blocks={blocks}
-							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
 						/>
 					)}
 					{entry.erased && <p className="quiet">[erased]</p>}
