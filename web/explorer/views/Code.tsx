@@ -18,7 +18,7 @@ export function Code({ language, text }: { language: string; text: string }) {
 				<span className="grow" />
 				<CopyButton text={text} />
 			</header>
-			<pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : "Code"}>
+			<pre tabIndex={0} role="group" aria-label={language ? `Code, ${language}` : "Code"}>
 				<code>
 					{isDiff ? (
 						<Diff text={text} />

@@ -214,6 +214,11 @@ function pressed(app: App, event: KeyboardEvent): void {
 		c: () => other && app.go(toCompare([place.id, other])),
 		t: () => may(app, "writer") && askDetails(app, place.id).catch(app.fail),
 		s: () => openShare(app),
+		e: () => act("edit"),
+		r: () => act("again"),
+		f: () => act("fork"),
+		l: () => act("link"),
+		m: () => act("memory"),
 		j: () => step(1),
 		k: () => step(-1),
 		ArrowDown: () => step(1),
@@ -229,6 +234,10 @@ function pressed(app: App, event: KeyboardEvent): void {
 	event.preventDefault();
 	void deed();
 }
+
+/** Press a button of the message that has the focus. */
+const act = (what: string): void =>
+	document.activeElement?.closest(".msg")?.querySelector<HTMLElement>(`.acts [data-do="${what}"]`)?.click();
 
 /** Go to the next message, or the one before. */
 function step(by: 1 | -1): void {

@@ -32,11 +32,11 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 		case "hr":
 			return <hr key={key} />;
 		case "heading":
-			// The page has levels 1 and 2 itself.
-			return createElement(
-				`h${Math.min(6, (token as Tokens.Heading).depth + 2)}`,
-				{ key, dir: "auto" },
-				inline((token as Tokens.Heading).tokens),
+			// One level for all: others would leave levels out, as their authors do.
+			return (
+				<h3 key={key} className={`depth-${(token as Tokens.Heading).depth}`} dir="auto">
+					{inline((token as Tokens.Heading).tokens)}
+				</h3>
 			);
 		case "code":
 			return (
@@ -83,7 +83,7 @@ function Table({ header, rows }: Tokens.Table) {
 	const cell = ({ align, tokens }: Tokens.TableCell, at: number, tag: "th" | "td") =>
 		createElement(tag, { key: at, className: align === "right" ? "n" : undefined }, inline(tokens));
 	return (
-		<div className="wide" tabIndex={0} role="region" aria-label="Table">
+		<div className="wide" tabIndex={0} role="group" aria-label="Table">
 			<table>
 				<thead>
 					<tr>{header.map((one, at) => cell(one, at, "th"))}</tr>
