@@ -60,9 +60,7 @@ def test_branches_stand_side_by_side_from_where_they_part(page: Page, grown: Pon
     expect(page).to_have_url(re.compile(at_conversation(grown.main.id, grown.said[1].id)))
 
 
-def test_words_that_differ_are_marked_against_the_chosen_branch(
-    blank: Page, user: str, grown: Pond
-) -> None:
+def test_words_that_differ_are_marked_against_the_chosen_branch(blank: Page, user: str, grown: Pond) -> None:
     other = grown.main.fork(after=grown.said[2])
     other.say("ai", "Twenty centimetres.")
     page = compared(blank, user, grown.main, other)
@@ -89,9 +87,7 @@ def test_branches_are_added_and_taken_out(page: Page, grown: Pond) -> None:
     expect(page.locator(".cell")).to_have_count(6)
 
 
-def test_a_long_side_is_shown_in_pages_and_what_is_new_comes(
-    timed: Page, user: str, api: Forklore
-) -> None:
+def test_a_long_side_is_shown_in_pages_and_what_is_new_comes(timed: Page, user: str, api: Forklore) -> None:
     long = pond(api, own=120)
     page = compared(timed, user, long.main, long.side)
 

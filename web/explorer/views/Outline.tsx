@@ -269,11 +269,11 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			aria-label={nameOf(row)}
 			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>
+			<span className="sr">{nameOf(row)}</span>
 			{kind === "run" ? (
 				<span className="more">{text}</span>
 			) : (
@@ -302,15 +302,14 @@ const TreeRow = memo(function TreeRow({
 export const Refs = ({ look }: { look: Look }) =>
 	look.names.length || look.isCurrent ? <BranchName look={{ ...look, label: "current" }} /> : null;
 
-/** Return what a screen reader says of a row. */
-function nameOf({ kind, limb: { look, branch }, line, child, entries, branches }: Row): string {
+/** Return what a screen reader says of a row before what stands there. */
+function nameOf({ kind, limb: { look, branch }, line }: Row): string {
 	const place = `${branch ? "branch " : ""}${look.label}${look.isCurrent ? ", current" : ""}`;
-	if (kind === "child") return `child ${child!.title ?? ""}, started in ${place}`;
-	if (kind === "run") return `${counted(entries, "entry", "entries")}, ${place}`;
-	if (kind === "folded") return `${counted(branches, "branch", "branches")}, folded, ${place}`;
-	if (!line) return `${place}: no entries of its own`;
-	const { role, userId, agentId } = line;
-	return visible(`${role}, ${agentId ?? userId}, ${place}: ${line.text}`);
+	if (kind === "child") return `child of ${place}: `;
+	if (kind === "folded") return "folded, branch ";
+	if (kind === "blank") return "no entries of its own, branch ";
+	if (kind === "run" || !line) return `${place}: `;
+	return visible(`${line.role}, ${line.agentId ?? line.userId}, ${place}: `);
 }
 
 interface LanesProps {
