@@ -1,4 +1,4 @@
-"""What one may do with branches and trees: each deed is asked for in a dialog that says what it does."""
+"""What one may do with branches and trees: each deed has a dialog that says what it does."""
 
 import re
 
@@ -304,9 +304,7 @@ def test_a_tree_is_handed_over(page: Page, user: str, url: str, grown: Pond) -> 
         assert bobs.conversation(grown.main.id).details().owner_user_id == bob
 
 
-def test_a_member_who_is_removed_is_told_so(
-    blank: Page, user: str, grown: Pond, watch: Watch
-) -> None:
+def test_a_member_who_is_removed_is_told_so(blank: Page, user: str, grown: Pond, watch: Watch) -> None:
     watch.expect_status("403")
     bob = f"bob-{user}"
     grown.main.share(bob, "writer")
