@@ -204,10 +204,10 @@ def let_time_pass(page: Page, is_so: Callable[[], bool]) -> None:
     wait_until(page, look)
 
 
-def expect_silence(page: Page) -> None:
-    """Wait until a `timed` page asks the service for nothing any more, though time passes."""
+def expect_silence(page: Page, about: str = "/v1/") -> None:
+    """Wait until a `timed` page asks for nothing with this in its address, though time passes."""
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if "/v1/" in request.url else None)
+    page.on("request", lambda request: sent.append(request.url) if about in request.url else None)
 
     def is_silent() -> bool:
         before = len(sent)

@@ -17,8 +17,6 @@ from tests.web import steps
 from tests.web.browser import Watch
 from tools.harness.local_server import ROOT, environment
 
-LOST = "The server does not answer. You see"
-APPENDS = "**/v1/conversations/*/entries"
 GONE = "ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
 GONE += "|ERR_INCOMPLETE_CHUNKED|ERR_CONTENT_LENGTH_MISMATCH"  # it was in the middle of an answer
 READY_S = 60
@@ -96,11 +94,11 @@ def test_a_page_says_that_the_server_is_gone_and_comes_back_with_it(
     expect(steps.entry(page, "A asks")).to_be_visible()
 
     server.kill()
-    expect(steps.said(page, LOST)).to_be_visible()
+    expect(steps.said(page, steps.LOST)).to_be_visible()
     expect(steps.entry(page, "A asks")).to_be_visible()
     server.start()
 
-    expect(steps.said(page, LOST)).to_be_hidden(timeout=BACK_MS)
+    expect(steps.said(page, steps.LOST)).to_be_hidden(timeout=BACK_MS)
     expect(steps.said(page, "The server answers again.")).to_be_visible()
     made.say("ai", "B answers")
     steps.expect_messages(page, ["A asks", "B answers"])
@@ -120,15 +118,15 @@ def test_a_message_is_there_once_though_the_server_is_killed_after_it_took_it(
         done.append(route.fetch().status)
         server.kill()
         route.abort("connectionreset")
-        page.unroute(APPENDS)
+        page.unroute(steps.APPENDS)
 
-    page.route(APPENDS, kill)
+    page.route(steps.APPENDS, kill)
 
     steps.write(page, "B answers", role="AI")
-    expect(steps.said(page, LOST)).to_be_visible()
+    expect(steps.said(page, steps.LOST)).to_be_visible()
     server.start()
 
-    expect(steps.said(page, LOST)).to_be_hidden(timeout=BACK_MS)
+    expect(steps.said(page, steps.LOST)).to_be_hidden(timeout=BACK_MS)
     expect(steps.box(page)).to_have_value("")
     steps.expect_messages(page, ["A asks", "B answers"])
     assert done == [201]

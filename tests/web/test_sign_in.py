@@ -66,8 +66,8 @@ def test_after_signing_out_no_request_has_the_old_credentials(
     blank: Page, api: Forklore, user: str, url: str
 ) -> None:
     made = steps.talk(api, "The secret of the first one", title="Secret plan")
-    bobs = Forklore(url, token=f"bob-{user}")
-    other = steps.talk(bobs, "Hello, it is Bob", title="Of Bob")
+    with Forklore(url, token=f"bob-{user}") as bobs:
+        other = steps.talk(bobs, "Hello, it is Bob", title="Of Bob")
     page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
     expect(steps.entry(page, "The secret")).to_be_visible()
     steps.sign_out(page)
@@ -77,9 +77,7 @@ def test_after_signing_out_no_request_has_the_old_credentials(
     steps.go_to(page, steps.at_conversation(other.id))
     steps.fill_sign_in(page, f"bob-{user}")
     expect(steps.entry(page, "it is Bob")).to_be_visible()
-    with page.expect_request(steps.is_watch):
-        steps.say_all(other, ["What else?"])
-    expect(steps.entry(page, "What else?")).to_be_visible()
+    steps.wait_for_news(page, 2)
 
     assert {one for one in sent if one[0]} == {(f"Bearer bob-{user}", None)}
     expect(page.locator("body")).not_to_contain_text("ecret")
@@ -111,7 +109,7 @@ def test_a_user_id_that_no_header_can_hold_is_refused_in_the_form(blank: Page) -
     sent: list[str] = []
     blank.on("request", lambda request: sent.append(request.url))
 
-    for given in ("Łukasz", "安", "ann\N{RIGHT-TO-LEFT OVERRIDE}", "🦊"):
+    for given in ("Łukasz", "zoë", "安", "ann\N{RIGHT-TO-LEFT OVERRIDE}", "🦊"):
         blank.goto("/")
         steps.fill_sign_in(blank, given)
         expect(blank.get_by_role("alert")).to_contain_text("no such characters")
@@ -121,7 +119,7 @@ def test_a_user_id_that_no_header_can_hold_is_refused_in_the_form(blank: Page) -
 
 
 def test_a_user_id_with_unusual_characters_comes_in(blank: Page, user: str) -> None:
-    unusual = f"zoë a<b>&'\" ../x?y=z#w {user}"
+    unusual = f"z a<b>&'\" ../x?y=z#w {user}"
 
     page = steps.sign_in(blank, unusual)
     page.get_by_role("button", name="New conversation").first.click()

@@ -66,6 +66,7 @@ function open(credentials: Credentials, server: string): void {
 		else sessionStorage.clear(); // signed out: what may not have arrived is forgotten, too
 		app?.end();
 		app = undefined;
+		root.render(null);
 		void start(sentence);
 	});
 	root.render(<Frame key={++rounds} app={app} />);

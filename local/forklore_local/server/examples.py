@@ -47,6 +47,7 @@ _CONVERSATION: Json = {
     "metadata": {"budgetEur": 450.0, "nights": 2},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",
+    "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
     "metrics": _METRICS,
 }
@@ -117,6 +118,8 @@ _HIT: Json = {
     "conversationTitle": "Weekend in Lisbon",
     "entryId": _ENTRY["id"],
     "createdAt": _ENTRY["createdAt"],
+    "agentId": _ENTRY["agentId"],
+    "line": {"role": "USER", "text": "Where should we stay for two nights?"},
     "highlights": ["Where should we stay for two nights?"],
     "entry": _ENTRY,
 }

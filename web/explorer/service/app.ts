@@ -326,7 +326,7 @@ export class App extends Source {
 		place.subscribe(() => {
 			if (place === this.place && place.conversation)
 				document.title = `${titleOf(place.conversation.title)} · forklore`;
-			if (place.isGone) this.#endDrafts(place);
+			if (place.isGone && place === this.place) this.#close(place);
 		});
 		void place.load(entryId).then((isThere) => this.#tell(isThere));
 	}
@@ -340,8 +340,12 @@ export class App extends Source {
 		if (isThere === false) this.say("This conversation does not show that entry. This is its end.");
 	}
 
-	#endDrafts(place: Place): void {
+	/** Ask no more about a conversation that is gone. What one has written there stays. */
+	#close(place: Place): void {
 		for (const [at, draft] of this.#drafts) if (at.includes(place.id)) draft.end();
+		this.grove?.end();
+		this.grove = undefined;
+		this.changed();
 		void this.list.load();
 	}
 

@@ -151,7 +151,7 @@ export class Conversations extends Source {
 			(row) =>
 				(show !== "live" || row.answering) &&
 				(show !== "mine" || row.accessLevel === "owner") &&
-				usedAt(row) >= since,
+				row.lastUsedAt >= since,
 		);
 		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
 		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>
@@ -208,7 +208,3 @@ export class Conversations extends Source {
 		}
 	}
 }
-
-/** Return when a conversation was last used. */
-export const usedAt = (row: ConversationDetails & { lastUsedAt?: string }): string =>
-	row.lastUsedAt ?? row.updatedAt;

@@ -16,7 +16,7 @@ import { TreeMap } from "./TreeMap.tsx";
 
 export default function Full({ app }: { app: App }) {
 	useSource(app.place);
-	const grove = useSource(app.grove!);
+	const grove = useSource(app.grove);
 	const { place, route } = app;
 	const load = useCallback<LoadEntries>(
 		(conversationId, after, limit, signal) =>
@@ -26,14 +26,14 @@ export default function Full({ app }: { app: App }) {
 			),
 		[app],
 	);
-	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
+	const loadDetails = useCallback((ids: readonly string[]) => void grove?.loadDetails(ids), [grove]);
 	// What is not loaded yet is what all the rest hangs on.
-	if (!place || place.isGone || !grove.isWhole)
+	if (!place || place.isGone || !grove?.isWhole)
 		return (
 			<main className="talk" id="main" tabIndex={-1}>
 				<Notes app={app} />
-				{grove.problem !== undefined || place?.isGone ? (
-					<Problem error={place?.problem ?? grove.problem} again={() => grove.load()} />
+				{grove?.problem !== undefined || place?.isGone ? (
+					<Problem error={place?.problem ?? grove?.problem} again={() => grove?.load()} />
 				) : (
 					<Loading what="the tree" />
 				)}

@@ -20,7 +20,7 @@ import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails } from "../model/types.ts";
 import { counted, dayName, titleOf, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
-import { NO_FILTER, usedAt, type Filter } from "../service/list.ts";
+import { NO_FILTER, type Filter } from "../service/list.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
 import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
@@ -32,7 +32,9 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	const list = useSource(app.list);
 	const { filter } = list;
 	const scroller = useRef<HTMLDivElement>(null);
-	const nested = list.nested;
+	// Nothing moves away under a press.
+	const [held, hold] = useState<typeof list.nested>();
+	const nested = held ?? list.nested;
 	const live = list.rows.filter(({ answering }) => answering).length;
 
 	const scrolled = () => {
@@ -40,9 +42,15 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 		if (clientHeight > 0 && scrollHeight - clientHeight - scrollTop < NEAR_PX) void list.more();
 	};
 	useEffect(scrolled);
+	useEffect(() => {
+		const free = () => setTimeout(() => hold(undefined)); // after the click
+		const ends = ["pointerup", "pointercancel"];
+		for (const end of ends) addEventListener(end, free);
+		return () => ends.forEach((end) => removeEventListener(end, free));
+	}, []);
 
 	const groups = Map.groupBy(nested, ({ row, children }) =>
-		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(usedAt(row)),
+		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(row.lastUsedAt),
 	);
 	const shown = (show: Filter["show"]) => ({
 		"aria-pressed": filter.show === show,
@@ -89,7 +97,13 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					</Press>
 				</div>
 			))}
-			<div className="rows" ref={scroller} onScroll={scrolled} tabIndex={-1}>
+			<div
+				className="rows"
+				ref={scroller}
+				onScroll={scrolled}
+				onPointerDown={() => hold(nested)}
+				tabIndex={-1}
+			>
 				{[...groups].map(([name, some]) => (
 					<section key={name} aria-label={name}>
 						<h2 className="day">{name}</h2>
@@ -155,7 +169,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
+			{answering ? <time className="live">now</time> : <Time at={row.lastUsedAt} />}
 			<p className="cut" dir="auto">
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
@@ -180,7 +194,7 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 				{agentId && `${visible(agentId)} `}
 				<span className="quiet">{titleOf(title)}</span>
 			</span>
-			<Time at={usedAt(row)} className="quiet" />
+			<Time at={row.lastUsedAt} className="quiet" />
 		</a>
 	);
 }

@@ -20,7 +20,7 @@ export function SignIn({ stage, notice, enter }: SignInProps) {
 		const given = (name: string) => (form.get(name) as string).trim();
 		const credentials = { token: given("token"), key: given("key") };
 		if (!credentials.token) setTold(stage ? "Paste a token." : "Choose a user id.");
-		else if (/[^ -~\xa0-\xff]/.test(credentials.token + credentials.key))
+		else if (/[^ -~]/.test(credentials.token + credentials.key))
 			setTold("A header can hold no such characters.");
 		else setTold(await enter(credentials));
 	};

@@ -72,11 +72,15 @@ export function Thread({ app }: { app: App }) {
 	useLayoutEffect(() => {
 		if (!place.visits) return;
 		const element = chosen && scroller.current!.querySelector<HTMLElement>(`[data-key="${chosen}"]`);
-		if (!element) return toEnd();
+		const isLost = document.activeElement === document.body; // the way that one was at is gone
+		if (!element) {
+			if (isLost) scroller.current!.focus({ preventScroll: true });
+			return toEnd();
+		}
 		wasAtEnd.current = false;
 		element.scrollIntoView({ block: "center" });
 		anchor.current = { key: chosen, top: element.getBoundingClientRect().top };
-		if (document.activeElement === document.body) element.focus({ preventScroll: true });
+		if (isLost) element.focus({ preventScroll: true });
 	}, [place, place.visits]);
 	const last = entries.at(-1)?.id;
 	const lastSeen = useRef(last);

@@ -104,6 +104,7 @@ class Conversation(TypedDict):
     metadata: Object
     createdAt: Time
     updatedAt: Time
+    lastUsedAt: Time
     lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
@@ -351,6 +352,8 @@ class Hit(TypedDict):
     conversationTitle: str | None
     entryId: Id
     createdAt: Time
+    agentId: Maybe[str]
+    line: Line
     highlights: list[str]
     entry: Maybe[Entry]
 
@@ -519,6 +522,8 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "conversationTitle": hit.conversation.described.title,
         "entryId": hit.entry.entry_id,
         "createdAt": ids.created_at(hit.entry.entry_id),
+        "agentId": hit.entry.agent_id,
+        "line": _line(hit.line),
         "highlights": hit.highlights,
         "entry": entry(hit.entry) if with_entry else None,
     }
@@ -702,6 +707,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "metadata": _text(c.described.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
+        "lastUsedAt": details.last_used_at,
         "lastMessagePreview": head.preview.text if head.preview else None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,

@@ -323,8 +323,14 @@ def test_a_log_takes_so_much_and_no_more(store: Store, table: Table, clock: Stan
     last = keys.part(ROOT, A, answer_logs.PARTS_MAX)
     store.put(store.item(place) | items.key_of(last) | {"size": items.number(9)})
     assert conflict(lambda: write(table, answer_logs.PARTS_MAX)) == {"reason": "answer_full"}
+    assert write(table, answer_logs.PARTS_MAX, "[]") == answer_logs.PARTS_MAX + 1
+    store.change(place, size=items.number(answer_logs.LOG_BYTES_MAX))
+    assert write(table, 2, "[]") == 3
+    signs = keys.part(ROOT, A, answer_logs.SIGNS_MAX)
+    store.put(store.item(place) | items.key_of(signs))
+    assert conflict(lambda: write(table, answer_logs.SIGNS_MAX, "[]")) == {"reason": "answer_full"}
     clock.now_s += WRITTEN_SECONDS_MAX
-    assert conflict(lambda: write(table, 2, "[]")) == {"reason": "answer_full"}
+    assert conflict(lambda: write(table, 3, "[]")) == {"reason": "answer_full"}
     assert write(table, 1, '["x"]') == 2  # it was in time, and is sent again
     assert conflict(lambda: write(table, 1, '["y"]'))["reason"] == "stale"
     finish(table)

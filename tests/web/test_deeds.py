@@ -1,0 +1,328 @@
+"""What one may do with branches and trees: each deed has a dialog that says what it does."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from forklore import Forklore, NotFoundError
+from tests.web.browser import Watch
+from tests.web.growing import Pond, pond
+from tests.web.steps import (
+    act,
+    at_conversation,
+    box,
+    deeds,
+    dialog,
+    entry,
+    expect_messages,
+    head,
+    hold,
+    row,
+    said,
+    sign_in,
+    stored,
+    title,
+    wait_until,
+)
+from tests.web.wording import words
+
+PROMOTES = "**/v1/conversations/*/promote"
+READER = {"Compare", "Members…", "Copy link", "Archive"}
+WRITER = READER | {"Names and tags…", "Make current…", "Merge into…"}
+MANAGER = WRITER - {"Members…"} | {"Share…", "Delete this branch…"}
+OWNER = MANAGER | {"Hand over to…", "Delete the whole tree…"}
+
+
+@pytest.fixture
+def grown(api: Forklore) -> Pond:
+    return pond(api)
+
+
+@pytest.fixture
+def page(blank: Page, user: str, grown: Pond) -> Page:
+    sign_in(blank, user, at=at_conversation(grown.side.id))
+    expect(title(blank)).to_have_text("Side arm")
+    expect(head(blank).get_by_role("link", name="Compare")).to_be_visible()
+    return blank
+
+
+def press(page: Page, label: str) -> None:
+    dialog(page).get_by_role("button", name=label, exact=True).click()
+
+
+@pytest.mark.parametrize(
+    ("level", "offered"), [("reader", READER), ("writer", WRITER), ("manager", MANAGER), ("owner", OWNER)]
+)
+def test_one_is_offered_what_the_own_level_allows(
+    blank: Page, user: str, grown: Pond, level: str, offered: set[str]
+) -> None:
+    who = user if level == "owner" else f"{user}-{level}"
+    if level != "owner":
+        grown.main.share(who, level)  # type: ignore[arg-type]
+    sign_in(blank, who, at=at_conversation(grown.side.id))
+    expect(head(blank).get_by_role("link", name="Compare")).to_be_visible()
+    expect(entry(blank, "Side 2")).to_be_visible()
+
+    items = deeds(blank)
+
+    expect(items).to_have_count(len(offered))
+    assert {re.sub(r"\s*\b[A-Z]$", "", one.strip()) for one in items.all_inner_texts()} == offered
+    expect(box(blank)).to_have_count(0 if level == "reader" else 1)
+
+
+def test_a_branch_is_made_current_after_both_were_named(page: Page, grown: Pond) -> None:
+    act(page, "Make current")
+    expect(dialog(page)).to_contain_text(words("It opens first for everybody, in place of “Pond”."))
+    expect(dialog(page).get_by_role("listitem")).to_have_count(2)
+    press(page, "Make current")
+
+    expect(said(page, words("“Side arm” is the current branch."))).to_be_visible()
+    assert grown.side.details().is_current
+
+
+def test_a_name_moves_only_if_one_says_so(blank: Page, user: str, grown: Pond) -> None:
+    grown.main.point("main-run")
+    sign_in(blank, user, at=at_conversation(grown.side.id))
+    expect(blank.get_by_role("tree").get_by_text("main-run")).to_be_visible()
+    act(blank, "Make current")
+    dialog(blank).get_by_label(words("Also move main-run here")).check()
+    press(blank, "Make current")
+
+    expect(head(blank).get_by_text("main-run")).to_be_visible()
+    assert grown.side.details().is_current
+
+
+def test_title_names_tags_and_score_are_changed_together(page: Page, api: Forklore, grown: Pond) -> None:
+    act(page, "Names and tags")
+    dialog(page).get_by_label("Title").fill("Left arm")
+    dialog(page).get_by_label("Your names").fill("try-1\ntry-2")
+    dialog(page).get_by_label("Tags").fill("topic:fish\nbest")
+    dialog(page).get_by_label("Score").fill("0.5")
+    press(page, "Save")
+
+    expect(title(page)).to_have_text("Left arm")
+    for told in ("try-1", "try-2", "topic:fish", "best"):
+        expect(head(page).get_by_text(told, exact=True)).to_be_visible()
+    details = grown.side.details()
+    assert (details.tags, details.metadata) == ({"topic": "fish", "best": ""}, {"score": 0.5})
+    assert {one.name for one in api.names().list()} == {"try-1", "try-2"}
+
+
+def test_tags_that_somebody_else_changed_meanwhile_are_not_overwritten(page: Page, grown: Pond) -> None:
+    act(page, "Names and tags")
+    grown.side.update(tags={"of": "bob"})
+    dialog(page).get_by_label("Tags").fill("mine")
+    press(page, "Save")
+
+    expect(dialog(page).get_by_role("alert")).to_contain_text("of:bob")
+    assert grown.side.details().tags == {"of": "bob"}
+
+
+def test_a_branch_is_merged_as_copies_and_as_a_summary(page: Page, grown: Pond) -> None:
+    before = stored(grown.main)
+    act(page, "Merge into")
+    expect(dialog(page)).to_contain_text("Nothing is removed.")
+    press(page, "Merge")
+    expect(said(page, "is merged into")).to_be_visible()
+    copied = stored(grown.main)[len(before) :]
+    assert copied == [one for one in stored(grown.side) if one in copied]
+    assert copied
+
+    act(page, "Merge into")
+    dialog(page).get_by_role("combobox", name="As", exact=True).select_option("summary")
+    dialog(page).get_by_label("Summary").fill("In short")
+    press(page, "Merge")
+    expect(dialog(page)).to_have_count(0)
+    assert stored(grown.main)[-1] == "SYSTEM: In short"
+
+
+def test_a_branch_is_deleted_after_one_read_what_goes_and_what_stays(
+    page: Page, grown: Pond, watch: Watch
+) -> None:
+    watch.expect_status("404")  # it asks for news of what is deleted
+    act(page, "Delete this branch")
+    expect(dialog(page).get_by_role("button", name="Keep it")).to_be_focused()
+    expect(dialog(page)).to_contain_text("that no other branch shows")
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+
+    expect(said(page, "The branch is deleted.")).to_be_visible()
+    expect(title(page)).to_have_text("Pond")
+    with pytest.raises(NotFoundError):
+        grown.side.details()
+
+
+def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    act(page, "Delete the whole tree")
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+    expect(dialog(page)).to_be_visible()
+    dialog(page).get_by_label("I know that this cannot be undone.").check()
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+
+    expect(said(page, "The tree is deleted.")).to_be_visible()
+    expect(row(page, "Pond")).to_have_count(0)
+    with pytest.raises(NotFoundError):
+        grown.main.details()
+
+
+def test_what_somebody_else_deleted_meanwhile_is_deleted(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    act(page, "Delete the whole tree")
+    dialog(page).get_by_label("I know that this cannot be undone.").check()
+    held = hold(page, "**/v1/conversations/*?scope=*", "DELETE")
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+    wait_until(page, lambda: bool(held))
+    grown.main.delete_tree()
+    held[0].continue_()
+
+    expect(page.get_by_role("heading", name="roads not taken")).to_be_visible()
+
+
+# What all dialogs have in common
+
+
+def test_the_focus_goes_into_the_dialog_and_returns(page: Page) -> None:
+    page.get_by_role("button", name="Share").focus()
+    for _ in range(5):
+        page.keyboard.press("Enter")
+        expect(dialog(page).get_by_label("User id")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(dialog(page)).to_have_count(0)
+        expect(page.get_by_role("button", name="Share")).to_be_focused()
+
+
+@pytest.fixture
+def held(page: Page) -> list[Route]:
+    """The requests for a promotion: they wait until the test lets them go."""
+    return hold(page, PROMOTES, "POST")
+
+
+def test_a_second_press_while_one_waits_sends_nothing(page: Page, grown: Pond, held: list[Route]) -> None:
+    act(page, "Make current")
+    dialog(page).get_by_role("button", name="Make current").dblclick()
+    page.keyboard.press("Enter")
+    wait_until(page, lambda: bool(held))
+    held[0].continue_()
+
+    expect(dialog(page)).to_have_count(0)
+    assert len(held) == 1
+    assert grown.side.details().is_current
+
+
+def test_one_can_stop_to_wait_for_an_answer(page: Page, held: list[Route]) -> None:
+    act(page, "Make current")
+    press(page, "Make current")
+    wait_until(page, lambda: bool(held))
+
+    page.keyboard.press("Escape")
+
+    expect(dialog(page)).to_have_count(0)
+    expect(said(page, "You stopped waiting for the answer. It may have been done.")).to_be_visible()
+
+
+def test_an_error_stays_in_the_dialog_with_the_id_of_its_request(
+    page: Page, held: list[Route], watch: Watch
+) -> None:
+    watch.expect_status("409")
+    act(page, "Make current")
+    press(page, "Make current")
+    wait_until(page, lambda: bool(held))
+    held[0].fulfill(status=409, json={"code": "conflict", "message": "not now", "requestId": "r-17"})
+
+    expect(dialog(page).get_by_role("alert")).to_contain_text("Not now. Request r-17")
+
+
+def test_who_goes_elsewhere_leaves_no_dialog_behind(page: Page, grown: Pond) -> None:
+    act(page, "Make current")
+    page.evaluate("id => { location.hash = `#/c/${id}`; }", grown.main.id)
+
+    expect(title(page)).to_have_text("Pond")
+    expect(dialog(page)).to_have_count(0)
+
+
+# Sharing
+
+
+def test_a_member_is_added_changed_and_removed(page: Page, user: str, grown: Pond) -> None:
+    page.get_by_role("button", name="Share").click()
+    dialog(page).get_by_label("User id").fill(f"bob-{user}")
+    dialog(page).get_by_label("Level", exact=True).select_option("writer")
+    press(page, "Add")
+    expect(said(page, words(f"bob-{user} may write now."))).to_be_visible()
+
+    level = dialog(page).get_by_label(f"Level of bob-{user}")
+    level.select_option("reader")
+    expect(said(page, words(f"bob-{user} may read now."))).to_be_visible()
+    assert {one.user_id: one.access_level for one in grown.main.members()}[f"bob-{user}"] == "reader"
+    level.select_option("none")
+    expect(said(page, words(f"bob-{user} is no member now."))).to_be_visible()
+    assert [one.user_id for one in grown.main.members()] == [user]
+
+
+def test_who_is_a_member_already_is_not_added_again(page: Page, user: str, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("409")
+    grown.main.share(f"bob-{user}", "writer")
+    page.get_by_role("button", name="Share").click()
+    dialog(page).get_by_label("User id").fill(f"bob-{user}")
+    press(page, "Add")
+
+    expect(dialog(page).get_by_role("alert")).to_contain_text("is a member already")
+    assert {one.user_id: one.access_level for one in grown.main.members()}[f"bob-{user}"] == "writer"
+
+
+def test_a_member_leaves(blank: Page, user: str, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("403")
+    grown.main.share(f"bob-{user}", "reader")
+    sign_in(blank, f"bob-{user}", at=at_conversation(grown.main.id))
+    blank.get_by_role("button", name="Members").click()
+    press(blank, "Leave…")
+    press(blank, "Leave")
+
+    expect(said(blank, "You have left the tree.")).to_be_visible()
+    expect(row(blank, "Pond")).to_have_count(0)
+
+
+def test_a_tree_is_handed_over(page: Page, user: str, url: str, grown: Pond) -> None:
+    bob = f"bob-{user}"
+    grown.main.share(bob, "writer")
+    act(page, "Hand over")
+    expect(dialog(page)).to_contain_text(words(f"You offer {bob}"))
+    press(page, "Offer it")
+    expect(said(page, words(f"The tree is offered to {bob}."))).to_be_visible()
+    act(page, "Hand over")
+    expect(dialog(page)).to_contain_text("Take the offer back?")
+    page.keyboard.press("Escape")
+
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, bob)
+    page.get_by_role("group", name="Offer").get_by_role("button", name="Accept…").click()
+    press(page, "Accept")
+
+    expect(said(page, "You own the tree now.")).to_be_visible()
+    with Forklore(url, token=bob) as bobs:
+        assert bobs.conversation(grown.main.id).details().owner_user_id == bob
+
+
+def test_a_member_who_is_removed_is_told_so(blank: Page, user: str, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("403")
+    bob = f"bob-{user}"
+    grown.main.share(bob, "writer")
+    sign_in(blank, bob, at=at_conversation(grown.main.id))
+    expect(box(blank)).to_be_visible()
+    box(blank).fill("Half a thought")
+    grown.main.unshare(bob)
+
+    expect(blank.get_by_role("heading", name="This conversation is not here")).to_be_visible()
+    expect(blank.get_by_role("textbox", name="What you had written")).to_have_value("Half a thought")
+    expect(row(blank, "Pond")).to_have_count(0)
+
+
+def test_a_message_is_written_under_a_role(page: Page, grown: Pond) -> None:
+    page.get_by_role("combobox", name="Role").select_option("AI")
+    box(page).fill("Deep enough.")
+    page.keyboard.press("Enter")
+
+    expect(entry(page, "Deep enough.")).to_be_visible()
+    assert stored(grown.side)[-1] == "AI: Deep enough."
+    expect_messages(page, [one.partition(": ")[2] for one in stored(grown.side)])
