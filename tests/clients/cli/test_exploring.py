@@ -25,8 +25,8 @@ from cryptography.x509.oid import NameOID
 from forklore.cli.exits import CommandError
 from forklore.cli.exploring import forwarder as forwarding
 from forklore.cli.exploring import rules, stage
+from forklore.cli.exploring.deployment import Stage
 from forklore.cli.exploring.forwarder import BODY_BYTES_MAX, CONNECTIONS_MAX, UNREAD_BYTES_MAX, Forwarder
-from forklore.cli.exploring.stage import Stage
 from forklore.client.errors import InputError
 from forklore_local.server import cors
 from forklore_local.server.page import find_files
