@@ -648,4 +648,4 @@ def test_a_proxy_that_cannot_be_used_is_an_error_of_one_line(
 
 
 def test_the_message_is_json_for_any_host() -> None:
-    assert json.loads(stage.message(502, 'a "quote" \n ë').body) == {"message": 'a "quote" \n ë'}
+    assert json.loads(deployment.message(502, 'a "quote" \n ë').body) == {"message": 'a "quote" \n ë'}
