@@ -482,12 +482,14 @@ export interface Health {
 
 /** An entry that has all words of the query. `highlights`: its text around the words. */
 export interface Hit {
+	agentId?: string;
 	conversationId: string;
 	conversationTitle: string | null;
 	createdAt: string;
 	entry?: Entry;
 	entryId: string;
 	highlights: string[];
+	line: Line;
 }
 
 /**
@@ -1328,8 +1330,8 @@ export interface Operations {
 	 * Find the entries that have all words of a query, the newest conversations first.
 	 *
 	 * A grep over the history of every conversation that you may see, not a search engine: a word is
-	 * found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
-	 * short, even empty: only an `afterCursor` of null ends the search.
+	 * found wherever its letters occur, in an entry's text, events, `indexedContent` or `agentId`. A
+	 * page may be short, even empty: only an `afterCursor` of null ends the search.
 	 */
 	searchConversations(given: SearchConversationsArguments, options?: Sent): Promise<SearchPage>;
 	/**

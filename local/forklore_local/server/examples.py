@@ -117,6 +117,8 @@ _HIT: Json = {
     "conversationTitle": "Weekend in Lisbon",
     "entryId": _ENTRY["id"],
     "createdAt": _ENTRY["createdAt"],
+    "agentId": _ENTRY["agentId"],
+    "line": {"role": "USER", "text": "Where should we stay for two nights?"},
     "highlights": ["Where should we stay for two nights?"],
     "entry": _ENTRY,
 }

@@ -335,12 +335,14 @@ class AnswerLog(AnswerStatus):
 class Hit(Value):
     """An entry that has all words of the query. `highlights`: its text around the words."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"entry": Entry.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of, "entry": Entry.of}
 
     conversation_id: str
     conversation_title: str | None
     entry_id: str
     created_at: str
+    agent_id: str | None = None
+    line: Line
     highlights: list[str]
     entry: Entry | None = None
 

@@ -351,6 +351,8 @@ class Hit(TypedDict):
     conversationTitle: str | None
     entryId: Id
     createdAt: Time
+    agentId: Maybe[str]
+    line: Line
     highlights: list[str]
     entry: Maybe[Entry]
 
@@ -519,6 +521,8 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "conversationTitle": hit.conversation.described.title,
         "entryId": hit.entry.entry_id,
         "createdAt": ids.created_at(hit.entry.entry_id),
+        "agentId": hit.entry.agent_id,
+        "line": _line(hit.line),
         "highlights": hit.highlights,
         "entry": entry(hit.entry) if with_entry else None,
     }

@@ -1,6 +1,6 @@
 """The rules of an entry's content, and what titles, previews and lines are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from forklore_service.errors import ValidationError, brief
@@ -124,6 +124,29 @@ def texts_of(content: Any) -> list[str]:
     elements = content if isinstance(content, list) else []
     said = [one for element in elements if isinstance(element, dict) for one in _said(element)]
     return [one["text"] for one in said if isinstance(one.get("text"), str)]
+
+
+def searched_texts(content: Any) -> list[str]:
+    """Return what a search looks through: all texts, then what the events of each element hold.
+
+    >>> searched_texts([{"text": "hello", "events": [{"type": "tool", "output": ["rain"]}]}])
+    ['hello', 'rain']
+    """
+    elements = content if isinstance(content, list) else []
+    events = [element.get("events") for element in elements if isinstance(element, dict)]
+    return [*texts_of(content), *_strings_in(events)]
+
+
+def _strings_in(value: Any) -> Iterator[str]:
+    """Yield all strings of a value but those that are the `type` of an object."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for held in value:
+            yield from _strings_in(held)
+    elif isinstance(value, dict):
+        for name, held in value.items():
+            yield from _strings_in(None if name == "type" else held)
 
 
 def _said(element: dict[str, Any]) -> list[dict[str, Any]]:

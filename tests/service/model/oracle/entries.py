@@ -1,15 +1,13 @@
 """Entries: appended, synced, listed."""
 
-from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
+from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.branches import alternatives, ids_to_name
+from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.lists import latest_epoch, place_of, require_based
 from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.making import group_turns, require_lineage
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Entry
-
-HELD, SAID = ("attachments", "data", "events"), ("role", "text")
-"""Members of a message that a line names, and those that it shows."""
 
 
 class Entries(Logs):
@@ -115,17 +113,6 @@ class Entries(Logs):
         for draft in drafts:
             key = draft.get("key")
             require(key not in used, *CONFLICT, reason="key_in_use", entryId=used.get(key))
-
-
-def as_line(entry: Json) -> Json:
-    """Return an entry as a page of lines shows it."""
-    rest = {name: held for name, held in entry.items() if name != "metadata"}
-    said = [[one] if isinstance(one, str) else texts_of(one) for one in entry["content"]]
-    text = " ".join(" ".join(text for texts in said for text in texts).split())[:120]
-    first = next((one for one in entry["content"][:1] if isinstance(one, dict)), {})
-    held = {name if name in HELD else "other" for name, value in first.items() if value and name not in SAID}
-    line = {"role": first.get("role"), "text": text or None, "holds": sorted(held) or None}
-    return rest | {"content": [], "line": {name: held for name, held in line.items() if held is not None}}
 
 
 def with_alternatives(of: Conversation, entry: Entry) -> Json:
