@@ -20,8 +20,8 @@ for answer, fork in zip(answers, tries, strict=True):
     fork.say("ai", answer)
 
 # Where the branches part, and how each goes on.
-for branch in tries[0].compare(*tries[1:]).branches:
-    print("|", text_of(branch.data[0]))
+for compared in tries[0].compare(*tries[1:]).branches:
+    print("|", text_of(compared.data[0]))
 
 # The current branch is the one that an interface opens.
 best = tries[1]

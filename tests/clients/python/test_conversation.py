@@ -49,10 +49,11 @@ def test_several_branches_are_compared_from_where_all_of_them_part(chat: Any, do
     first = do(lambda: chat.say("user", "Where to?"))
     second = do(lambda: chat.say("ai", "Lisbon."))
     do(lambda: chat.say("user", "When?"))
-    late, early = (do(lambda at=at: chat.fork(after=at)) for at in (second, first))
+    late, early = do(lambda: chat.fork(after=second)), do(lambda: chat.fork(after=first))
     blank = do(lambda: chat.fork(before=first))
-    for fork, text in ((late, "How?"), (early, "Porto."), (blank, "Hello")):
-        do(lambda fork=fork, text=text: fork.say("user", text))
+    do(lambda: late.say("user", "How?"))
+    do(lambda: early.say("ai", "Porto."))
+    do(lambda: blank.say("user", "Hello"))
 
     def told(*others: Any) -> list[Any]:
         compared = do(lambda: chat.compare(*others, limit=2))
