@@ -455,6 +455,8 @@ CARDS = [
         Step("listConversations"),
         Step("listConversations", {"mode": "all", "ancestry": "all", "limit": 1}),
         Step("listConversations", {"mode": "current", "tag": "a:b"}),
+        Step("listConversations", {"order": "created", "limit": 1}),
+        Step("listConversations", {"order": "newest"}),
         Step("listConversations", {"mode": "all", "agentId": "x"}),
         Step("listConversations", {"tag": "a b"}),
         Step("listConversations", {"mode": "none"}),

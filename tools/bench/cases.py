@@ -96,6 +96,14 @@ def _turn(world: World, **more: Any) -> dict[str, Any]:
     return {**subject(world), **world.said(), "context": context, **more}
 
 
+def _used_hours_ago(world: World) -> dict[str, Any]:
+    """Return a conversation that was used two times, hours ago. Its owner is alone in it."""
+    made = {"conversationId": world.new_id()}
+    for hours in (3, 2):
+        world.ask_earlier(hours, "appendEntry", **made, **world.said())
+    return made
+
+
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
     """Return a request about a user who has just become a member."""
 
@@ -312,6 +320,7 @@ def sampled(one: Card) -> Case:
 CASES: dict[str, Case] = {
     "append": Case("appendEntry", _append(), knows=Knows.READ),
     "append, cold": Case("appendEntry", _append()),
+    "append, the first after a pause": Case("appendEntry", _append(_used_hours_ago), knows=Knows.READ),
     "append, with a key": Case("appendEntry", _append(), knows=Knows.READ, key=True),
     "append, other member": Case("appendEntry", _append(), caller=BOB, knows=Knows.READ),
     "append, to a fork": Case("appendEntry", _append(fork), knows=Knows.READ, needs="forks"),
@@ -449,6 +458,7 @@ CASES: dict[str, Case] = {
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}),
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),
+    "conversations, by creation": Case("listConversations", lambda _: {"order": "created", "limit": ROWS}),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}),
     "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}),

@@ -96,7 +96,7 @@ SHAPES = {
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
-    Kind.USER_TREE: _shape("", "level:S archived:BOOL"),
+    Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
         "clientId:S data:S",

@@ -47,6 +47,7 @@ _CONVERSATION: Json = {
     "metadata": {"budgetEur": 450.0, "nights": 2},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",
+    "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
     "metrics": _METRICS,
 }

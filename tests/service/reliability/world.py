@@ -4,7 +4,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from forklore_service.domain import ids
 from forklore_service.domain.answer_logs import SILENT_SECONDS
 from forklore_service.domain.model import Caller, JobKind
-from forklore_service.domain.tree import Job
+from forklore_service.domain.tree import MOVE_MS, Job
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.actions.group import MEMBERS_MAX
@@ -864,6 +864,7 @@ OPERATIONS: dict[str, Operation] = {
     "append by a writer": append(BOB),
     "append, cached": append(knows=(ROOT, ANN)),
     "append by a writer, cached": append(BOB, knows=(ROOT, BOB)),
+    "append, ten minutes later": replace(append(BOB), in_seconds=2 * MOVE_MS // 1000),
     "append three": post("appendEntry", ANN, conversationId=ROOT, entries=[said("x"), said("y"), said("z")]),
     "append with If-Match": append(if_match="<third>", knows=(ROOT, ANN)),
     "append context": append(PLANNER, entry=thought("c")),

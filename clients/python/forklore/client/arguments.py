@@ -255,15 +255,6 @@ class MergeArguments(Keyed, total=False):
     if_match: str | None
 
 
-class ConversationsArguments(TypedDict, total=False):
-    mode: Literal["latest-fork", "current", "roots", "all"] | None
-    ancestry: Literal["roots", "children", "all"] | None
-    archived: Literal["exclude", "include", "only"] | None
-    query: str | None
-    agent_id: str | None
-    tag: str | None
-
-
 class CreateConversation(Described, Keyed, total=False):
     id: str | None
     user_id: str | None
@@ -288,6 +279,16 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
+class ConversationsArguments(TypedDict, total=False):
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    order: Literal["used", "created"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
+    query: str | None
+    agent_id: str | None
+    tag: str | None
+
+
 class SyncContext(Keyed, total=False):
     content_type: Required[str]
     content: Required[Sequence[Any]]
@@ -298,16 +299,16 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class ListConversations(ConversationsArguments, ListMemberships, total=False):
-    pass
-
-
 class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
     agent_id: str | None
     tag: str | None
+
+
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
+    pass
 
 
 class ForkArguments(CreateConversation, total=False):

@@ -40,11 +40,12 @@ class Methods:
 
     @operation("GET", "/v1/conversations", results.ConversationPage.of)
     def list_conversations(self, **given: Unpack[arguments.ListConversations]) -> results.ConversationPage:
-        """List the caller's conversations, tree by tree, the newest root first.
+        """List the caller's conversations, tree by tree, the tree that was used last first.
 
-        `mode` chooses which conversations of a fork tree are shown, `query` those with a text
-        in their title, `agent_id` and `tag` (`name` or `name:value`) those that have them. A
-        page may be short, even empty: only an `after_cursor` of null ends the list.
+        With `order=created` the newest root comes first. `mode` chooses which conversations
+        of a fork tree are shown, `query` those with a text in their title, `agent_id` and
+        `tag` (`name` or `name:value`) those that have them. A page may be short, even empty:
+        only an `after_cursor` of null ends the list.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)

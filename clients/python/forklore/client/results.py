@@ -57,6 +57,7 @@ class ConversationDetails(Value):
     metadata: dict[str, Any]
     created_at: str
     updated_at: str
+    last_used_at: str
     last_message_preview: str | None = None
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None

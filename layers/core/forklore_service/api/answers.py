@@ -104,6 +104,7 @@ class Conversation(TypedDict):
     metadata: Object
     createdAt: Time
     updatedAt: Time
+    lastUsedAt: Time
     lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
@@ -706,6 +707,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "metadata": _text(c.described.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
+        "lastUsedAt": details.last_used_at,
         "lastMessagePreview": head.preview.text if head.preview else None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,

@@ -100,15 +100,21 @@ class Reads:
         user_id: str,
         *,
         is_child: bool,
-        before: ListKey | None,
-        through: ListKey | None,
-        page: int,
+        after: ListKey | None = None,
+        before: ListKey | None = None,
+        through: ListKey | None = None,
+        by_use: bool = False,
+        page: int | None = None,
     ) -> Iterator[TreeRow]:
         """Yield the rows of a user's list of trees, newest first.
 
-        before: only the trees before this place. through: this place too, and those before it.
+        after: only the trees after this place. before: only those before this one. through: this
+        place too, and those before it. by_use: those that were moved, by their place in the list by
+        use.
         """
-        of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
+        of = keys.user_trees_range(
+            user_id, is_child=is_child, after=after, before=before, through=through, by_use=by_use
+        )
         return map(items.tree_row, self._source.query(of, backward=True, page=page))
 
     def _places(

@@ -98,12 +98,13 @@ class Table:
     ) -> "Table":
         """Return the same table for a request that has `seconds` left and may take `most` seconds.
 
-        usage: counts the request's calls.
+        usage: counts the request's calls. An earlier deadline stays.
         """
+        left = seconds if self._deadline is None else min(seconds, self._deadline.seconds_left)
         return Table(
             self.connection.counted_in(usage or Consumption()),
             cache=self.cache,
-            deadline=Deadline.after(seconds, most=most),
+            deadline=Deadline.after(left, most=most),
             random=self._random,
             threads=self._threads,
         )
@@ -220,6 +221,18 @@ class Table:
         A transaction is not written if one of its conditions does not hold.
         """
         return [refused is None for refused in self.side_by_side(self.try_commit, transactions)]
+
+    def update(self, action: Action) -> bool:
+        """Write one update alone, for half of what it costs in a transaction.
+
+        Return whether its condition held. Raises UnavailableError.
+        """
+        request = action.request_to(self.connection.table_name)[action.verb]
+        try:
+            self.connection.call("update_item", self._until(), **request)
+        except TransactionRefused:
+            return False
+        return True
 
     def refuse_if_full(self, group_id: str) -> None:
         """Raise GroupFullError if an earlier write of this process found the tree nearly full."""

@@ -292,8 +292,12 @@ def test_after_the_204_nobody_sees_the_tree_and_its_direct_children(world: World
 def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Table:
     """Return a process with the conversation in its cache. It appends with HEAD alone."""
     table = store.process()
-    tip = items.head(store.item(keys.head(group_id, conversation_id))).tip
-    table.cache.put(conversation_id, CachedConversation(group_id, None, owner, tip, titled=True))
+    head = items.head(store.item(keys.head(group_id, conversation_id)))
+    found = items.conversation(store.item(keys.conversation(group_id, conversation_id)))
+    table.cache.put(
+        conversation_id,
+        CachedConversation.of(found, head._replace(owner=owner), tree_created_at=found.created_at),
+    )
     return table
 
 
