@@ -38,8 +38,8 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
+from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
-from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"

@@ -35,12 +35,12 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import Operations
+from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.answers import Answer
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.synchronous.watching import Watch
-from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
