@@ -183,6 +183,8 @@ export class Place extends Source {
 		this.#watching.abort();
 		if (this.has.newer || this.signal.aborted) return;
 		this.#watching = new AbortController();
+		this.contextRound++; // what was added while nobody followed is no news
+		this.changed();
 		const signal = AbortSignal.any([this.signal, this.#watching.signal]);
 		const unseen = new AbortController();
 		const look = () => document.hidden && unseen.abort();

@@ -31,7 +31,10 @@ export function Memory({ app }: { app: App }) {
 		const query = { channel: "context", epoch: "all" as const, tail: true, limit: ENTRIES_MAX };
 		place.client.api
 			.listEntries({ conversationId: place.id, ...query }, { signal: ended.signal })
-			.then(({ data }) => setContext(data))
+			.then(({ data }) => {
+				setContext(data);
+				setProblem(undefined);
+			})
 			.catch((error: unknown) => isAborted(error) || setProblem(error));
 		return () => ended.abort();
 	}, [place, place.contextRound, again]);
