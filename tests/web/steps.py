@@ -205,7 +205,7 @@ def let_time_pass(page: Page, is_so: Callable[[], bool]) -> None:
 
 
 def expect_silence(page: Page, about: str = "/v1/") -> None:
-    """Wait until a `timed` page asks for nothing any more that has this in its address, though time passes."""
+    """Wait until a `timed` page asks for nothing with this in its address, though time passes."""
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if about in request.url else None)
 

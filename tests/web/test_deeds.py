@@ -1,4 +1,4 @@
-"""What one may do with branches and trees: each deed is asked for in a dialog that says what it does."""
+"""What one may do with branches and trees: each deed has a dialog that says what it does."""
 
 import re
 
@@ -130,14 +130,17 @@ def test_a_branch_is_merged_as_copies_and_as_a_summary(page: Page, grown: Pond) 
     assert copied
 
     act(page, "Merge into")
-    dialog(page).get_by_label("As", exact=True).select_option("summary")
+    dialog(page).get_by_role("combobox", name="As", exact=True).select_option("summary")
     dialog(page).get_by_label("Summary").fill("In short")
     press(page, "Merge")
     expect(dialog(page)).to_have_count(0)
     assert stored(grown.main)[-1] == "SYSTEM: In short"
 
 
-def test_a_branch_is_deleted_after_one_read_what_goes_and_what_stays(page: Page, grown: Pond) -> None:
+def test_a_branch_is_deleted_after_one_read_what_goes_and_what_stays(
+    page: Page, grown: Pond, watch: Watch
+) -> None:
+    watch.expect_status("404")  # it asks for news of what is deleted
     act(page, "Delete this branch")
     expect(dialog(page).get_by_role("button", name="Keep it")).to_be_focused()
     expect(dialog(page)).to_contain_text("that no other branch shows")
@@ -149,7 +152,8 @@ def test_a_branch_is_deleted_after_one_read_what_goes_and_what_stays(page: Page,
         grown.side.details()
 
 
-def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond) -> None:
+def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
     act(page, "Delete the whole tree")
     dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
     expect(dialog(page)).to_be_visible()
@@ -300,9 +304,7 @@ def test_a_tree_is_handed_over(page: Page, user: str, url: str, grown: Pond) -> 
         assert bobs.conversation(grown.main.id).details().owner_user_id == bob
 
 
-def test_a_member_who_is_removed_is_told_so(
-    blank: Page, user: str, grown: Pond, watch: Watch
-) -> None:
+def test_a_member_who_is_removed_is_told_so(blank: Page, user: str, grown: Pond, watch: Watch) -> None:
     watch.expect_status("403")
     bob = f"bob-{user}"
     grown.main.share(bob, "writer")

@@ -1,4 +1,4 @@
-"""What is built of the explorer: it is what the sources make, it is small, and it asks nobody else."""
+"""What is built of the explorer: it is what the sources make, it is small."""
 
 import gzip
 import re

@@ -94,7 +94,10 @@ def test_a_conversation_opens_at_its_end_also_when_the_head_grows_later(
 
     expect(head(blank).get_by_text("6 entries")).to_be_visible()
 
-    assert blank.locator(".talk .scroll").evaluate("one => one.scrollHeight - one.scrollTop - one.clientHeight") < 2
+    assert (
+        blank.locator(".talk .scroll").evaluate("one => one.scrollHeight - one.scrollTop - one.clientHeight")
+        < 2
+    )
 
 
 def test_a_chosen_entry_stays_in_view_when_switchers_appear_above_it(

@@ -149,7 +149,9 @@ def test_search_says_where_it_found_what_and_leads_there(blank: Page, api: Forkl
 
 
 def test_search_goes_on_and_says_when_nothing_is_found(blank: Page, api: Forklore, user: str) -> None:
-    steps.say_all(api.create(title="Long"), [f"The word sardines, number {number:03}" for number in range(50)])
+    steps.say_all(
+        api.create(title="Long"), [f"The word sardines, number {number:03}" for number in range(50)]
+    )
     page = steps.sign_in(blank, user)
 
     found = steps.search(page, "sardines")

@@ -95,7 +95,9 @@ def test_looking_for_news_costs_small_requests(blank: Page, api: Forklore, user:
 
     assert len(sent) <= 4 * LOOKS  # the branches, the list, and now and then the names, or what is new
     assert max(len(answer.body()) for answer in sent if answer.status != 304) < ANSWER_BYTES_MAX
-    assert [answer.json()["data"] for answer in sent if "/entries" in answer.url and answer.status == 200] == []
+    assert [
+        answer.json()["data"] for answer in sent if "/entries" in answer.url and answer.status == 200
+    ] == []
 
 
 def test_a_hidden_tab_asks_for_nothing_and_goes_on_when_it_is_seen_again(

@@ -66,6 +66,9 @@ export function Head({ app }: { app: App }) {
 		may(app, "writer") && otherId
 			? { label: "Merge into…", sign: <GitMerge />, press: failing(() => askMerge(app, id)) }
 			: false,
+		otherId
+			? { label: "Compare", sign: <Columns2 />, press: () => app.go(toCompare([id, otherId])), hint: "C" }
+			: false,
 		{
 			label: may(app, "manager") ? "Share…" : "Members…",
 			sign: <Share2 />,
