@@ -82,7 +82,7 @@ def axe() -> Callable[[Page], None]:
             if rule["impact"] in BAD
             for node in rule["nodes"]
         ]
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
 
     return look
 
