@@ -1,247 +1,116 @@
-"""Two branches side by side, and what brings one into the other."""
+"""Branches side by side, and all ways from one entry as a table."""
 
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
-from forklore import Conversation, Forklore, text_of
+from forklore import Conversation, Forklore
 from forklore.client.results import Entry
-from tests.web.browser import Watch
 from tests.web.growing import Pond, grow, pond
-from tests.web.steps import at_conversation, deed, dialog, said, sign_in, title
-from tests.web.wording import words
-
-PAGE = 50
-"""How many entries of each side are shown first."""
-SENTENCE = "Nothing else changes."
-MERGE = "**/v1/conversations/*/merge"
+from tests.web.steps import at_conversation, dialog, go_to, let_time_pass, said, sign_in
 
 
 @pytest.fixture
 def grown(api: Forklore) -> Pond:
-    return pond(api, own=3)
+    return pond(api)
 
 
-@pytest.fixture
-def page(blank: Page, user: str, grown: Pond) -> Page:
-    return compared(blank, user, grown.main, grown.side)
-
-
-def compared(page: Page, user: str, one: Conversation, other: Conversation) -> Page:
-    sign_in(page, user, at=f"#/c/{one.id}/compare/{other.id}")
-    expect(page.get_by_role("heading", name="Compare")).to_be_visible()
+def compared(page: Page, user: str, *branches: Conversation) -> Page:
+    """Open branches side by side; the first is what the others are held against."""
+    first, *others = [branch.id for branch in branches]
+    sign_in_at(page, user, f"{at_conversation(first)}/compare/{','.join(others)}")
     return page
 
 
-def side(page: Page, name: str) -> Locator:
-    """What stands of one of the two branches."""
+def sign_in_at(page: Page, user: str, at: str) -> None:
+    sign_in(page, user)
+    go_to(page, at)
+
+
+@pytest.fixture
+def page(timed: Page, user: str, grown: Pond) -> Page:
+    return compared(timed, user, grown.main, grown.side)
+
+
+def column(page: Page, name: str) -> Locator:
+    """The head of a branch's column."""
     return page.get_by_role("region", name=name, exact=True)
 
 
-def shown(page: Page, name: str) -> Locator:
-    """The entries of a side."""
-    return side(page, name).get_by_role("article").locator(".text")
-
-
-def expect_sides(page: Page, *names: str) -> None:
-    """Wait until these branches stand side by side, from the left."""
-    places = page.get_by_role("main").get_by_role("region")
-    expect(places).to_have_count(2)
-    for at, name in enumerate(names):
-        expect(places.nth(at)).to_have_accessible_name(name)
-
-
-def copies(conversation: Conversation, originals: list[Entry]) -> list[int]:
-    """Return which entries were copied, in the order of the copies: from 0."""
-    places = {entry.id: at for at, entry in enumerate(originals)}
-    entries = conversation.entries(channel="history").list()
-    return [places[one.copied_from_entry_id] for one in entries if one.copied_from_entry_id]
-
-
-def merge(page: Page, name: str) -> None:
-    """Ask for a merge of a side into the other one."""
-    side(page, name).get_by_role("button", name="Merge into the other…").click()
+def told(page: Page) -> list[str]:
+    """Return what stands side by side, row by row."""
+    found: list[str] = page.locator(".cell").evaluate_all(
+        "all => all.map((one) => (one.querySelector('.who + *') ?? one).innerText.trim())"
+    )
+    return found
 
 
 # Side by side
 
 
-def test_two_branches_stand_side_by_side_from_where_they_part(page: Page, grown: Pond) -> None:
-    expect_sides(page, "Pond", "Side arm")
-
-    expect(shown(page, "Pond")).to_have_text(["How large?", "Ten centimetres."])
-    expect(shown(page, "Side arm")).to_have_text(["Side 1", "Side 2", "Side 3"])
-    left, right = side(page, "Pond").bounding_box(), side(page, "Side arm").bounding_box()
-    assert left
-    assert right
-    assert left["y"] == right["y"]
-    assert left["x"] + left["width"] <= right["x"]
-    expect(page.get_by_role("main")).to_contain_text("Both show the same up to A goldfish.")
-    page.get_by_role("main").get_by_role("link", name="A goldfish.").click()
+def test_branches_stand_side_by_side_from_where_they_part(page: Page, grown: Pond) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")
+    expect(page.get_by_role("main")).to_contain_text("The same up to A goldfish., 2 entries")
+    expect(column(page, "Pond").get_by_role("heading")).to_have_text("How large?")
+    expect(column(page, "Side arm")).to_contain_text("2 entries")
+    expect(page.locator(".cell")).to_have_count(4)
+    assert told(page) == ["How large?", "Side 1", "Ten centimetres.", "Side 2"]
+    page.get_by_role("link", name="A goldfish.").click()
     expect(page).to_have_url(re.compile(at_conversation(grown.main.id, grown.said[1].id)))
 
 
-def test_the_head_leads_to_the_comparison_with_the_current_branch(
-    blank: Page, user: str, grown: Pond
-) -> None:
-    sign_in(blank, user, at=at_conversation(grown.side.id))
+def test_words_that_differ_are_marked_against_the_chosen_branch(blank: Page, user: str, grown: Pond) -> None:
+    other = grown.main.fork(after=grown.said[2])
+    other.say("ai", "Twenty centimetres.")
+    page = compared(blank, user, grown.main, other)
 
-    deed(blank, "Compare").click()
-
-    expect_sides(blank, "Side arm", "Pond")
-
-
-def test_another_branch_can_be_chosen_and_the_sides_swapped(page: Page, grown: Pond) -> None:
-    grow(grown.main.fork(before=grown.said[0], title="New start"), ["Elsewhere"])
-    page.reload()
-
-    page.get_by_role("combobox", name="With").select_option("New start")
-    expect_sides(page, "Pond", "New start")
-    expect(page.get_by_role("main")).to_contain_text("They share nothing.")
-    page.get_by_role("button", name="Swap").click()
-    expect_sides(page, "New start", "Pond")
-    expect(shown(page, "Pond")).to_have_count(4)
-    side(page, "Pond").get_by_role("link", name="Pond").click()
-    expect(page).to_have_url(re.compile(at_conversation(grown.main.id)))
-    expect(title(page)).to_have_text("Pond")
+    expect(page.locator("del")).to_have_text("Ten")
+    expect(page.locator("ins")).to_have_text("Twenty")
+    page.get_by_label("The branch that the others are held against").select_option(other.id)
+    expect(page.locator("ins")).to_have_text("Ten")
+    page.get_by_label("Mark what differs from").uncheck()
+    expect(page.locator("ins, del")).to_have_count(0)
 
 
-def test_a_branch_that_has_nothing_more_says_so(blank: Page, user: str, grown: Pond) -> None:
-    same = grown.main.fork(title="Same")
+def test_branches_are_added_and_taken_out(page: Page, grown: Pond) -> None:
+    third = grown.main.fork(after=grown.said[0], title="Third")
+    let_time_pass(page, page.get_by_label("Add a branch").is_visible)
 
-    compared(blank, user, grown.main, same)
+    page.get_by_label("Add a branch").select_option(label="Third")
 
-    expect(side(blank, "Same")).to_contain_text("Nothing more than what both show.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 3 branches")
+    expect(page.get_by_role("main")).to_contain_text("The same up to Which fish?, 1 entry")
+    expect(page).to_have_url(re.compile(third.id))
+    column(page, "Side arm").get_by_role("button", name="Take out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")
+    expect(page.locator(".cell")).to_have_count(6)
 
 
-def test_a_long_side_is_shown_in_pages(blank: Page, user: str, api: Forklore) -> None:
+def test_a_long_side_is_shown_in_pages_and_what_is_new_comes(timed: Page, user: str, api: Forklore) -> None:
     long = pond(api, own=120)
-    page = compared(blank, user, long.main, long.side)
-    more = side(page, "Side arm").get_by_role("button", name="Show more")
+    page = compared(timed, user, long.main, long.side)
 
-    for count in [PAGE, 2 * PAGE]:
-        expect(shown(page, "Side arm")).to_have_count(count)
-        more.click()
+    for count in (50, 100):
+        expect(page.get_by_role("article").filter(has_text="Side ")).to_have_count(count)
+        page.get_by_role("button", name="Show more").click()
+    expect(page.get_by_role("article").filter(has_text="Side ")).to_have_count(120)
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
 
-    expect(shown(page, "Side arm")).to_have_text([f"Side {number}" for number in range(1, 121)])
-    expect(more).to_be_hidden()
-    expect(side(page, "Pond").get_by_role("button", name="Show more")).to_be_hidden()
-
-
-# Promote
+    grow(long.side, ["Side 121"])
+    let_time_pass(page, page.get_by_text("Side 121", exact=True).is_visible)
 
 
-def test_a_side_is_promoted(page: Page, grown: Pond) -> None:
-    expect(side(page, "Pond")).to_contain_text("current branch")
-    expect(side(page, "Pond").get_by_role("button", name="Promote…")).to_have_count(0)
+def test_a_side_is_merged_into_the_other_and_promoted(page: Page, grown: Pond) -> None:
+    column(page, "Side arm").get_by_role("button", name="Merge…").click()
+    expect(dialog(page)).to_contain_text("Copies of 2 entries are appended at the end.")
+    dialog(page).get_by_role("button", name="Merge").click()
+    let_time_pass(page, lambda: page.locator(".cell", has_text="Side 2").count() == 2)
 
-    side(page, "Side arm").get_by_role("button", name="Promote…").click()
-    expect(dialog(page)).to_have_accessible_name(words("Make “Side arm” the current branch?"))
-    expect(dialog(page)).to_contain_text(
-        words(
-            "It becomes the branch that opens first for everybody, in place of “Pond”. Nothing else changes."
-        )
-    )
-    dialog(page).get_by_role("button", name="Make it current").click()
-
-    expect(said(page, words("“Side arm” is the current branch."))).to_be_visible()
-    expect(side(page, "Side arm").get_by_text("current branch")).to_be_visible()
-    expect(side(page, "Side arm").get_by_role("button", name="Promote…")).to_have_count(0)
-    expect(side(page, "Pond").get_by_role("button", name="Promote…")).to_be_visible()
+    column(page, "Side arm").get_by_role("button", name="Make current…").click()
+    dialog(page).get_by_role("button", name="Make current").click()
+    expect(column(page, "Pond").get_by_role("button", name="Make current…")).to_be_visible()
     assert grown.side.details().is_current
-    assert not grown.main.details().is_current
-
-
-# Merge
-
-
-def test_a_merge_appends_copies_and_says_before_how_many(page: Page, grown: Pond) -> None:
-    merge(page, "Side arm")
-    expect(dialog(page)).to_have_accessible_name(words("Merge “Side arm” into “Pond”"))
-    expect(dialog(page)).to_contain_text(
-        words(f"Copies of 3 entries of “Side arm” are appended to “Pond”. {SENTENCE}")
-    )
-    dialog(page).get_by_role("button", name="Merge").click()
-
-    expect(said(page, words("“Side arm” is merged into “Pond”."))).to_be_visible()
-    expect(shown(page, "Pond")).to_have_text(["How large?", "Ten centimetres.", "Side 1", "Side 2", "Side 3"])
-    expect(side(page, "Pond").get_by_text("Copied from another branch")).to_have_count(3)
-    assert copies(grown.main, grown.answered) == [0, 1, 2]
-    assert copies(grown.side, grown.answered) == []
-
-
-def test_what_was_merged_before_is_not_copied_again(page: Page, grown: Pond) -> None:
-    grown.main.merge(grown.side)
-    merge(page, "Side arm")
-    dialog(page).get_by_role("button", name="Merge").click()
-    expect(dialog(page).get_by_role("alert")).to_have_text("There is nothing to copy.")
-    dialog(page).get_by_role("button", name="Cancel").click()
-
-    [more] = grow(grown.side, ["Side 4"])
-    merge(page, "Side arm")
-    expect(dialog(page)).to_contain_text(words("Copies of 1 entry of “Side arm” are appended to “Pond”."))
-    expect(dialog(page)).to_contain_text("3 entries before them are left out")
-    dialog(page).get_by_role("button", name="Merge").click()
-
-    expect(dialog(page)).to_have_count(0)
-    assert copies(grown.main, [*grown.answered, more]) == [0, 1, 2, 3]
-
-
-def test_a_merge_with_lost_answers_copies_120_entries_once(
-    blank: Page, user: str, api: Forklore, watch: Watch
-) -> None:
-    """The answer to the second part is lost, and the one to the third says that it failed."""
-    long = pond(api, own=120)
-    page = compared(blank, user, long.main, long.side)
-    parts: list[str] = []
-
-    def answer(route: Route) -> None:
-        parts.append(str((route.request.post_data_json or {})["upToEntryId"]))
-        answered = route.fetch()
-        if len(parts) == 2:
-            route.abort()
-        elif len(parts) == 4:
-            route.fulfill(status=500, json={"message": "it broke"}, headers={"X-Request-Id": "req-4"})
-        else:
-            route.fulfill(response=answered)
-
-    page.route(MERGE, answer)
-    watch.expect("ERR_FAILED")
-    watch.expect_status("500", "/merge")
-    merge(page, "Side arm")
-    confirm = dialog(page).get_by_role("button", name="Merge")
-    expect(dialog(page)).to_contain_text("Copies of 120 entries")
-    confirm.click()
-
-    expect(dialog(page).get_by_role("alert")).to_have_text(
-        "It broke. Request req-4It may have been done. Press again: it is not done twice."
-    )
-    confirm.click()
-    expect(dialog(page)).to_have_count(0, timeout=20_000)
-
-    ends = [long.answered[at].id for at in (49, 99, 119)]
-    assert parts == [ends[0], ends[1], ends[1], ends[2], ends[2]], "each part again until it is answered"
-    assert copies(long.main, long.answered) == list(range(120))
-
-
-def test_a_summary_that_one_types_is_appended_and_leads_to_what_it_sums_up(page: Page, grown: Pond) -> None:
-    merge(page, "Side arm")
-    dialog(page).get_by_role("combobox", name="As").select_option("a summary")
-    expect(dialog(page)).to_contain_text(
-        words("Your text is appended to “Pond”, as a summary of “Side arm”. " + SENTENCE)
-    )
-    dialog(page).get_by_role("combobox", name="Role").select_option("AI")
-    dialog(page).get_by_role("textbox", name="Summary").fill("They counted to three.")
-    dialog(page).get_by_role("button", name="Merge").click()
-
-    expect(shown(page, "Pond")).to_have_text(["How large?", "Ten centimetres.", "They counted to three."])
-    summary = grown.main.entries(channel="history").list()[-1]
-    assert (text_of(summary), summary.content[0]["role"]) == ("They counted to three.", "AI")
-    assert summary.merged_from_conversation_id == grown.side.id
-    assert summary.merged_up_to_entry_id == grown.answered[-1].id
-    side(page, "Pond").get_by_role("link", name="Sums up another branch").click()
-    expect(page).to_have_url(re.compile(at_conversation(grown.side.id, grown.answered[-1].id)))
 
 
 def test_who_may_only_read_can_compare_and_nothing_else(blank: Page, user: str, grown: Pond) -> None:
@@ -250,6 +119,85 @@ def test_who_may_only_read_can_compare_and_nothing_else(blank: Page, user: str, 
 
     page = compared(blank, reader, grown.main, grown.side)
 
-    expect(shown(page, "Side arm")).to_have_count(3)
-    expect(page.get_by_role("button", name="Merge into the other…")).to_have_count(0)
-    expect(page.get_by_role("button", name="Promote…")).to_have_count(0)
+    expect(page.locator(".cell")).to_have_count(4)
+    expect(page.get_by_role("button", name=re.compile("Merge|Make current"))).to_have_count(0)
+
+
+# All ways from one entry
+
+
+class Tries:
+    """Four answers to one question: right and dear, right and cheap, wrong, without a score."""
+
+    def __init__(self, api: Forklore) -> None:
+        self.main = api.create(title="Haiku")
+        self.asked: Entry = self.main.say("user", "Write a haiku")
+        self.main.say("ai", "Old pond", usage={"costUsd": 0.3, "inputTokens": 900, "outputTokens": 20})
+        self.main.update(metadata={"score": 1})
+        self.cheap, self.wrong, self.none = [
+            self._try(*one) for one in (("A frog", 0.02, 1), ("Limerick", 0.001, 0), ("Silence", 0.2, None))
+        ]
+
+    def _try(self, text: str, cost: float, score: float | None) -> Conversation:
+        made = self.main.fork(after=self.asked, metadata={} if score is None else {"score": score})
+        made.say("ai", text, usage={"costUsd": cost, "inputTokens": 900, "outputTokens": 20})
+        return made
+
+
+@pytest.fixture
+def tries(api: Forklore) -> Tries:
+    return Tries(api)
+
+
+@pytest.fixture
+def table(timed: Page, user: str, tries: Tries) -> Page:
+    sign_in_at(timed, user, f"{at_conversation(tries.main.id)}/alternatives/{tries.asked.id}")
+    expect(timed.locator("td", has_text="none")).to_have_count(1)
+    return timed
+
+
+def ways(page: Page) -> list[str]:
+    """Return the names of the rows, from the top."""
+    return page.locator(".way-name a").all_inner_texts()
+
+
+def test_all_ways_are_in_a_table_which_sorts_and_the_best_of_the_good_are_green(table: Page) -> None:
+    expect(table.get_by_role("heading", level=1)).to_have_text("4 ways from “Write a haiku”")
+    assert ways(table) == ["Old pond", "A frog", "Limerick", "Silence"]
+    expect(table.get_by_role("row", name="Choose A frog")).to_contain_text("900, 20")
+    expect(table.locator("td.best")).to_have_text(["$0.02"])
+
+    table.get_by_role("button", name="Cost").click()
+    assert ways(table) == ["Limerick", "A frog", "Silence", "Old pond"]
+    expect(table.get_by_role("columnheader", name="Cost")).to_have_attribute("aria-sort", "ascending")
+    table.get_by_role("button", name="Cost").click()
+    assert ways(table)[0] == "Old pond"
+
+
+def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries: Tries) -> None:
+    for name in ("Limerick", "Silence"):
+        table.get_by_label(f"Choose {name}").check()
+    table.get_by_role("button", name="Tag…").click()
+    dialog(table).get_by_role("textbox").fill("verdict:poor")
+    dialog(table).get_by_role("button", name="Add").click()
+    expect(table.locator(".chip", has_text="verdict: poor")).to_have_count(2)
+    assert tries.wrong.details().tags == tries.none.details().tags == {"verdict": "poor"}
+
+    table.get_by_role("button", name="Delete…").click()
+    dialog(table).get_by_role("button", name="Delete 2 entries").click()
+    expect(said(table, "The branches are deleted.")).to_be_visible()
+    let_time_pass(table, lambda: ways(table) == ["Old pond", "A frog"])
+
+    table.get_by_label("Choose all").check()
+    table.get_by_role("link", name="Side by side").last.click()
+    expect(table.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")
+
+
+def test_a_way_becomes_current_and_another_one_begins(table: Page, tries: Tries) -> None:
+    table.get_by_role("row", name="Choose A frog").get_by_role("button", name="Make current…").click()
+    dialog(table).get_by_role("button", name="Make current").click()
+    expect(table.get_by_role("row", name="Choose A frog")).to_contain_text("current")
+    assert tries.cheap.details().is_current
+
+    table.get_by_role("button", name="Try again").click()
+    expect(table).to_have_url(re.compile(f"(?!.*{tries.main.id})#/c/[0-9a-f-]+$"))

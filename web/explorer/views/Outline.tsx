@@ -98,7 +98,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		const one = rows[row];
 		if (!one) return;
 		setActive(one.key);
-		if (one.kind === "run" || one.kind === "folded") toggle(one.key);
+		if (one.kind === "run" || one.kind === "folded") unfold(one);
 		else if (one.child) open(one.child.id);
 		else if (isBranch || !one.line) open(one.limb.id);
 		else {
@@ -121,7 +121,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		if (to !== undefined) go(to);
 		else if (event.key === "Enter") press(active, event.shiftKey);
 		else if (event.key === "ArrowRight") {
-			if (isFolded) toggle(row.key);
+			if (isFolded) unfold(row);
 			else go(Math.min(rows.length - 1, active + 1));
 		} else if (event.key === "ArrowLeft") {
 			if (row.run) fold(row.run);
@@ -131,6 +131,10 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 		} else return;
 		event.preventDefault();
 		event.stopPropagation();
+	};
+	const unfold = ({ key, line, limb }: Row): void => {
+		toggle(key);
+		setActive(line?.id ?? limb.own[0]?.id ?? limb.id);
 	};
 	const fold = (key: string): void => {
 		toggle(key);
@@ -265,11 +269,11 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			aria-label={nameOf(row)}
 			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>
+			<span className="sr">{nameOf(row)}</span>
 			{kind === "run" ? (
 				<span className="more">{text}</span>
 			) : (
@@ -298,15 +302,14 @@ const TreeRow = memo(function TreeRow({
 export const Refs = ({ look }: { look: Look }) =>
 	look.names.length || look.isCurrent ? <BranchName look={{ ...look, label: "current" }} /> : null;
 
-/** Return what a screen reader says of a row. */
-function nameOf({ kind, limb: { look, branch }, line, child, entries, branches }: Row): string {
+/** Return what a screen reader says of a row before what stands there. */
+function nameOf({ kind, limb: { look, branch }, line }: Row): string {
 	const place = `${branch ? "branch " : ""}${look.label}${look.isCurrent ? ", current" : ""}`;
-	if (kind === "child") return `child ${child!.title ?? ""}, started in ${place}`;
-	if (kind === "run") return `${counted(entries, "entry", "entries")}, ${place}`;
-	if (kind === "folded") return `${counted(branches, "branch", "branches")}, folded, ${place}`;
-	if (!line) return `${place}: no entries of its own`;
-	const { role, userId, agentId } = line;
-	return visible(`${role}, ${agentId ?? userId}, ${place}: ${line.text}`);
+	if (kind === "child") return `child of ${place}: `;
+	if (kind === "folded") return "folded, branch ";
+	if (kind === "blank") return "no entries of its own, branch ";
+	if (kind === "run" || !line) return `${place}: `;
+	return visible(`${line.role}, ${line.agentId ?? line.userId}, ${place}: `);
 }
 
 interface LanesProps {
