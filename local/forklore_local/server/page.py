@@ -55,8 +55,8 @@ def find_files(folder: Traversable | None = None) -> Files:
 def answer(files: Files, path: str, *, known: str = "", encodings: str = "") -> Response | None:
     """Return the answer to a GET or HEAD of a path, or None if no file is served there.
 
-    known: the request's If-None-Match. encodings: its Accept-Encoding. The page is read each time, so
-    that it names the files of now.
+    known: the request's If-None-Match. encodings: its Accept-Encoding. The page is read each time,
+    so that it names the files of now.
     """
     if path not in files:
         return None

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { ChatStore } from "../../../clients/typescript/src/chat.ts";
 import samples from "../../../tests/clients/adapters/explorer.json";
 import { blocksOf, editableOf, edited, editorText, roleOf, truthOf, withAt, type Draft } from "./forms.ts";
+import { lineOf } from "./lines.ts";
 import type { Block } from "./parts.ts";
 import { firstWords, shownOf, type Shown } from "./shown.ts";
 import type { Entry } from "./types.ts";
@@ -283,7 +284,7 @@ test("a result has a place of its own where another way begins, and its title is
 	const forked = entries.map((one, at) => (at === 3 ? { ...one, alternatives: ["other"] } : one));
 	const messages = shownOf(forked);
 	expect(messages.map(({ entries }) => entries.length)).toEqual([1, 2, 1, 1]);
-	expect(messages[2]).toMatchObject({ role: "tool", who: "Tool" });
+	expect(messages[2]).toMatchObject({ role: "tool", who: "find_order" });
 	expect(shownOf(entries)[1]?.blocks[1]).toMatchObject({ ms: 1000, resultEntry: { id: entries[3]!.id } });
 });
 
@@ -298,4 +299,18 @@ test("the first words of an entry are of its message, and what it does without w
 	]);
 	expect(roleOf(entry(entries[3]!))).toBe("tool");
 	expect(blocksOf(entry({ contentType: "history", content: [] }))).toEqual([]);
+});
+
+test("lines of the service show calls and results as entries do", () => {
+	const line = (role: string, text: string) => {
+		const shown = lineOf(entry({ contentType: "history", content: [] }, { line: { role, text } }));
+		return `${shown.role}: ${shown.text}`;
+	};
+	expect([
+		line("AI", '[calls pay {"euros": 5}]'),
+		line("SYSTEM", '[returned {"paid'),
+		line("SYSTEM", "[pay returned 5]"),
+		line("USER", "[returned 5]"),
+		line("AI", "## It is **done**"),
+	]).toEqual(['ai: pay {"euros": 5}', 'tool: {"paid', "tool: 5", "user: [returned 5]", "ai: It is done"]);
 });

@@ -5,6 +5,9 @@ import { firstWords } from "./shown.ts";
 import type { Entry, Line, Role } from "./types.ts";
 import { unmarked, visible } from "./words.ts";
 
+/** What adapters write for people where a tool is called or returns. */
+const TOOL = /^\[(?:calls (.*?)|(?:\S+ )?returned (.*?))\]?$/;
+
 /** Return what the tree draws of an entry, which the service may have listed as a line. */
 export function lineOf(entry: Entry): Line {
 	const { id, conversationId, parentId, createdAt, userId, agentId, usage } = entry;
@@ -27,12 +30,9 @@ function told({ line, contentType }: Entry): { role: Role; text: string } {
 	if (!line) return { role: "other", text: "A long entry" };
 	const { role, text, tool, holds = [] } = line;
 	const known = roleNamed(role);
-	return {
-		role: tool && known === "other" ? "tool" : known,
-		text: visible(
-			text ??
-				tool ??
-				(holds.includes("attachments") ? "Attachment" : known === "tool" ? "Tool result" : contentType),
-		),
-	};
+	const [, called, returned] = (known !== "user" && TOOL.exec(text ?? "")) || [];
+	const words = called ?? returned ?? text ?? tool;
+	const isTool = returned !== undefined || (tool && known === "other");
+	const other = holds.includes("attachments") ? "Attachment" : known === "tool" ? "Tool result" : contentType;
+	return { role: isTool ? "tool" : known, text: visible(words ?? other) };
 }

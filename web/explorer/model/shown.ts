@@ -11,6 +11,8 @@ export interface CallShown extends Call {
 	entry: Entry;
 	resultEntry?: Entry;
 	ms?: number | undefined;
+	/** Its result has a place of its own. */
+	isAnswered?: boolean;
 }
 
 export type BlockShown = Exclude<Block, Call> | CallShown;
@@ -47,12 +49,17 @@ export function shownOf(entries: readonly Entry[]): Shown[] {
 				blocks.push(call);
 				continue;
 			}
-			const call = block.kind === "result" && !isOwn ? callFor(block, open) : undefined;
+			const call = block.kind === "result" ? callFor(block, open) : undefined;
 			if (block.kind !== "result" || !call) {
 				blocks.push(block);
 				continue;
 			}
 			open = open.filter((one) => one !== call);
+			call.isAnswered = true;
+			if (isOwn) {
+				blocks.push({ ...block, name: call.name });
+				continue;
+			}
 			const took =
 				Date.parse(block.result.at ?? entry.createdAt) - Date.parse(call.at ?? call.entry.createdAt);
 			Object.assign(call, { result: block.result, resultEntry: entry, ms: took });

@@ -18,7 +18,7 @@ interface ToolCallProps {
 export function ToolCall({ call, acts }: ToolCallProps) {
 	const { name, args, result, resultEntry, entry, ms } = call;
 	const [isOpen, setOpen] = useState(result?.isError ?? false);
-	const state = result ? (result.isError ? "failed" : "done") : "no result";
+	const state = result ? (result.isError ? "failed" : "done") : call.isAnswered ? "below" : "no result";
 	return (
 		<details className="call" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
 			<summary>
@@ -52,7 +52,11 @@ export function ToolCall({ call, acts }: ToolCallProps) {
 							<span className="grow" />
 							{resultEntry && resultEntry !== entry && acts?.(resultEntry)}
 						</div>
-						{result ? <Output blocks={result.blocks} /> : <span className="quiet">There is none yet</span>}
+						{result ? (
+							<Output blocks={result.blocks} />
+						) : (
+							<span className="quiet">{call.isAnswered ? "It stands below" : "There is none yet"}</span>
+						)}
 					</div>
 				</div>
 			)}

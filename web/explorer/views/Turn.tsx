@@ -183,9 +183,10 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 				: ((one as { text?: string; delta?: string }).text ?? (one as { delta?: string }).delta ?? ""),
 		)
 		.join("");
+	const isOpen = writing.state === "open";
 	return (
 		<article
-			className="msg ai live last"
+			className={`msg ai last ${isOpen ? "live" : ""}`}
 			style={laneStyle(lane)}
 			aria-label="An answer that is written"
 			tabIndex={0}
@@ -193,10 +194,10 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 			<span className="node" />
 			<div className="who">
 				<h2>{visible(writing.agentId ?? writing.clientId ?? writing.userId)}</h2>
-				<span className="quiet">{writing.state === "open" ? "now" : writing.state}</span>
+				<span className="quiet">{isOpen ? "now" : writing.state}</span>
 			</div>
 			<div className="body md">
-				<Words text={text} end={<span className="caret" />} />
+				<Words text={text} end={isOpen && <span className="caret" />} />
 			</div>
 		</article>
 	);
