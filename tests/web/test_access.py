@@ -16,16 +16,13 @@ from tests.web.steps import (
     act,
     at_conversation,
     box,
-    conversations,
     dialog,
     dot,
-    dots,
     entries,
     entry,
     feed,
     fill_sign_in,
     go_to,
-    head,
     press,
     row,
     said,
@@ -53,7 +50,9 @@ def grown(api: Forklore, url: str, user: str) -> Pond:
     grown.main.share(f"{user}-bob", "writer")
     with Forklore(url, token=user, client_key=AGENTS["planner"]) as agent:
         said = "See https://fish.invalid\n```python\nprint(1)\n```"
-        agent.conversation(grown.main.id).turn("ai", said, context=[{"fish": "gold"}], usage={"inputTokens": 12})
+        agent.conversation(grown.main.id).turn(
+            "ai", said, context=[{"fish": "gold"}], usage={"inputTokens": 12}
+        )
     return grown
 
 
@@ -179,7 +178,14 @@ def test_axe_finds_nothing_serious_in_the_dialogs(
     page.get_by_role("button", name="More actions").click()
     axe(page)
     page.keyboard.press("Escape")
-    for label in ["Names and tags", "Make current", "Merge into", "Hand over", "Delete this", "Delete the whole"]:
+    for label in [
+        "Names and tags",
+        "Make current",
+        "Merge into",
+        "Hand over",
+        "Delete this",
+        "Delete the whole",
+    ]:
         act(page, label)
         look()
     act(page, "Share")
@@ -317,7 +323,7 @@ def test_the_page_is_as_dark_as_the_system_until_one_chooses(
     sign_in(page, user, at=at_conversation(grown.main.id))
     expect(entries(page).first).to_be_visible()
     brightness = """(one, property) => {
-        const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+        const canvas = new OffscreenCanvas(1, 1).getContext("2d");
         canvas.fillStyle = getComputedStyle(one)[property];
         canvas.fillRect(0, 0, 1, 1);
         const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
