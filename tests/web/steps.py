@@ -27,7 +27,7 @@ def sign_in(page: Page, user: str, *, key: str = "", at: str = "#/") -> Page:
     """
     page.goto(f"/{at}")
     fill_sign_in(page, user, key)
-    expect(conversations(page)).to_be_visible()
+    expect(page.locator(".frame")).to_be_visible()
     return page
 
 
@@ -100,7 +100,7 @@ def act(page: Page, label: str) -> None:
 
 def feed(page: Page) -> Locator:
     """The messages of the open conversation."""
-    return page.get_by_role("feed", name="Messages")
+    return page.get_by_role("group", name="Messages", exact=True)
 
 
 def entries(page: Page) -> Locator:

@@ -13,25 +13,25 @@ from tests.web.browser import Watch, skip_or_fail
 from tests.web.conftest import AGENTS
 from tests.web.growing import Pond, pond
 from tests.web.steps import (
+    act,
     at_conversation,
     box,
-    conversations,
-    deed,
     dialog,
-    dots,
+    dot,
     entries,
     entry,
     feed,
     fill_sign_in,
     go_to,
-    head,
-    problem,
+    press,
     row,
     said,
+    search,
     sign_in,
+    sign_out,
+    switcher,
     title,
     tree,
-    turn,
 )
 
 AXE = Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js"
@@ -42,12 +42,17 @@ TABS_MAX = 150
 
 
 @pytest.fixture
-def grown(api: Forklore) -> Pond:
-    """A tree with tags, members, a child and a table of what it cost."""
+def grown(api: Forklore, url: str, user: str) -> Pond:
+    """A tree with tags, a member, a child, code, costs and a memory."""
     grown = pond(api)
     grown.main.update(tags={"topic": "fish"})
-    grown.main.say("ai", "See https://fish.invalid\n```python\nprint(1)\n```", usage={"inputTokens": 12})
     grown.side.start_child("finder", title="Errand").say("user", "Buy food.")
+    grown.main.share(f"{user}-bob", "writer")
+    with Forklore(url, token=user, client_key=AGENTS["planner"]) as agent:
+        said = "See https://fish.invalid\n```python\nprint(1)\n```"
+        agent.conversation(grown.main.id).turn(
+            "ai", said, context=[{"fish": "gold"}], usage={"inputTokens": 12}
+        )
     return grown
 
 
@@ -76,7 +81,7 @@ def axe() -> Callable[[Page], None]:
             if rule["impact"] in BAD
             for node in rule["nodes"]
         ]
-        assert wrong == []
+        assert wrong == [], "\n".join(wrong)
 
     return look
 
@@ -89,7 +94,7 @@ SIDEWAYS = """() => {
         return false;
     };
     const isWrong = (one) => {
-        if (!one.checkVisibility() || one.closest("pre, .head")) return false;
+        if (!one.checkVisibility() || one.closest("pre, [role=tree]")) return false;
         const scrolls = ["auto", "scroll"].includes(overflow(one)) || one === document.scrollingElement;
         if (scrolls && one.scrollWidth > one.clientWidth + 1) return true;
         return one.getBoundingClientRect().right > innerWidth + 1 && !isCut(one);
@@ -97,7 +102,7 @@ SIDEWAYS = """() => {
     const all = [document.scrollingElement, ...document.body.querySelectorAll("*")];
     return all.filter(isWrong).map((one) => one.outerHTML.slice(0, 120));
 }"""
-"""What can be scrolled to the side, but for code and the bars of the head; what stands outside."""
+"""What can be scrolled to the side, but for code and trees; what stands outside."""
 
 
 def expect_no_sideways(page: Page) -> None:
@@ -118,7 +123,7 @@ def test_axe_finds_what_is_wrong(blank: Page, user: str, axe: Callable[[Page], N
         axe(blank)
 
 
-def test_axe_finds_nothing_serious_in_the_parts_of_the_page(
+def test_axe_finds_nothing_serious_in_any_view(
     new_context: Callable[..., BrowserContext],
     user: str,
     grown: Pond,
@@ -132,29 +137,25 @@ def test_axe_finds_nothing_serious_in_the_parts_of_the_page(
     expect(page.get_by_label("User id")).to_be_visible()
     axe(page)
     fill_sign_in(page, f"{user}-nobody")
-    expect(conversations(page)).to_contain_text("Nothing here yet")
+    expect(page.get_by_role("button", name="Load the example")).to_be_visible()
     axe(page)
-    page.get_by_role("button", name="Sign out").click()
-    fill_sign_in(page, user)
-    expect(row(page, "Pond")).to_be_visible()
-    axe(page)
+    sign_out(page)
+    fill_sign_in(page, user, AGENTS["planner"])
     row(page, "Pond").click()
-    expect(dots(page)).to_have_count(7)
+    expect(dot(page, "See https://fish.invalid")).to_be_visible()
     axe(page)
-    turn(page, "How large?").get_by_role("button", name="Edit").click()
-    go_to(page, at_conversation(grown.side.id, grown.said[0].id))
-    expect(title(page)).to_have_text("Side arm")
-    axe(page)
-    deed(page, "Compare").click()
-    merge = page.get_by_role("region", name="Side arm").get_by_role("button", name="Merge")
-    expect(merge).to_be_visible()
-    axe(page)
-    merge.click()
-    expect(dialog(page)).to_contain_text("Copies of 2 entries")
-    axe(page)
-    page.keyboard.press("Escape")
+    press(page, "How large?", "Edit")
+    for tab in ["Costs", "Memory"]:
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tabpanel")).not_to_contain_text("Loading")
+        axe(page)
+    for more in ["tree", f"compare/{grown.main.id}", f"alternatives/{grown.said[1].id}"]:
+        go_to(page, f"{at_conversation(grown.side.id)}/{more}")
+        expect(page.get_by_role("link", name="Back to the conversation")).to_be_visible()
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+        axe(page)
     go_to(page, at_conversation("00000000-0000-4000-8000-000000000000"))
-    expect(problem(page, "o conversation")).to_be_visible()
+    expect(title(page)).to_have_text("This conversation is not here")
     axe(page)
 
 
@@ -164,49 +165,40 @@ def test_axe_finds_nothing_serious_in_the_dialogs(
     grown: Pond,
     scheme: str,
     axe: Callable[[Page], None],
-    api: Forklore,
 ) -> None:
-    grown.main.share(f"{user}-bob", "writer")
     page = sign_in(new_context(color_scheme=scheme).new_page(), user, at=at_conversation(grown.side.id))
-    expect(deed(page, "Delete tree")).to_be_enabled()
+    expect(switcher(page).first).to_be_visible()
 
-    def look(*more: str) -> None:
-        for label in more:
-            dialog(page).get_by_role("button", name=label).first.click()
-        expect(page.get_by_role("dialog")).to_have_count(1 + len(more))
+    def look() -> None:
+        expect(dialog(page)).to_be_visible()
         axe(page)
-        for _ in range(1 + len(more)):
-            page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
 
-    conversations(page).get_by_role("button", name="New conversation").first.click()
-    look()
-    for label in ["Rename", "Tags", "Promote", "Hand over", "Delete branch", "Delete tree"]:
-        deed(page, label).click()
+    page.get_by_role("button", name="More actions").click()
+    axe(page)
+    page.keyboard.press("Escape")
+    for label in [
+        "Names and tags",
+        "Make current",
+        "Merge into",
+        "Hand over",
+        "Delete this",
+        "Delete the whole",
+    ]:
+        act(page, label)
         look()
-    for more in [[], ["Add a member…"], ["Change"]]:
-        deed(page, "Share").click()
-        expect(dialog(page).get_by_role("listitem")).to_have_count(2)
-        look(*more)
-    deed(page, "Tags").click()
+    act(page, "Share")
+    expect(dialog(page).get_by_role("listitem")).to_have_count(2)
+    look()
+    expect(search(page, "fish").first).to_be_visible()
+    expect(dialog(page)).not_to_contain_text("Searching…")
+    look()
+    act(page, "Names and tags")
     dialog(page).get_by_label("Tags").fill("bad name")
     dialog(page).get_by_role("button", name="Save").click()
     expect(dialog(page).get_by_role("alert")).to_contain_text("no name of a tag")
     look()
-
-
-def test_axe_finds_nothing_serious_on_a_narrow_screen(
-    new_context: Callable[..., BrowserContext],
-    user: str,
-    grown: Pond,
-    axe: Callable[[Page], None],
-) -> None:
-    page = new_context(viewport=NARROW).new_page()
-    sign_in(page, user, key=AGENTS["planner"])
-    go_to(page, at_conversation(grown.main.id))
-    for name in ["Conversations", "Messages", "Tree", "Context"]:
-        tab(page, name).click()
-        axe(page)
 
 
 # The keyboard
@@ -237,111 +229,116 @@ def test_a_person_needs_no_mouse(blank: Page, user: str, grown: Pond, watch: Wat
     page.keyboard.press("Enter")
     use(page, row(page, "Pond"))
     expect(title(page)).to_have_text("Pond")
+    use(page, page.get_by_role("link", name="Skip to the conversation"))
+    expect(page.get_by_role("main")).to_be_focused()
 
     use(page, box(page), "End")
     page.keyboard.type("Is it deep?")
     page.keyboard.press("Enter")
     expect(entry(page, "Is it deep?")).to_be_visible()
-
-    use(page, turn(page, "Is it deep?").get_by_role("button", name="Fork here"))
+    use(page, entry(page, "Is it deep?").get_by_role("button", name="Fork here"))
     expect(page).not_to_have_url(re.compile(at_conversation(grown.main.id)))
-    expect(entry(page, "Is it deep?")).to_be_visible()
     use(page, box(page), "End")
     page.keyboard.type("Two metres.")
     page.keyboard.press("Enter")
     expect(entry(page, "Two metres.")).to_be_visible()
 
-    use(page, deed(page, "Compare"))
-    expect(page.get_by_role("main").get_by_role("region")).to_have_count(2)
-    use(page, page.get_by_role("main").get_by_role("region").first.get_by_role("link"))
-    expect(entry(page, "Two metres.")).to_be_visible()
-
     use(page, tree(page), "Home")
-    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("/e/"))
+    expect(page).to_have_url(re.compile(f"/e/{grown.said[0].id}"))
+    expect(entry(page, "Which fish?")).to_be_in_viewport()
 
-    use(page, deed(page, "Delete branch"))
-    use(page, dialog(page).get_by_role("checkbox"), "Space")
-    use(page, dialog(page).get_by_role("button", name="Delete the branch"))
+    use(page, page.get_by_role("button", name="More actions"))
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("menuitem", name="Delete this branch")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(dialog(page).get_by_role("button", name="Keep it")).to_be_focused()
+    use(page, dialog(page).get_by_role("button", name="Delete 1 entry"))
     expect(said(page, "The branch is deleted.")).to_be_visible()
     expect(title(page)).to_have_text("Pond")
+    assert page.evaluate("document.activeElement !== document.body")
 
 
 # A narrow screen
 
 
-def tab(page: Page, name: str) -> Locator:
-    return page.get_by_role("navigation", name="Parts of the page").get_by_role("button", name=name)
+SMALL = """() => [...document.querySelectorAll("button, .b, .row, .kid, .brand a")]
+    .filter((one) => one.checkVisibility() && !one.closest(".acts"))
+    .filter((one) => one.getBoundingClientRect().height < 43.5)
+    .map((one) => `${one.getBoundingClientRect().height} ${one.outerHTML.slice(0, 120)}`)"""
+"""What is too small for a finger, but for what stands beside the words of a message."""
 
 
-def test_on_a_narrow_screen_each_part_has_a_tab_and_nothing_scrolls_sideways(
-    new_context: Callable[..., BrowserContext], user: str, grown: Pond
+def test_on_a_phone_each_view_has_a_tab_and_fits_for_fingers(
+    new_context: Callable[..., BrowserContext], user: str, grown: Pond, axe: Callable[[Page], None]
 ) -> None:
     grown.main.say("user", "m" * 500)
-    page = new_context(viewport=NARROW).new_page()
+    page = new_context(viewport=NARROW, has_touch=True).new_page()
     page.goto("/")
     expect(page.get_by_label("User id")).to_be_visible()
     expect_no_sideways(page)
     fill_sign_in(page, user, AGENTS["planner"])
-    parts = {
-        "Conversations": conversations(page),
+    views = {
+        "Conversations": row(page, "Pond"),
         "Messages": feed(page),
         "Tree": tree(page),
-        "Context": page.get_by_role("region", name="Context"),
+        "Memory": page.get_by_role("tabpanel", name="memory"),
     }
     row(page, "Pond").click()
     expect(feed(page)).to_be_visible()
-    expect(conversations(page)).to_be_hidden()
+    expect(row(page, "Pond")).to_be_hidden()
 
-    for name in parts:
-        tab(page, name).click()
-        expect(tab(page, name)).to_have_attribute("aria-pressed", "true")
-        for other, part in parts.items():
-            expect(part).to_be_visible() if other == name else expect(part).to_be_hidden()
+    small: list[str] = []
+    for name in views:
+        tab = page.get_by_role("navigation", name="Views").get_by_role("button", name=name)
+        tab.click()
+        expect(tab).to_have_attribute("aria-current", "page")
+        for other, view in views.items():
+            expect(view).to_be_visible() if other == name else expect(view).to_be_hidden()
         expect_no_sideways(page)
-
-    tab(page, "Tree").click()
-    expect(dots(page)).to_have_count(8)
-    tab(page, "Messages").click()
-    deed(page, "Compare").click()
-    sides = page.get_by_role("main").get_by_role("region")
-    expect(sides).to_have_count(2)
-    expect_no_sideways(page)
-    upper, lower = sides.nth(0).bounding_box(), sides.nth(1).bounding_box()
-    assert upper
-    assert lower
-    assert upper["y"] + upper["height"] <= lower["y"], "one below the other"
-    page.go_back()
-    deed(page, "Delete tree").click()
-    expect_no_sideways(page)
-    page.keyboard.press("Escape")
+        axe(page)
+        small += page.evaluate(SMALL)
+    assert small == [], "\n".join(small)
 
 
-def test_a_person_on_a_phone_has_no_tab_for_the_context(
+def test_a_person_on_a_phone_has_no_tab_for_the_memory(
     new_context: Callable[..., BrowserContext], user: str, grown: Pond
 ) -> None:
-    page = sign_in(new_context(viewport=NARROW).new_page(), user)
+    page = new_context(viewport=NARROW).new_page()
+    sign_in(page, user, at=at_conversation(grown.main.id))
 
-    for name in ["Conversations", "Messages", "Tree"]:
-        expect(tab(page, name)).to_be_visible()
-    expect(tab(page, "Context")).to_be_hidden()
+    expect(page.get_by_role("navigation", name="Views").get_by_role("button")).to_have_text(
+        ["Conversations", "Messages", "Tree"]
+    )
 
 
 # The dark
 
 
-def test_the_page_is_dark_when_the_system_is(
+def test_the_page_is_as_dark_as_the_system_until_one_chooses(
     new_context: Callable[..., BrowserContext], user: str, grown: Pond, scheme: str
 ) -> None:
     page = new_context(color_scheme=scheme).new_page()
     sign_in(page, user, at=at_conversation(grown.main.id))
     expect(entries(page).first).to_be_visible()
-
     brightness = """(one, property) => {
-        const [red, green, blue] = getComputedStyle(one)[property].match(/[0-9.]+/g).map(Number);
+        const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+        canvas.fillStyle = getComputedStyle(one)[property];
+        canvas.fillRect(0, 0, 1, 1);
+        const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
         return (red + green + blue) / 765;
     }"""
-    for part in [page.locator("body"), box(page), head(page).get_by_role("button").first]:
-        back, front = part.evaluate(brightness, "backgroundColor"), part.evaluate(brightness, "color")
-        assert (back < 0.3 and front > 0.6) if scheme == "dark" else (back > 0.8 and front < 0.4)
+
+    def is_dark() -> bool:
+        body = page.locator("body")
+        back, front = body.evaluate(brightness, "backgroundColor"), body.evaluate(brightness, "color")
+        assert abs(back - front) > 0.5
+        return bool(back < front)
+
+    assert is_dark() == (scheme == "dark")
+    page.get_by_role("button", name="Dark or light").click()
+    assert is_dark() == (scheme == "light")
+    page.reload()
+    expect(entries(page).first).to_be_visible()
+    assert is_dark() == (scheme == "light")

@@ -131,7 +131,7 @@ def test_a_branch_is_merged_as_copies_and_as_a_summary(page: Page, grown: Pond) 
 
     act(page, "Merge into")
     dialog(page).get_by_role("combobox", name="As", exact=True).select_option("summary")
-    dialog(page).get_by_label("Summary").fill("In short")
+    dialog(page).get_by_role("textbox", name="Summary").fill("In short")
     press(page, "Merge")
     expect(dialog(page)).to_have_count(0)
     assert stored(grown.main)[-1] == "SYSTEM: In short"

@@ -1,6 +1,6 @@
 // Where one writes. The tab keeps a text until it arrives. Sent again under the same key, it takes effect once.
 
-import type { AppendedEntry, Forklore } from "@forklore/client";
+import { ApiError, type AppendedEntry, type Forklore } from "@forklore/client";
 import { newId } from "../../../clients/typescript/src/json.ts";
 import { isAborted, isLost, sentenceOf, statusOf } from "./connection.ts";
 import { Source } from "./source.ts";
@@ -68,7 +68,8 @@ export class Draft extends Source {
 			// After a lost answer, 401 does not say that nothing arrived.
 			if (!isLost(error) && statusOf(error) !== 401) this.free(this.text);
 			this.isSending = false;
-			this.told = sentenceOf(error);
+			const requestId = error instanceof ApiError ? error.requestId : undefined;
+			this.told = `${sentenceOf(error)}${requestId ? ` Request ${requestId}` : ""}`;
 			this.isBad = true;
 			this.changed();
 			this.failed(error);

@@ -225,7 +225,7 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 			<div className="in">
 				<Search />
 				<input
-					type="search"
+					type="text"
 					autoFocus
 					role="combobox"
 					aria-label="Search or go to"

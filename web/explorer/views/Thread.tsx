@@ -107,7 +107,7 @@ export function Thread({ app }: { app: App }) {
 					<Problem error={place.problem} again={() => place.load(place.chosen)} />
 				)}
 				{isLoaded && edge("older", entries.length ? "" : "No messages yet")}
-				<div role="feed" aria-label="Messages" aria-busy={!isLoaded}>
+				<div role="group" aria-label="Messages" aria-busy={!isLoaded}>
 					{chunks.map((chunk) => (
 						<Chunk
 							key={chunk.key}

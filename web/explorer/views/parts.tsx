@@ -1,6 +1,7 @@
 // Small parts that many views are made of.
 
 import { EllipsisVertical, Star, GitBranch } from "lucide-react";
+import { flushSync } from "react-dom";
 import { Component, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
 import { longTime, shortTime, visible } from "../model/words.ts";
@@ -150,6 +151,7 @@ export function Menu({
 	const show = (event: React.MouseEvent<HTMLButtonElement>) => {
 		const { bottom, right } = event.currentTarget.getBoundingClientRect();
 		const box = menu.current!;
+		flushSync(() => setOpen(true));
 		box.style.left = `${Math.max(8, right - 264)}px`;
 		box.showPopover();
 		box.style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - box.offsetHeight - 8))}px`;
