@@ -55,9 +55,14 @@ export function CopyButton({ text }: { text: string }) {
 		setTimeout(setTold, COPIED_MS, "");
 	};
 	return (
-		<Press className="b ghost s" press={copy}>
-			{told === "Copied" ? <Check /> : <Copy />}
-			<span role="status">{told || "Copy"}</span>
-		</Press>
+		<>
+			<Press className="b ghost s" press={copy}>
+				{told === "Copied" ? <Check /> : <Copy />}
+				{told || "Copy"}
+			</Press>
+			<span className="sr" role="status">
+				{told}
+			</span>
+		</>
 	);
 }

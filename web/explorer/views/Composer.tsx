@@ -9,8 +9,15 @@ import { useSource } from "../service/source.ts";
 import { quoted } from "./deeds.tsx";
 import { Press } from "./parts.tsx";
 
+interface DraftBoxProps {
+	draft: Draft;
+	label: string;
+	send: () => unknown;
+	autoFocus?: boolean;
+}
+
 /** The text of a draft, with what is told of it. Enter sends it. */
-export function DraftBox({ draft, label, send }: { draft: Draft; label: string; send: () => unknown }) {
+export function DraftBox({ draft, label, send, autoFocus }: DraftBoxProps) {
 	useSource(draft);
 	const box = useRef<HTMLTextAreaElement>(null);
 	useEffect(() => {
@@ -35,6 +42,7 @@ export function DraftBox({ draft, label, send }: { draft: Draft; label: string; 
 				ref={box}
 				rows={1}
 				dir="auto"
+				autoFocus={autoFocus}
 				data-draft={draft.at}
 				aria-label={label}
 				placeholder={label}

@@ -75,6 +75,7 @@ export function Editing({ app, entry, editable, close }: EditingProps) {
 				draft={draft}
 				label={isJson ? "What the agent reads, as JSON" : "Your words in its place"}
 				send={send}
+				autoFocus={isSame} // a kept edit was opened by itself
 			/>
 			{wrong && (
 				<p className="bad" role="alert">

@@ -113,6 +113,9 @@ export function Thread({ app }: { app: App }) {
 							key={chunk.key}
 							isKept={chunk.messages.some(({ id }) => id === chosen || id === messages.at(-1)?.id)}
 							scroller={scroller}
+							drawn={() => {
+								anchor.current = firstSeen(scroller.current!);
+							}}
 						>
 							{chunk.messages.map((message) => (
 								<div key={message.id} className="step">
@@ -181,11 +184,13 @@ interface ChunkProps {
 	/** It stays in the page wherever it is. */
 	isKept: boolean;
 	scroller: React.RefObject<HTMLDivElement | null>;
+	/** Called when it has come into the page or left it: another message may be the first that is seen. */
+	drawn: () => void;
 	children: React.ReactNode;
 }
 
 /** A part of the messages. While it is far from what is seen, its height stands for it. */
-function Chunk({ isKept, scroller, children }: ChunkProps) {
+function Chunk({ isKept, scroller, drawn, children }: ChunkProps) {
 	const box = useRef<HTMLDivElement>(null);
 	const [height, setHeight] = useState<number>();
 	useEffect(() => {
@@ -201,6 +206,7 @@ function Chunk({ isKept, scroller, children }: ChunkProps) {
 		return () => observer.disconnect();
 	}, [scroller]);
 	const isThere = isKept || height === undefined;
+	useEffect(drawn, [isThere]);
 	return (
 		<div ref={box} style={isThere ? undefined : { height }}>
 			{isThere && children}

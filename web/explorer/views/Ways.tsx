@@ -34,7 +34,7 @@ export function Ways({ app, after, next }: WaysProps) {
 			label={label}
 			title={`${label} (${hint})`}
 			className="s"
-			disabled={!ways[at + by] || at < 0}
+			disabled={!ways[at + by]}
 			data-way={by}
 			press={() => go(ways[at + by])}
 		>
