@@ -1,6 +1,6 @@
 // The messages of a chat with all its branches, as chat interfaces keep them: each names the one before it.
 
-import type { Keyed, Matched } from "./calls.ts";
+import type { Keyed, Matched, Sent } from "./calls.ts";
 import {
 	ApiError,
 	BadRequestError,
@@ -15,6 +15,7 @@ import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
 import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
+import { branchChangesOf } from "./watching.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
 export { answerOf } from "./watching.ts";
@@ -479,6 +480,20 @@ export async function answeringIn(
 		if (isEnded(error)) return undefined; // its log is gone
 		throw error;
 	}
+}
+
+/**
+ * Yield which answer is written in a chat: at first, then whenever something has changed in it, be it a message.
+ *
+ * An answer that was left stays there for a day. A change in the 201st branch or a later one is not seen.
+ */
+export async function* changesInChat(
+	fl: { readonly api: Operations },
+	conversationId: string,
+	sent: Sent = {},
+): AsyncGenerator<{ answerId: string | undefined }, void, undefined> {
+	for await (const branches of branchChangesOf(fl.api, conversationId, sent))
+		yield { answerId: answeringOf(branches).at(-1)?.answering?.answerId };
 }
 
 /** Stop the answer that is written in a chat, whoever writes it. Tell whether there was one. */
