@@ -85,7 +85,7 @@ function Page(): ReactNode {
 		for (let stopped = false; !stopped && isSpoken(now.current);) {
 			const headers = { "Content-Type": "application/json" };
 			const response = await fetch(`/api/chat/${id}/stop`, { method: "POST", headers });
-			({ stopped } = (await response.json()) as { stopped: boolean });
+			stopped = response.ok && ((await response.json()) as { stopped: boolean }).stopped;
 			await new Promise((resolve) => setTimeout(resolve, STOP_AGAIN_MS));
 		}
 	};

@@ -1,10 +1,6 @@
 // The example in a real Chromium, while an answer is written: reload, an idle second tab, stop, and whoever is killed.
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,7 +9,8 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { Forklore, textOf } from "@forklore/client";
 
-import { PYTHON, ROOT } from "../../typescript/tests/support/server.ts";
+import { freePort, Killable } from "../../typescript/tests/support/killable.ts";
+import { PYTHON } from "../../typescript/tests/support/server.ts";
 
 const EXAMPLE = join(import.meta.dirname, "..", "example", "server.ts");
 const PROGRAM = [
@@ -21,44 +18,6 @@ const PROGRAM = [
 	"/usr/bin/chromium",
 	"/usr/bin/chromium-browser",
 ].find((one) => existsSync(one));
-
-async function freePort(): Promise<string> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return String(port);
-}
-
-/** A program that is started, killed, and started again at the same address. It ends with the test. */
-class Killable {
-	#process: ChildProcess | undefined;
-
-	readonly #given: [program: string, args: string[], env: Record<string, string>];
-
-	constructor(...given: [program: string, args: string[], env: Record<string, string>]) {
-		this.#given = given;
-		onTestFinished(() => this.kill());
-	}
-
-	async start(): Promise<void> {
-		const [program, args, more] = this.#given;
-		const env = { ...process.env, ...more };
-		const started = spawn(program, args, { env, cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
-		this.#process = started;
-		await once(started.stdout, "data");
-		started.stdout.resume();
-	}
-
-	async kill(): Promise<void> {
-		const killed = this.#process;
-		this.#process = undefined;
-		if (killed === undefined) return;
-		killed.kill("SIGKILL");
-		await once(killed, "close");
-	}
-}
 
 /** How the text of an answer ends that did not come to its end. */
 const CUT_OFF = /(\n\n)?\[…\]$/;
@@ -124,7 +83,7 @@ test(
 
 		// what a killed application leaves is ended after 30 s, during which the rest happens
 		const left = await tabs();
-		await say(left[0], "Count to 3000");
+		await say(left[0], "Count to 20000");
 		await speaks(left[1], 2);
 		await application.kill();
 		await application.start();
@@ -139,12 +98,12 @@ test(
 		await poll(async () => shown(other)).toEqual(first);
 		expect(await settled(2, page, other)).toEqual(first);
 
-		await say(page, "Count to 3000");
+		await say(page, "Count to 20000");
 		await speaks(other, 4);
 		await other.getByRole("button", { name: "Stop" }).click();
 		const stopped = (await settled(4, page, other)).at(-1) ?? "";
-		expect(counted(2, 3000).startsWith(stopped)).toBe(true);
-		expect(stopped).not.toBe(counted(2, 3000));
+		expect(counted(2, 20000).startsWith(stopped)).toBe(true);
+		expect(stopped).not.toBe(counted(2, 20000));
 
 		// the button is pressed before the answer has begun
 		const pressed = page.waitForResponse(/stop$/);
@@ -152,11 +111,11 @@ test(
 			expect(await (await pressed).json()).toEqual({ stopped: false });
 			await route.continue();
 		});
-		await say(page, "Count to 3000");
+		await say(page, "Count to 20000");
 		await page.getByRole("button", { name: "Stop" }).click();
 		const atOnce = (await settled(6, page, other)).at(-1) ?? "";
-		expect(counted(3, 3000).startsWith(atOnce)).toBe(true);
-		expect(atOnce).not.toBe(counted(3, 3000));
+		expect(counted(3, 20000).startsWith(atOnce)).toBe(true);
+		expect(atOnce).not.toBe(counted(3, 20000));
 		await page.unroute(/api\/chat$/);
 
 		await say(page, "Count to 300");
@@ -167,7 +126,7 @@ test(
 		await poll(async () => (await shown(other)).at(-1)).toBe(counted(4, 300));
 		expect((await settled(8, page, other)).at(-1)).toBe(counted(4, 300));
 
-		expect(counted(1, 3000).startsWith((await settled(2, ...left)).at(-1) ?? "")).toBe(true);
+		expect(counted(1, 20000).startsWith((await settled(2, ...left)).at(-1) ?? "")).toBe(true);
 		await say(left[1], "Count to 30");
 		await poll(async () => (await shown(left[0])).at(-1)).toBe(counted(5, 30));
 		expect(await settled(4, ...left)).toHaveLength(4);

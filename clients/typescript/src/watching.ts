@@ -13,6 +13,7 @@ interface Seen extends Pick<AnswerLog, "conversationId" | "id" | "position"> {
 
 const WAIT_S = 20;
 const WAIT_FOR_PART_S = 1; // meanwhile nobody asks for entries
+const WAIT_FOR_SILENCE_S = 2; // what is held is told of a silence at its end
 const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const PAUSE_MS = 3_000; // where the service does not say
@@ -32,7 +33,7 @@ export async function* answerOf(
 	const poll = new Poll(signal);
 	const seen: Seen = { conversationId, id, position: after };
 	while (!isOver(seen)) {
-		const log = await lookAt(api, seen, poll, WAIT_S);
+		const log = await lookAt(api, seen, poll, WAIT_FOR_SILENCE_S);
 		if (log !== undefined) yield log;
 	}
 }
