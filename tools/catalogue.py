@@ -203,7 +203,7 @@ CARDS = [
         Step("listEntriesByName", {"name": "trip", "own": True, "alternatives": True, "tail": True}),
         Step("listEntriesByName", {"name": "trip", "allForks": True, "upToEntryId": "<second>"}),
         Step("listEntriesByName", {"name": "trip", "channel": "context", "epoch": 5}, agent="planner"),
-        Step("listEntriesByName", {"name": "trip", "forks": "all"}),
+        Step("listEntriesByName", {"name": "trip", "forks": "all", "view": "line"}),
         Step("listEntriesByName", {"name": "new", "limit": 0}),
     ),
     card(
@@ -307,6 +307,8 @@ CARDS = [
         Step("listEntries", at("fork", alternatives=True)),
         Step("listEntries", at("fork", own=True)),
         Step("listEntries", at("fork", own=True, allForks=True)),
+        Step("listEntries", at("root", view="line")),
+        Step("listEntries", at("root", view="list")),
     ),
     card(
         "getEntry",
@@ -453,6 +455,8 @@ CARDS = [
         Step("listConversations"),
         Step("listConversations", {"mode": "all", "ancestry": "all", "limit": 1}),
         Step("listConversations", {"mode": "current", "tag": "a:b"}),
+        Step("listConversations", {"order": "created", "limit": 1}),
+        Step("listConversations", {"order": "newest"}),
         Step("listConversations", {"mode": "all", "agentId": "x"}),
         Step("listConversations", {"tag": "a b"}),
         Step("listConversations", {"mode": "none"}),
@@ -573,7 +577,7 @@ CARDS = [
             "adminListEntries", at("fork", own=True, alternatives=True, upToEntryId="<second>"), user="aude"
         ),
         Step("adminListEntries", at("root", allForks=True), user="aude"),
-        Step("adminListEntries", at("root", forks="all"), user="aude"),
+        Step("adminListEntries", at("root", forks="all", view="line"), user="aude"),
         Step("adminListEntries", at("fresh"), user="aude"),
     ),
     card(

@@ -23,13 +23,13 @@ def expect_titles(page: Page, names: list[str]) -> None:
     expect(steps.rows(page).locator("b")).to_have_text(names)
 
 
-def test_the_newest_conversation_is_first(blank: Page, api: Forklore, user: str) -> None:
-    for name in ("Lisbon", "Porto", "Faro"):
-        steps.talk(api, f"About {name}", title=name)
+def test_the_conversation_that_was_used_last_is_first(blank: Page, api: Forklore, user: str) -> None:
+    first, *_ = [steps.talk(api, f"About {name}", title=name) for name in ("Lisbon", "Porto", "Faro")]
+    first.say("user", "And back?")
 
     page = steps.sign_in(blank, user)
 
-    expect_titles(page, ["Faro", "Porto", "Lisbon"])
+    expect_titles(page, ["Lisbon", "Faro", "Porto"])
     expect(steps.row(page, "Porto")).to_contain_text("About Porto")
 
 

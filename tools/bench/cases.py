@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from forklore_service.domain import keys
 from forklore_service.domain.model import Caller
 from forklore_service.limits import FORKS_AT_ONCE
+from forklore_service.storage.items import key_of, text
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
 from tools.catalogue import CARDS, Card
 from tools.harness.service import OPERATIONS
@@ -92,6 +94,14 @@ def _turn(world: World, **more: Any) -> dict[str, Any]:
     """Return an append whose present context adds one text to the latest epoch of ROWS texts."""
     context = {"contentType": "note", "content": _sync(world)["content"]}
     return {**subject(world), **world.said(), "context": context, **more}
+
+
+def _used_hours_ago(world: World) -> dict[str, Any]:
+    """Return a conversation that was used two times, hours ago. Its owner is alone in it."""
+    made = {"conversationId": world.new_id()}
+    for hours in (3, 2):
+        world.ask_earlier(hours, "appendEntry", **made, **world.said())
+    return made
 
 
 def _shared(level: str | None = None) -> Callable[[World], dict[str, Any]]:
@@ -225,6 +235,19 @@ def _begun(by: Caller = ANN, **more: Any) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _silent(world: World) -> dict[str, Any]:
+    """Return a conversation with an answer that nobody writes any more."""
+    of = {"conversationId": _small(world)}
+    begun = keys.part(of["conversationId"], world.ask("beginAnswer", **of).id, 0)
+    world.store.new_client().update_item(
+        TableName=world.store.name,
+        Key=key_of(begun),
+        UpdateExpression="SET createdAt = :long_ago",
+        ExpressionAttributeValues={":long_ago": text("2026-01-01T00:00:00.000Z")},
+    )
+    return of
+
+
 def _answered(world: World) -> dict[str, Any]:
     """Return a conversation in which an answer is being written."""
     return {"conversationId": _begun()(world)["conversationId"]}
@@ -297,6 +320,7 @@ def sampled(one: Card) -> Case:
 CASES: dict[str, Case] = {
     "append": Case("appendEntry", _append(), knows=Knows.READ),
     "append, cold": Case("appendEntry", _append()),
+    "append, the first after a pause": Case("appendEntry", _append(_used_hours_ago), knows=Knows.READ),
     "append, with a key": Case("appendEntry", _append(), knows=Knows.READ, key=True),
     "append, other member": Case("appendEntry", _append(), caller=BOB, knows=Knows.READ),
     "append, to a fork": Case("appendEntry", _append(fork), knows=Knows.READ, needs="forks"),
@@ -420,6 +444,7 @@ CASES: dict[str, Case] = {
         "listEntries", lambda world: {**subject(world), "afterCursor": world.entry_ids[-1]}, knows=Knows.READ
     ),
     "page, all forks": Case("listEntries", _page(allForks=True)),
+    "lines, all forks": Case("listEntries", _page(allForks=True, view="line")),
     "newest page, with alternatives": Case("listEntries", _page(tail=True, alternatives=True)),
     "first page, with alternatives": Case("listEntries", _page(alternatives=True)),
     "newest page, of a fork, with alternatives": Case(
@@ -433,6 +458,7 @@ CASES: dict[str, Case] = {
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}),
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),
+    "conversations, by creation": Case("listConversations", lambda _: {"order": "created", "limit": ROWS}),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}),
     "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}),
@@ -498,6 +524,7 @@ CASES: dict[str, Case] = {
     "begin an answer, other member": Case(
         "beginAnswer", lambda w: {"conversationId": _small(w)}, caller=BOB, knows=Knows.READ
     ),
+    "begin an answer, over a silent one": Case("beginAnswer", _silent, knows=Knows.READ),
     "piece of an answer": Case("appendToAnswer", _begun(after=1, content=[_PIECE]), knows=Knows.READ),
     "piece of an answer, other member": Case(
         "appendToAnswer", _begun(BOB, after=1, content=[_PIECE]), caller=BOB, knows=Knows.READ

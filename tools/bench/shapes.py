@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from forklore_service.domain.model import Caller
+from forklore_service.storage.clock import Clock, system_ms
 from tools.harness.service import Answer, Process
 from tools.harness.tables import Store, fresh_store
 
@@ -21,7 +22,7 @@ EPOCH_ENTRIES = 20
 OWN_ENTRIES = 2
 """How many entries each fork of a chain has of its own."""
 OTHER_TREES = 25
-"""How many other conversations the owner has, for the lists to show."""
+"""How many other conversations the owner has, for the lists to show: one of each hour."""
 CHILDREN = 20
 MEMBERS = 3
 """The members of a shape's tree: its owner and two writers."""
@@ -80,6 +81,16 @@ def conversation_id(random: Random) -> str:
     return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
 
+class _Earlier(Clock):
+    """A clock of some hours ago, which learns nothing."""
+
+    def __init__(self, hours: int) -> None:
+        super().__init__(lambda: system_ms() - hours * 3_600_000)
+
+    def learn(self, date: str | None, *, sent_ms: int) -> None:  # noqa: ARG002
+        self.was_compared = True
+
+
 @dataclass
 class World:
     """A table with a tree of a shape, and with the owner's other conversations.
@@ -119,7 +130,11 @@ class World:
 
     def ask(self, name: str, caller: Caller = ANN, /, **given: Any) -> Answer:
         """Return the answer of a process that is not measured. The request must succeed."""
-        answer = Process(self.store).ask(name, caller, **given)
+        return self.ask_earlier(0, name, caller, **given)
+
+    def ask_earlier(self, hours: int, name: str, caller: Caller = ANN, /, **given: Any) -> Answer:
+        """Return the same of a process whose clock is so many hours behind."""
+        answer = Process(self.store, clock=_Earlier(hours) if hours else None).ask(name, caller, **given)
         assert answer.status < 300, answer
         return answer
 
@@ -130,8 +145,8 @@ def world(endpoint: str | None, shape: Shape, *, seed: int = 6) -> Iterator[Worl
     random = Random(seed)
     with fresh_store(endpoint=endpoint) as store:
         made = World(store, shape, random, Texts(random))
-        for _ in range(OTHER_TREES):
-            made.ask("appendEntry", conversationId=made.new_id(), **made.said())
+        for hours in range(OTHER_TREES, 0, -1):
+            made.ask_earlier(hours, "appendEntry", conversationId=made.new_id(), **made.said())
         made.root, made.forks = grow(made)
         made.subject = deepen(made) if shape.chain else made.root
         for user in (BOB.user_id, "mia"):

@@ -17,7 +17,7 @@ const TITLE_CHARACTERS = 40;
 /** How a list is made. title: makes a thread's title; without it the service does, from the first text. */
 export interface ThreadListOptions extends HistoryOptions {
 	title?: ((messages: readonly ThreadMessage[]) => Promise<string>) | undefined;
-	/** How many threads are asked for at a time. */
+	/** How many threads are asked for at a time, those that were used last first. */
 	pageRows?: number | undefined;
 }
 
@@ -96,10 +96,17 @@ export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {})
 	};
 }
 
-const threadOf = ({ id, title, metadata, archived }: ConversationDetails): RemoteThreadMetadata => ({
+const threadOf = ({
+	id,
+	title,
+	metadata,
+	archived,
+	lastUsedAt,
+}: ConversationDetails): RemoteThreadMetadata => ({
 	remoteId: id,
 	status: archived ? "archived" : "regular",
 	title: title ?? undefined,
+	lastMessageAt: new Date(lastUsedAt),
 	custom: metadata,
 });
 

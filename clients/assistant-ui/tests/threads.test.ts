@@ -27,7 +27,9 @@ test("a thread is made once, listed, named, archived, and deleted", async () => 
 	const { remoteId } = await threads.initialize("__LOCAL_1", { custom });
 	expect(await threads.initialize("__LOCAL_1", { custom })).toEqual({ remoteId });
 	expect(await threads.list()).toEqual({
-		threads: [{ remoteId, status: "regular", title: undefined, custom }],
+		threads: [
+			{ remoteId, status: "regular", title: undefined, lastMessageAt: expect.any(Date) as Date, custom },
+		],
 		nextCursor: undefined,
 	});
 	await threads.rename(remoteId, "Lisbon");
@@ -43,6 +45,17 @@ test("a thread is made once, listed, named, archived, and deleted", async () => 
 	await threads.delete(remoteId);
 	expect((await threads.list()).threads).toEqual([]);
 	await expect(threads.fetch(remoteId)).rejects.toMatchObject({ name: "NotFoundError" });
+});
+
+test("what was used last stands first, with its time", async () => {
+	const fl = client("used");
+	const threads = threadListAdapter(fl);
+	const ids: string[] = [];
+	for (const name of ["1", "2"]) ids.push((await threads.initialize(name)).remoteId);
+	await fl.conversation(ids[0]).say("user", "Hello");
+	const listed = (await threads.list()).threads;
+	expect(listed.map(({ remoteId }) => remoteId)).toEqual(ids);
+	expect(listed[0]?.lastMessageAt?.getTime()).toBeGreaterThan(Number(listed[1]?.lastMessageAt));
 });
 
 test("a list has pages", async () => {

@@ -125,7 +125,7 @@ export class Forklore {
 	}
 
 	/**
-	 * Return the caller's conversations, the newest tree first: what is told of each.
+	 * Return the caller's conversations, what was used last first: what is told of each.
 	 *
 	 * To talk in one, hand its id to `conversation`.
 	 */

@@ -24,6 +24,7 @@ export interface AdminConversation {
 	id: string;
 	isCurrent: boolean;
 	lastMessagePreview?: string;
+	lastUsedAt: string;
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
@@ -321,6 +322,7 @@ export interface ConversationDetails {
 	id: string;
 	isCurrent: boolean;
 	lastMessagePreview?: string;
+	lastUsedAt: string;
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
@@ -482,15 +484,35 @@ export interface Health {
 
 /** An entry that has all words of the query. `highlights`: its text around the words. */
 export interface Hit {
+	agentId?: string;
 	conversationId: string;
 	conversationTitle: string | null;
 	createdAt: string;
 	entry?: Entry;
 	entryId: string;
 	highlights: string[];
+	line: Line;
 }
 
-/** An entry in a list. `alternatives`: the conversations that go on differently before it. */
+/**
+ * What an entry says, on one line: the role and the first words of it.
+ *
+ * `tool`, `failed`: the first tool that its events or parts name, and whether one of these failed.
+ * `holds`: what its first element has beside role and text.
+ */
+export interface Line {
+	failed?: boolean;
+	holds?: ("attachments" | "data" | "events" | "other")[];
+	role?: string;
+	text?: string;
+	tool?: string;
+}
+
+/**
+ * An entry in a list. `alternatives`: the conversations that go on differently before it.
+ *
+ * `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty then.
+ */
 export interface ListedEntry {
 	agentId?: string;
 	alternatives?: string[];
@@ -506,6 +528,7 @@ export interface ListedEntry {
 	erased?: boolean;
 	id: string;
 	key?: string;
+	line?: Line;
 	mergedFromConversationId?: string;
 	mergedUpToEntryId?: string;
 	metadata?: Record<string, unknown>;
@@ -588,6 +611,9 @@ export interface NamePage {
 
 /** Nothing at all. */
 export type NoFields = Record<string, never>;
+
+/** Which trees come first: those that were used last, or those that were created last. */
+export type Order = "used" | "created";
 
 /** A piece of an answer. Without content it only says that somebody is at it. */
 export interface Part {
@@ -715,6 +741,7 @@ export type CreateConversationArguments = CreateConversation;
 export type ListConversationsArguments = {
 	wait?: number | undefined;
 	mode?: Mode | undefined;
+	order?: Order | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
 	query?: string | undefined;
@@ -799,6 +826,7 @@ export type ListEntriesArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 	epoch?: "latest" | "all" | number | undefined;
 };
 
@@ -966,6 +994,7 @@ export type ListEntriesByNameArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 	epoch?: "latest" | "all" | number | undefined;
 };
 
@@ -1031,6 +1060,7 @@ export type AdminListEntriesArguments = {
 	forks?: "all" | undefined;
 	own?: boolean | undefined;
 	alternatives?: boolean | undefined;
+	view?: "full" | "line" | undefined;
 };
 
 /** What `adminGetEntry` takes. */
@@ -1137,11 +1167,12 @@ export interface Operations {
 	 */
 	createConversation(given?: CreateConversationArguments, options?: Keyed): Promise<ConversationDetails>;
 	/**
-	 * List the caller's conversations, tree by tree, the newest root first.
+	 * List the caller's conversations, tree by tree, the tree that was used last first.
 	 *
-	 * `mode` chooses which conversations of a fork tree are shown, `query` those with a text in their
-	 * title, `agentId` and `tag` (`name` or `name:value`) those that have them. A page may be short,
-	 * even empty: only an `afterCursor` of null ends the list.
+	 * With `order=created` the newest root comes first. `mode` chooses which conversations of a fork
+	 * tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
+	 * `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
+	 * null ends the list.
 	 */
 	listConversations(given?: ListConversationsArguments, options?: Sent): Promise<ConversationPage>;
 	/**
@@ -1225,7 +1256,8 @@ export interface Operations {
 	 *
 	 * For every member. The cursors are ids of entries. `tail` gives the page at the end, still the
 	 * oldest first. Users see the history; agents their own context as well. With `alternatives`, each
-	 * history entry names the conversations that go on differently before it.
+	 * history entry names the conversations that go on differently before it. With `view` = `line`
+	 * each entry has a `line` in place of its content.
 	 */
 	listEntries(given: ListEntriesArguments, options?: Sent): Promise<EntryPage>;
 	/**
@@ -1305,8 +1337,8 @@ export interface Operations {
 	 * Find the entries that have all words of a query, the newest conversations first.
 	 *
 	 * A grep over the history of every conversation that you may see, not a search engine: a word is
-	 * found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
-	 * short, even empty: only an `afterCursor` of null ends the search.
+	 * found wherever its letters occur, in an entry's text, events, `indexedContent` or `agentId`. A
+	 * page may be short, even empty: only an `afterCursor` of null ends the search.
 	 */
 	searchConversations(given: SearchConversationsArguments, options?: Sent): Promise<SearchPage>;
 	/**
@@ -1536,10 +1568,10 @@ export interface Operations {
 /** How each operation is called, by its name. */
 export const SHAPES: Record<keyof Operations, Shape> = {
 	checkHealth: {"method": "GET", "path": "/v1/health", "isRead": true, "answers": ["status"]},
-	createConversation: {"method": "POST", "path": "/v1/conversations", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	createConversation: {"method": "POST", "path": "/v1/conversations", "hasBody": true, "takesKey": true, "lengthsMax": {"agentId": 255, "title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	listConversations: {"method": "GET", "path": "/v1/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "query": 500}, "answers": ["afterCursor", "data"]},
-	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
-	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	deleteConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}"},
 	forkConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/fork", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "atEntryId": 1000, "atKey": 128, "title": 500}, "answers": []},
 	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
@@ -1558,7 +1590,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	stopAnswer: {"method": "POST", "path": "/v1/conversations/{conversationId}/answers/{answerId}/stop", "answers": ["afterEntryId", "conversationId", "createdAt", "id", "position", "state", "userId"]},
 	deleteAnswer: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/answers/{answerId}"},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
-	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
@@ -1578,7 +1610,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "answerId": 1000, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
-	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},

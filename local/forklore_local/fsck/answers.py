@@ -1,6 +1,7 @@
 """Logs of answers, each compared with itself, and with the tree that it is about.
 
-A log goes on its own time after a day, and stays until then whatever becomes of its tree.
+A log goes on its own time after a day. One that was not ended goes with its conversation, but for
+its end.
 """
 
 from collections.abc import Iterator
@@ -30,20 +31,23 @@ def check(survey: Survey) -> Iterator[Finding]:
 def _faults(log: list[Part], answer_id: str, tree: Tree | None) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with a log, each with a position. log: in order, not empty.
 
-    An erasure ends a log, and then deletes all but the end.
+    An erasure ends a log, and then deletes all but the end. So does the deletion of its
+    conversation, in any order.
     """
-    if log[0].kind is not PartKind.BEGIN and not log[-1].is_end:
+    last = log[-1]
+    is_read = tree is not None and tree.is_live and last.conversation_id in tree.heads
+    if log[0].kind is not PartKind.BEGIN and not last.is_end:
         yield log[0].position, "the part before it is missing"
     for before, part in pairwise(log):
         if part.position != before.position + 1:
-            yield part.position, "the part before it is missing"
+            if is_read or not last.is_end:
+                yield part.position, "the part before it is missing"
         elif part.kind is PartKind.BEGIN or before.is_end:
             yield part.position, f"it follows a part {before.kind}"
         elif before.kind is PartKind.STOP and not part.is_end:
             yield part.position, "it follows a stop"
         elif (part.conversation_id, part.ttl) != (before.conversation_id, before.ttl):
             yield part.position, "it does not agree with the part before it"
-    last = log[-1]
     if tree is None or not tree.is_live:
         return
     if last.entry and last.entry.conversation_id in tree.heads:

@@ -142,9 +142,11 @@ def _list_rows(tree: Tree, survey: Survey) -> Iterator[Implied]:
     for user_id, member in tree.members.items():
         key = keys.user_tree(user_id, group.created_at, tree.group_id, is_child=group.is_child)
         row = survey.outside.get(key)
-        is_old = isinstance(row, TreeRow) and row.level is None  # earlier versions told no level
         place = ListKey(group.created_at, tree.group_id)
-        yield Implied(key, TreeRow(place, None if is_old else member.level, member.is_archived), needed)
+        told = TreeRow(place, member.level, member.is_archived)
+        if isinstance(row, TreeRow):  # earlier versions told no level; when the row moved, only it tells
+            told = told._replace(level=row.level and told.level, moves=row.moves)
+        yield Implied(key, told, needed)
 
 
 def _transfers(tree: Tree) -> Iterator[Implied]:

@@ -85,7 +85,7 @@ SHAPES = {
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),
-    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S imported:BOOL"),
+    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S answer:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
@@ -96,7 +96,7 @@ SHAPES = {
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
-    Kind.USER_TREE: _shape("", "level:S archived:BOOL"),
+    Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
         "clientId:S data:S",

@@ -5,6 +5,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -23,7 +24,7 @@ from forklore_service.domain.model import Channel, JobKind, TokenUsage
 from forklore_service.domain.names import is_name
 from forklore_service.domain.rate import window_of
 from forklore_service.errors import ForkloreError
-from forklore_service.storage import bodies, items
+from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions.conversation import RETIRED_SECONDS
 from forklore_service.storage.actions.idempotency import IDEMPOTENCY_SECONDS
 from forklore_service.storage.connection import Item
@@ -295,7 +296,14 @@ class Survey:
         _require(is_time(place.created_at) and ids.is_uuid(place.conversation_id))
         _require(key.sort == keys.user_tree("", *place, is_child=is_child).sort)
         _require_escaped(key.partition.removeprefix("USER#"))
-        self.outside[key] = items.tree_row(item)
+        row = items.tree_row(item)
+        _require(all(earlier < later for earlier, later in pairwise([place.created_at, *row.moves])))
+        used = keys.used_user_tree(row.used, is_child=is_child) if row.moves else None
+        _require(
+            items.text_in(item, schema.ENTRY_SORT_KEY) == used
+            and items.moves(row) == item.get("moves", {"B": b""})
+        )
+        self.outside[key] = row
 
     def _name(self, key: Key, item: Item) -> None:
         name = items.name(item)

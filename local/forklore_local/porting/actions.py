@@ -56,8 +56,8 @@ def hold(group_id: str, *, at: str, until: str) -> Action:
     return action.put(ActionKind.JOB, item)
 
 
-def put_member(tree: Group, member: Member) -> list[Action]:
-    """Put a membership and the tree's row in the user's list."""
+def put_member(tree: Group, member: Member, *, used_at: str) -> list[Action]:
+    """Put a membership and the tree's row in the user's list. used_at: when it was used last."""
     row = items.user_tree_item(
         tree.group_id,
         member.user_id,
@@ -65,6 +65,7 @@ def put_member(tree: Group, member: Member) -> list[Action]:
         created_at=tree.created_at,
         is_child=tree.is_child,
         is_archived=member.is_archived,
+        used_at=used_at if used_at > tree.created_at else None,
     )
     return [
         action.put(ActionKind.CHANGED_MEMBER, items.member_item(tree.group_id, member), of=member.user_id),

@@ -206,7 +206,8 @@ class TreeMaker:
     def _fill(self, tree: Group, parent: StartedBy | None) -> int:
         """Put all items but those of the last step. Return how many names are taken."""
         self._step([])  # the sweep leaves the tree alone from now on
-        self._steps(actions.put_member(tree, member) for member in self._outline.members.values())
+        members, used_at = self._outline.members.values(), self._outline.used_at
+        self._steps(actions.put_member(tree, member, used_at=used_at) for member in members)
         self._steps(self._entries())
         self._steps(self._branches(parent))
         for conversation_id in sorted(self._outline.named_only()):

@@ -54,6 +54,12 @@ class Outline:
     def group_id(self) -> str:
         return self.group.group_id
 
+    @property
+    def used_at(self) -> str:
+        """When the tree was created or last appended to."""
+        both = [(one, self.heads[of]) for of, one in self.conversations.items() if of in self.heads]
+        return max([self.group.created_at, *(one.used_at(head) for one, head in both)])
+
     def add(self, item: Item) -> None:
         """Add an item.
 

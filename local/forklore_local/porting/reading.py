@@ -122,7 +122,8 @@ class TreeReader:
         counted.check()
         group = self._group(group_id)
         is_same = group is not None and group.version == outline.group.version
-        if not is_same and not outline.heads.keys() <= set(self._table.read.head_ids(group_id)):
+        heads = () if is_same else self._table.read.head_rows(group_id)
+        if not is_same and not outline.heads.keys() <= {head.conversation_id for head in heads}:
             # A worker may have removed entries of the branch before they were read.
             raise BrokenTreeError("a branch was removed")
 

@@ -47,6 +47,7 @@ _CONVERSATION: Json = {
     "metadata": {"budgetEur": 450.0, "nights": 2},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",
+    "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
     "metrics": _METRICS,
 }
@@ -94,11 +95,31 @@ _ERASED: Json = {
     "erased": True,
     "createdAt": "2025-11-07T10:30:16.656Z",
 }
+_LINE: Json = {
+    "id": "019a5c22-3b40-7e21-8d36-5a4b3c2d1e0f",
+    "conversationId": _ID,
+    "parentId": _ERASED["id"],
+    "userId": "alice",
+    "agentId": "travel-planner",
+    "channel": "history",
+    "contentType": "history",
+    "content": [],
+    "createdAt": "2025-11-07T10:31:20.000Z",
+    "line": {
+        "role": "AI",
+        "text": "The trams are on strike on Saturday",
+        "tool": "look_up",
+        "failed": True,
+        "holds": ["events"],
+    },
+}
 _HIT: Json = {
     "conversationId": _ID,
     "conversationTitle": "Weekend in Lisbon",
     "entryId": _ENTRY["id"],
     "createdAt": _ENTRY["createdAt"],
+    "agentId": _ENTRY["agentId"],
+    "line": {"role": "USER", "text": "Where should we stay for two nights?"},
     "highlights": ["Where should we stay for two nights?"],
     "entry": _ENTRY,
 }
@@ -249,7 +270,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Appended: {**_ENTRY, "context": _SYNCED},
     answer_models.Entry: _ENTRY,
     answer_models.EntryPage: {
-        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY],
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY, _LINE],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],

@@ -12,7 +12,7 @@ FIRST_STEPS: Mapping[str, str] = {
     "listForks": "List the fork tree: the conversation and its fork.",
     "getConversation": "Show the conversation, with its metrics.",
     "updateConversation": "Change its title and tags.",
-    "listConversations": "List your conversations: of each fork tree the one that changed last.",
+    "listConversations": "List your conversations, what was used last first: one of each fork tree.",
     "shareConversation": "Share the fork tree with `bob`.",
     "listMemberships": "List its members.",
     "updateMembership": "Let `bob` manage it.",

@@ -265,7 +265,8 @@ def test_a_silent_model_gives_signs_of_life(here: Way, monkeypatch: pytest.Monke
     pace(monkeypatch, SIGN_S=0.01)
     chat = asked(here)
     with block(here, chat.answer()) as answer:
-        until(lambda: log_of(here, chat, answer).position > 2)
+        signed = log_of(here, chat, answer).position
+        until(lambda: log_of(here, chat, answer).position > signed + 1)
         here.run(answer.write, "At last.")
         until(lambda: shown(log_of(here, chat, answer)) == "At last.")
 
@@ -287,17 +288,36 @@ def test_what_one_part_cannot_hold_comes_in_several_and_a_large_element_at_the_e
     assert answer.entry.content[0]["content"][1:] == [large, {"type": "end"}]
 
 
-def test_a_full_log_does_not_end_the_answer(here: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_log_gets_signs_of_life_and_does_not_end_the_answer(
+    here: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(answer_logs, "PARTS_MAX", 1)
+    pace(monkeypatch, SIGN_S=0.05)
     chat = asked(here)
     with block(here, chat.answer()) as answer:
         here.run(answer.write, "To ")
-        until(lambda: log_of(here, chat, answer).position == 1)
+        until(lambda: log_of(here, chat, answer).position >= 1)
         here.run(answer.write, "Porto")
-        until(lambda: answer._refusal is not None)
+        signed = log_of(here, chat, answer).position
+        until(lambda: log_of(here, chat, answer).position > signed + 1)
         here.run(answer.write, ".")
 
     assert (shown(log_of(here, chat, answer)), texts(here, chat)[1:]) == ("To ", ["To Porto."])
+
+
+def test_what_was_ended_elsewhere_without_an_entry_is_stored_all_the_same(here: Way) -> None:
+    chat, api = asked(here), here.client().api
+    for fork in (False, True):
+        with block(here, chat.answer()) as answer:
+            here.run(answer.write, "To Porto.")
+            here.run(lambda answer=answer: api.delete_answer(chat.id, answer.id))
+            entry = here.run(lambda answer=answer, fork=fork: answer.finish(fork=fork))
+        assert (text_of(entry), entry.conversation_id == chat.id) == ("To Porto.", not fork)
+    with block(here, chat.answer()) as answer:
+        here.run(lambda: chat.turn("ai", "To Faro.", answer_id=answer.id))
+        with pytest.raises(ConflictError, match="has ended"):
+            here.run(answer.finish)
+    assert texts(here, chat)[1:] == ["To Porto.", "To Faro."]
 
 
 class _Between(Proxy):

@@ -268,6 +268,21 @@ CORRUPTIONS = [
         lambda m: m.change(m.mine("bob"), level=text("god")),
     ),
     a(
+        "a list row that stands elsewhere than its last move",
+        "malformed_user_tree",
+        lambda m: m.change(m.mine("eve/#"), L1=text(m.mine("eve/#").sort)),
+    ),
+    a(
+        "a list row that is in the list by use, and tells of no move",
+        "malformed_user_tree",
+        lambda m: m.change(m.mine("eve/#"), moves=None),
+    ),
+    a(
+        "a list row whose moves go back",
+        "malformed_user_tree",
+        lambda m: m.change(m.mine("eve/#"), moves={"B": m.contents[m.mine("eve/#")]["moves"]["B"][:6] * 2}),
+    ),
+    a(
         "a list row of a user who is not a member",
         "orphan_user_tree",
         lambda m: m.copy_to(m.mine("bob"), keys.user_tree("zoe", m.created_at(ROOT), ROOT, is_child=False)),

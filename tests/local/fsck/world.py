@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forklore_service.domain import keys
+from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Conversation, JobKind, StartedBy
@@ -122,6 +122,17 @@ def _large(size: int) -> str:
     return Random(size).randbytes(size).hex()
 
 
+def _move(table: Table, group_id: str, user_id: str) -> None:
+    """Move a member's row in the list by use twice, as two uses do."""
+    group = table.get([keys.group(group_id)]).group(group_id)
+    assert group is not None
+    key = keys.user_tree(user_id, group.created_at, group_id, is_child=group.is_child)
+    for minutes in (11, 22):
+        row, at = table.get([key]).tree_row(key), ids.timestamp(table.now_ms() + minutes * 60_000)
+        assert row is not None
+        assert table.update(actions.member.move_row(group, user_id, row, at=at))
+
+
 def _main_tree(process: Process) -> World:
     said = [
         say(process, ROOT, "one", idempotency_key="k1", usage={"inputTokens": 5, "costUsd": 0.1 * 3 + 6e-10}),
@@ -180,6 +191,7 @@ def _main_tree(process: Process) -> World:
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+    _move(process.table, ROOT, "eve/#")
     answer(process, ANSWERED, "stopAnswer")
     say(process, PLAIN, "an answer", by=BOB, answerId=ANSWERED)
     answer(process, ANSWER)

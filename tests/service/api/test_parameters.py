@@ -65,6 +65,7 @@ WITHOUT_AUDITOR = {
 """What a user may ask for and an auditor may not, and why."""
 NOT_OF_AUDITORS = {
     ("listConversations", "query"): "an auditor finds conversations by their users",
+    ("listConversations", "order"): "all trees are listed by creation",
     ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",

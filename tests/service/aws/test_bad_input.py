@@ -266,6 +266,8 @@ BAD_CUTS = [
     bad("one entry: a parameter", Ask("GET", path_of(ROOT) + "/entries/<first>", query="limit=1")),
     bad("ancestors: a parameter", Ask("GET", path_of(ROOT) + "/ancestors", query="limit=1")),
     bad("tail: upper case", entries("tail=True")),
+    bad("view: upper case", entries("view=LINE")),
+    bad("view: empty", entries("view=")),
     bad("epoch without a channel", entries("epoch=1", agent="planner")),
     bad("epoch of history", entries("channel=history&epoch=latest", agent="planner")),
     bad("epoch: 1.5", entries("channel=context&epoch=1.5", agent="planner")),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forklore_service.api import cursors
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import ListPlace
+from forklore_service.domain.listing import TOP, ListPlace, Walk
 from forklore_service.errors import InvalidCursorError
 from forklore_service.usecases.shared.cursors import valid
 from tests.service.aws.world import (
@@ -31,7 +31,13 @@ from tests.service.domain.builders import examples
 RESOURCE = "forks/of-one"
 EARLIER = ListKey("2026-01-01T00:00:00.000Z", conversation_id(1))
 LATER = ListKey("2026-01-02T00:00:00.000Z", conversation_id(2))
-PLACES = [ListPlace(EARLIER), ListPlace(LATER, EARLIER)]
+SHOWN = (conversation_id(3), conversation_id(4))
+PLACES = [
+    ListPlace(EARLIER),
+    ListPlace(LATER, EARLIER),
+    ListPlace(EARLIER, walk=Walk(LATER)),
+    ListPlace(EARLIER, EARLIER, Walk(TOP, SHOWN)),
+]
 
 
 def test_the_end_of_a_list_has_no_cursor() -> None:

@@ -150,6 +150,8 @@ ENOUGH = {
     "compare: 1,000 a side": compare(f"with={FORK}&limit=1000"),
     "compare: with itself": compare(f"with={ROOT}"),
     "all forks": entries("allForks=true&afterCursor=<of fork>"),
+    "lines": entries("view=line&allForks=true&limit=1000"),
+    "no lines": entries("view=full"),
     "up to": entries("upToEntryId=<second>&afterCursor=<first>"),
     "a cursor of context": entries("afterCursor=<noted>"),
     "channel: in upper case": entries("channel=HISTORY"),

@@ -51,6 +51,7 @@ def test_a_hit_shows_the_conversation_and_the_entry(world: World) -> None:
             "conversationTitle": title or hit["conversationTitle"],
             "entryId": entry["id"],
             "createdAt": entry["createdAt"],
+            "line": {"role": "USER", "text": "hello"},
             "highlights": ["hello"],
             "entry": entry,
         }

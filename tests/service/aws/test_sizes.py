@@ -1,5 +1,7 @@
 """Size limits of requests and answers: Lambda's 6 MB each way, DynamoDB's 400 KB per item."""
 
+import json
+
 import pytest
 
 from forklore_service.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX
@@ -70,6 +72,41 @@ def test_a_page_of_entries_is_cut_before_it_outgrows_an_answer(open_world: World
     assert [one for page in seen for one in page] == made
     assert len(seen) > 1
     assert all(seen), "a page without entries"
+
+
+@pytest.mark.failure("too-large")
+def test_a_page_of_lines_fits_into_an_answer_however_large_its_entries_are(open_world: World) -> None:
+    to, letter = conversation_id(92), "\N{GRINNING FACE}"
+    tool = {"type": "tool", "name": letter * 40, "isError": True}
+    message = {"role": "AI", "text": letter * 1_000, "events": [tool], "data": 1, "more": 1}
+    draft = {
+        "contentType": "history/" + letter * 119,
+        "content": [message],
+        "agentId": letter * 255,
+        "metadata": {"a": "x" * 10_000},
+    }
+    for _ in range(14):
+        made = open_world.send(append({"entries": [draft] * 50}, to=to))
+        assert made.status == 201, made.text[:500]
+    answer = open_world.send(entries("view=line&limit=1000", of=to))
+    lines = answer.json["data"]
+
+    assert 500 < len(lines) < 700
+    assert len(json.dumps(answer.text)) < PAGE_BYTES_MAX
+    assert answer.json["afterCursor"] == lines[-1]["id"]
+
+
+def test_lines_of_300_entries_of_60_kb_are_one_page_of_150_kb(open_world: World) -> None:
+    to = conversation_id(93)
+    message = {"role": "AI", "text": "Say it once more, please. " * 2_300, "events": [{"type": "note"}]}
+    draft = {"contentType": "history", "content": [message], "agentId": "planner"}
+    for _ in range(6):
+        assert open_world.send(append({"entries": [draft] * 50}, to=to)).status == 201
+    answer = open_world.send(entries("view=line&allForks=true&channel=history&limit=1000", of=to))
+
+    assert len(answer.json["data"]) == 300
+    assert answer.json["afterCursor"] is None
+    assert len(answer.text) < 150_000
 
 
 def test_a_page_of_conversations_is_cut_before_it_outgrows_an_answer(open_world: World) -> None:

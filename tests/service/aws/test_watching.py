@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from forklore_service.api import operations
+from forklore_service.api.responses import Response
+from forklore_service.api.watching import watched
+from forklore_service.domain.jsontext import to_json
 from tests.service.aws.direct import Direct
 from tests.service.aws.story import tell
 from tests.service.aws.world import ROOT, SAID, Ask, World, append, entries, memberships, share, show
@@ -64,6 +67,17 @@ def test_each_read_is_304_to_who_has_its_answer_and_no_lambda_waits() -> None:
         tell(ask)
     assert asked == {one.name for one in operations.ALL if one.method == "GET"} - {"checkHealth"}
     assert asked > WATCHED
+
+
+def test_a_tag_tells_whether_a_list_goes_on_and_not_where() -> None:
+    """A cursor of a list by last use holds the time of its walk."""
+
+    def tag(cursor: str | None) -> str | None:
+        fields = {"data": [{"title": "after"}], "afterCursor": cursor}
+        return watched(Response(200, to_json(fields)), fields, None).tag
+
+    assert tag("at nine") == tag("at ten")
+    assert tag("at ten") != tag(None)
 
 
 @pytest.mark.parametrize("operation", sorted(WATCHED - {"getAnswer", "adminGetAnswer"}))

@@ -205,5 +205,46 @@ def test_the_text_of_a_history_entry_is_that_of_its_first_element(value: Any, te
     assert content.history_text(value) == text
 
 
+def test_a_line_has_the_first_words_of_all_texts() -> None:
+    assert content.line_of([{"text": " \n a"}, "b\t c", 5, {"content": [{"text": "d"}]}]).text == "a b c d"
+    assert (
+        content.line_of([{"text": " " * 1_000 + "\N{GRINNING FACE}" * 121}]).text == "\N{GRINNING FACE}" * 120
+    )
+    assert content.line_of([{"text": " \n"}]).text is None
+
+
+@pytest.mark.parametrize(
+    "value", [[], [None], [[{"role": "USER", "text": "x"}]], {"text": "x"}, None], ids=repr
+)
+def test_the_line_of_what_is_no_message_says_nothing(value: Any) -> None:
+    assert content.line_of(value) == content.Line(holds=[])
+
+
+@pytest.mark.parametrize(
+    ("message", "tool", "has_failed"),
+    [
+        ({"events": [{"type": "note", "name": "x"}, {"type": "tool_call", "name": "pay"}]}, "pay", False),
+        ({"events": [{"type": "function_call", "name": "pay"}, {"type": "tool", "name": "b"}]}, "pay", False),
+        ({"content": [{"type": "tool-call", "toolName": "pay"}]}, "pay", False),
+        ({"content": [{"type": "tool_result", "is_error": True}]}, None, True),
+        ({"events": [{"type": "tool", "name": "p" * 41, "isError": True}]}, "p" * 40, True),
+        ({"events": [{"type": "tool", "name": 5, "isError": False}]}, None, False),
+        ({"events": [{"type": "note", "isError": True}, "tool", {"type": 5}, {}]}, None, False),
+        ({"events": "tool", "content": "tool"}, None, False),
+    ],
+)
+def test_a_line_names_the_first_tool_and_says_whether_one_failed(
+    message: dict[str, Any], tool: str | None, has_failed: bool
+) -> None:
+    line = content.line_of([{"role": "TOOL", **message}])
+    assert (line.role, line.tool, line.has_failed) == ("TOOL", tool, has_failed)
+
+
+def test_a_line_says_what_a_message_holds_beside_role_and_text() -> None:
+    message = {"role": "AI", "text": "x", "events": [1], "attachments": [], "data": {"a": 1}, "more": None}
+    assert content.line_of([message]).holds == ["data", "events"]
+    assert content.line_of([{**message, "strands": {"a": 1}}]).holds == ["data", "events", "other"]
+
+
 def test_titles_and_previews_have_the_lengths_of_the_api() -> None:
     assert (content.TITLE_CHARACTERS, content.PREVIEW_CHARACTERS) == (40, 100)

@@ -305,6 +305,8 @@ class Choices:
             query |= self.one_of({"own": True}, {"alternatives": True}, {"alternatives": True})
         if self.chance(0.4):
             query["channel"] = self.one_of("history", "context")
+        if self.chance(0.2):
+            query["view"] = self.one_of("line", "full")
         return query
 
 

@@ -37,6 +37,8 @@ class Imagined:
         if request.name == "setName":
             chosen |= {"name": request.given.get("name"), "revision": self._revision()}
         status, body = self._oracle.answer(whole, chosen)
+        if status >= 400:  # a service that refuses has chosen nothing
+            status, body = self._oracle.answer(whole, {})
         for name in (name for names in self._oracle.names.values() for name in names.values()):
             name.said["revision"] = name.said["revision"] or self._revision()
         for of, conversation in self._oracle.conversations.items():

@@ -32,12 +32,16 @@ class Kind(StrEnum):
     DELETE_TREE = "delete a tree"
 
 
+REMOVALS = (Kind.REMOVE_MEMBER, Kind.REMOVE_BRANCH, Kind.DELETE_TREE)
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request. number: its own one. of: the conversation in which the answer was begun.
 
     user: who asks. member: who is removed. after, text: of a part; of a finish its entry's text; no
-    text is a heartbeat. position, parts: what a read has shown, parts by position.
+    text is a heartbeat. position, parts: what a read has shown, parts by position. refused: a
+    request that may be sent again, as it has a key or is a part, got a conflict in the end.
     """
 
     number: str
@@ -53,6 +57,7 @@ class Asked:
     outcome: Outcome = Outcome.UNKNOWN
     position: int = 0
     parts: Mapping[int, str] = field(default_factory=dict)
+    refused: bool = False
 
 
 def to_line(asked: Asked) -> str:
@@ -82,8 +87,10 @@ class Final:
     trees: Mapping[str, str]
 
     def holds(self, asked: Asked) -> bool:
-        """Tell whether the table has what a request writes, by its text."""
+        """Tell whether the table has what a request writes: a log, or by its text."""
         log = self.logs.get(asked.answer, ())
+        if asked.kind is Kind.BEGIN:
+            return bool(log)
         return bool(asked.text) and (
             asked.text in self.entries or any(text_of(part) == asked.text for part in log)
         )
@@ -99,11 +106,14 @@ def check(asked: Sequence[Asked], final: Final) -> list[str]:
     of_answer: dict[str, list[Asked]] = defaultdict(list)
     for one in asked:
         of_answer[one.answer].append(one)
+    deleted = {one.of for one in asked if one.kind is Kind.DELETE_TREE}
     found: list[str] = []
     for answer_id in {*final.logs, *of_answer} - {""}:
-        log = final.logs.get(answer_id, ())
-        found += (f"answer {answer_id}: {fault}" for fault in _of_log(log))
-        found += (f"answer {answer_id}: {fault}" for fault in _of_answer(of_answer[answer_id], log, final))
+        log, about = final.logs.get(answer_id, ()), of_answer[answer_id]
+        faults = [*_of_end(about, log, final)]
+        if not (_is_emptied(log) and any(final.trees[one.of] in deleted for one in about)):
+            faults += [*_of_log(log), *_of_parts(about, log)]
+        found += (f"answer {answer_id}: {fault}" for fault in faults)
     return found + list(_after_the_end_of_access(asked, final))
 
 
@@ -117,8 +127,13 @@ def _of_log(log: Sequence[Part]) -> Iterator[str]:
         yield f"its parts are {kinds}"
 
 
-def _of_answer(asked: Sequence[Asked], log: Sequence[Part], final: Final) -> Iterator[str]:
-    """Yield what the log of an answer and its entries have that does not go with the requests."""
+def _is_emptied(log: Sequence[Part]) -> bool:
+    """Tell whether a log has only an end, as that of an answer that goes with its tree."""
+    return [(part.is_end, part.entry) for part in log] == [(True, None)]
+
+
+def _of_parts(asked: Sequence[Asked], log: Sequence[Part]) -> Iterator[str]:
+    """Yield what the log of an answer has, or lacks, that does not go with the requests."""
     done = [one for one in asked if one.outcome is Outcome.OK]
     perhaps = [one for one in asked if one.outcome is not Outcome.FAILED]
     parts = {part.position: text_of(part) for part in log if part.kind is PartKind.DATA}
@@ -134,6 +149,13 @@ def _of_answer(asked: Sequence[Asked], log: Sequence[Part], final: Final) -> Ite
     sent = {(one.after + 1, one.text) for one in perhaps if one.kind is Kind.PART}
     for made_up in parts.items() - sent:
         yield f"nobody wrote the part {made_up}"
+
+
+def _of_end(asked: Sequence[Asked], log: Sequence[Part], final: Final) -> Iterator[str]:
+    """Yield what became of an answer that does not go with the requests."""
+    for one in asked:
+        if one.refused and final.holds(one):
+            yield f"{one.kind} {one.text!r} was written, and refused when it was sent again"
     finishes = [one for one in asked if one.kind is Kind.FINISH]
     entries = [entry_id for one in finishes for entry_id in final.entries.get(one.text, ())]
     became = [part.entry.entry_id for part in log if part.entry]
@@ -155,17 +177,24 @@ def _of_read(one: Asked, parts: Mapping[int, str], done: Sequence[Asked]) -> Ite
         yield f"a read did not reach the part {max(before)}"
 
 
+def asked_too_late(asked: Sequence[Asked], final: Final) -> list[tuple[Asked, Asked]]:
+    """Return each removal, with each request that its caller may not make after it."""
+    ends = [end for end in asked if end.kind in REMOVALS and end.outcome is Outcome.OK]
+    return [
+        (end, one)
+        for end in ends
+        for one in asked
+        if one.sent_ns > end.answered_ns and _ends(end, one, final)
+    ]
+
+
 def _after_the_end_of_access(asked: Sequence[Asked], final: Final) -> Iterator[str]:
     """Yield what was done after its caller was removed, or its branch or tree was."""
-    for end in asked:
-        if end.outcome is not Outcome.OK:
-            continue
-        for one in asked:
-            if one.sent_ns > end.answered_ns and _ends(end, one, final):
-                if one.outcome is Outcome.OK:
-                    yield f"{one.kind} of {one.user} after {end.kind}"
-                if final.holds(one):
-                    yield f"{one.text!r} of {one.user} was written after {end.kind}"
+    for end, one in asked_too_late(asked, final):
+        if one.outcome is Outcome.OK:
+            yield f"{one.kind} of {one.user} after {end.kind}"
+        if final.holds(one):
+            yield f"{one.kind} {one.text!r} of {one.user} was written after {end.kind}"
 
 
 def _ends(end: Asked, one: Asked, final: Final) -> bool:

@@ -135,7 +135,9 @@ class Client:
         answer, tries = self._answer(name, repeats, given)
         if answer is not None:
             known = Outcome.OK if answer.status < 300 else Outcome.FAILED if tries == 1 else Outcome.UNKNOWN
-            asked = replace(asked, outcome=known, answered_ns=time.monotonic_ns())
+            is_once = kind is Kind.PART or "idempotency_key" in given
+            refused = is_once and answer.status == 409
+            asked = replace(asked, outcome=known, answered_ns=time.monotonic_ns(), refused=refused)
             assert answer.status < 300 or answer.status in (403, 404, 409), (name, given, answer)
             self.counts[f"{kind} {known}"] += 1
             if kind is Kind.READ and known is Outcome.OK:
@@ -251,7 +253,7 @@ class Client:
                 answer = calm.ask("deleteConversation", Caller(self.user), conversationId=of)
         assert answer.status < 300, answer
         self._say(replace(asked, outcome=Outcome.OK, answered_ns=time.monotonic_ns()))
-        self.counts["removals"] += 1
+        self.counts[f"{kind} {Outcome.OK}"] += 1
 
 
 def main() -> None:

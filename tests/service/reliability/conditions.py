@@ -62,7 +62,7 @@ _GLUE = re.compile(r"\b(AND|OR)\b")
 
 
 def conditions_of(call: Call) -> set[str]:
-    """Return every condition in a transaction, or of a single put. Other calls have none."""
+    """Return every condition in a transaction, a put or an update. Other calls have none."""
     parts = list(_parts(call.body, call))
     return {_named(verb, part, clause, parts) for verb, part in parts for clause in _clauses(part)}
 
@@ -90,6 +90,8 @@ def _parts(body: Any, call: Call) -> Iterator[Part]:
             yield verb, part
     elif call.operation == PUT:
         yield "Put", body
+    elif call.operation == "UpdateItem":
+        yield "Update", body
 
 
 def _clauses(part: Mapping[str, Any]) -> list[str]:

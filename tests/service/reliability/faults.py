@@ -237,19 +237,19 @@ def _empty(call: Call, parsed: dict[str, Any]) -> bool:
     if parsed["Items"]:
         first = parsed["Items"][0]
         beside = _just_before if is_forward else _just_after
-        place = beside(first[sort]["S"], is_entry="L1" in first and not _is_record(first["L1"]["S"]))
+        place = beside(first[sort]["S"], is_entry="L1" in first and _is_entry(first["L1"]["S"]))
         if place < begin if is_forward else place > begin:
             return False
-    is_entry = sort == "L1" and not _is_record(place)
+    is_entry = sort == "L1" and _is_entry(place)
     own = keys.position(keys.entry_id_of(place)) if is_entry else "GROUP"
     key = {"PK": values[":p"], "SK": {"S": own}, partition: values[":p"], sort: {"S": place}}
     parsed["Items"], parsed["Count"], parsed["LastEvaluatedKey"] = [], 0, key
     return True
 
 
-def _is_record(l1: str) -> bool:
-    """Tell whether a key of the local index is the record of a fork."""
-    return l1.split("#")[1] == "F"
+def _is_entry(l1: str) -> bool:
+    """Tell whether a key of the local index is an entry's, not a fork's or a row's of a list."""
+    return l1.split("#")[1:2] in (["H"], ["C"])
 
 
 def _just_before(sort: str, *, is_entry: bool) -> str:

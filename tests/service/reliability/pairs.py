@@ -353,6 +353,7 @@ PAIRS: dict[str, Pair] = {
     "revoke, change": pair(_REVOKE, OPERATIONS["change"]),
     "revoke, downgrade": pair(_REVOKE, _DOWNGRADE),
     "revoke, leave": pair(_REVOKE, OPERATIONS["remove oneself"], also=BOTH_REMOVED),
+    "append ten minutes later, revoke": pair(OPERATIONS["append, ten minutes later"], _REVOKE),
     "archive, revoke": pair(OPERATIONS["archive"], _REVOKE),
     "archive, downgrade": pair(OPERATIONS["archive"], _DOWNGRADE),
     "archive, archive": pair(OPERATIONS["archive"], OPERATIONS["archive"]),

@@ -234,6 +234,8 @@ def _places(call: Call) -> list[Place]:
         case "TransactWriteItems":
             parts = [part for write in call.body["TransactItems"] for part in write.values()]
             return [_place(part["Key"] if "Key" in part else part["Item"]) for part in parts]
+        case "UpdateItem":
+            return [_place(call.body["Key"])]
         case "PutItem":
             return [_place(call.body["Item"])]
         case "BatchWriteItem":

@@ -70,6 +70,9 @@ def test_where_all_is_well_nothing_is_found() -> None:
     assert faults(of_lines(to_line(one) + "\n" for one in ASKED)) == []
     lost = [replace(one, outcome=UNKNOWN) for one in ASKED]
     assert faults(lost) == faults(lost, [], ()) == []
+    gone = replace(REMOVED, number="gone", kind=Kind.DELETE_TREE, of="root", sent_ns=55)
+    assert faults([*ASKED[:6], gone], [part(4, PartKind.END)], ()) == []
+    assert faults(ASKED[:6], [part(4, PartKind.END)], ()) != []
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,18 @@ def test_where_all_is_well_nothing_is_found() -> None:
         (faults(log=[*LOG[:4], part(4, PartKind.END)]), "its log says [], and its entries are ['e']"),
         (faults(log=LOG[:4], entries=()), "the finish 'whole' is lost"),
         (faults(changed(FINISHED, outcome=FAILED)), "the finish 'whole' was refused"),
+        (
+            faults(changed(FINISHED, outcome=UNKNOWN, refused=True)),
+            "finish 'whole' was written, and refused when it was sent again",
+        ),
+        (
+            faults(changed(TWO, outcome=UNKNOWN, refused=True)),
+            "part 'two' was written, and refused when it was sent again",
+        ),
+        (
+            faults(changed(BEGUN, outcome=UNKNOWN, refused=True)),
+            "begin '' was written, and refused when it was sent again",
+        ),
         (faults(changed(LATE, outcome=OK)), "part of bob after remove a member"),
         (faults([*ASKED, replace(BEGUN, number="x", sent_ns=90)]), "begin of bob after remove a member"),
         (

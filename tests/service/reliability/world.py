@@ -4,7 +4,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from forklore_service.domain import ids
 from forklore_service.domain.answer_logs import SILENT_SECONDS
 from forklore_service.domain.model import Caller, JobKind
-from forklore_service.domain.tree import Job
+from forklore_service.domain.tree import MOVE_MS, Job
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.actions.group import MEMBERS_MAX
@@ -302,6 +302,11 @@ def silent(endpoint: Endpoint) -> World:
 def answering(endpoint: Endpoint) -> World:
     """Return the world of a tree in which an answer is being written."""
     return build(endpoint, _family, _answering)
+
+
+def answering_removed(endpoint: Endpoint) -> World:
+    """Return the world of a removed branch in which an answer was being written."""
+    return build(endpoint, _family, _answering, lambda _store, process, _made: _remove(process, FORK))
 
 
 def stopped(endpoint: Endpoint) -> World:
@@ -859,6 +864,7 @@ OPERATIONS: dict[str, Operation] = {
     "append by a writer": append(BOB),
     "append, cached": append(knows=(ROOT, ANN)),
     "append by a writer, cached": append(BOB, knows=(ROOT, BOB)),
+    "append, ten minutes later": replace(append(BOB), in_seconds=2 * MOVE_MS // 1000),
     "append three": post("appendEntry", ANN, conversationId=ROOT, entries=[said("x"), said("y"), said("z")]),
     "append with If-Match": append(if_match="<third>", knows=(ROOT, ANN)),
     "append context": append(PLANNER, entry=thought("c")),
@@ -1051,6 +1057,7 @@ OPERATIONS: dict[str, Operation] = {
     "decline": delete("deleteTransfer", BOB, of=offered, transferId="<transfer>"),
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
+    "delete where an answer is written": delete("deleteConversation", ANN, of=answering, conversationId=FORK),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
     "remove a branch": _remove_branch(ANN, FORK),
     "remove a branch as a manager": _remove_branch(MIA, FORK),
@@ -1066,6 +1073,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a removed member": work(go_on(ROOT, JobKind.MEMBERS), of=half_removed),
     "the worker": work(run_deletion(DEAD), of=dead),
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
+    "the worker, on a removed branch with an answer": work(run_prune(ROOT, FORK), of=answering_removed),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),

@@ -4,11 +4,22 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from forklore_service.domain import keys
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import text_of
 from forklore_service.domain.model import Caller, Channel, Description, Entry, ForkPosition
+from forklore_service.errors import ConflictError
 from forklore_service.storage.table import Table
+from forklore_service.usecases.answers.reading import Answer, get_answer
+from forklore_service.usecases.answers.writing import (
+    Beginning,
+    append_part,
+    begin_answer,
+    drop_answer,
+    stop_answer,
+)
 from forklore_service.usecases.branches import forks, promotion
 from forklore_service.usecases.branches.forks import ForkRequest
 from forklore_service.usecases.reading import entries
@@ -21,6 +32,7 @@ from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries, append_turn
 from forklore_service.usecases.writing.conversations import NewConversation
+from tests.support.tables import Store
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "coder")
@@ -204,3 +216,79 @@ def answer(make: Callable[[], object]) -> str:
         return str(make())
     except IdempotentReplay as before:
         return before.record.body
+
+
+# Answers that are written piece by piece
+
+
+A, B = conversation(70), conversation(71)
+"""Ids of answers."""
+
+
+def begin(
+    table: Table,
+    answer_id: str = A,
+    *,
+    by: Caller = ANN,
+    of: str = ROOT,
+    idempotency_key: IdempotencyKey | None = None,
+    after: EntryId | None = None,
+    after_key: str | None = None,
+    if_match: EntryId | None = None,
+) -> Answer:
+    request = Beginning(of, answer_id, after, after_key, if_match=if_match)
+    return begin_answer(table, caller=by, request=request, idempotency_key=idempotency_key)
+
+
+def write(
+    table: Table, after: int, text: str = '["x"]', *, by: Caller = ANN, of: str = ROOT, to: str = A
+) -> int:
+    return append_part(table, caller=by, conversation_id=of, answer_id=to, after=after, content=text)
+
+
+def stop(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT) -> Answer:
+    return stop_answer(table, caller=by, conversation_id=of, answer_id=answer_id)
+
+
+def drop(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT) -> None:
+    drop_answer(table, caller=by, conversation_id=of, answer_id=answer_id)
+
+
+def shown(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT, after: int = 0) -> Answer:
+    return get_answer(table, caller=by, conversation_id=of, answer_id=answer_id, after=after)
+
+
+def finish(
+    table: Table,
+    text: str = "Because.",
+    *,
+    answer_id: str = A,
+    by: Caller = ANN,
+    to: str = ROOT,
+    forked: Fork | None = None,
+    if_match: EntryId | None = None,
+    key: IdempotencyKey | None = None,
+) -> Entry:
+    request = Append(
+        to, [said(text)], fork=forked, if_match=if_match, finishes=answer_id, idempotency_key=key
+    )
+    return append_entries(table, caller=by, request=request)[-1]
+
+
+def conflict(act: Callable[[], object]) -> dict[str, object]:
+    """Return what the conflict of an action says, without its message."""
+    with pytest.raises(ConflictError) as raised:
+        act()
+    return {name: held for name, held in raised.value.details.items() if name != "message"}
+
+
+def standing(table: Table, of: str = ROOT) -> tuple[str, str | None] | None:
+    """Return the answer that a conversation shows, and its state."""
+    found = show(table, of).answering
+    return None if found is None else (found.answer.answer_id, found.state)
+
+
+def log(store: Store, answer_id: str = A) -> list[str]:
+    """Return the kinds of the parts of a log, in order."""
+    partition = keys.part(ROOT, answer_id, 0).partition
+    return [item["kind"]["S"] for key, item in sorted(store.contents().items()) if key.partition == partition]

@@ -90,7 +90,7 @@ class Shell:
         else:
             return named
         newest = self.client.conversations(
-            mode="all", ancestry="all", archived="include", page_rows=PAGE_ROWS
+            mode="all", order="created", ancestry="all", archived="include", page_rows=PAGE_ROWS
         )
         ids = (one.id for one in islice(newest, NEWEST_MAX))
         found = id_with(reference, ids, f"your newest {NEWEST_MAX:,} conversations, and is no name")

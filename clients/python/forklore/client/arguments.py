@@ -247,30 +247,12 @@ class BeginAnswer(Keyed, total=False):
     if_match: str | None
 
 
-class EntriesArguments(TypedDict, total=False):
-    up_to_entry_id: str | None
-    all_forks: bool | None
-    forks: Literal["all"] | None
-    own: bool | None
-    alternatives: bool | None
-    epoch: Literal["latest", "all"] | int | None
-
-
 class MergeArguments(Keyed, total=False):
     after_entry_id: str | None
     up_to_entry_id: str | None
     again: bool | None
     with_context: bool | None
     if_match: str | None
-
-
-class ConversationsArguments(TypedDict, total=False):
-    mode: Literal["latest-fork", "current", "roots", "all"] | None
-    ancestry: Literal["roots", "children", "all"] | None
-    archived: Literal["exclude", "include", "only"] | None
-    query: str | None
-    agent_id: str | None
-    tag: str | None
 
 
 class CreateConversation(Described, Keyed, total=False):
@@ -287,6 +269,26 @@ class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
 
 
+class EntriesArguments(TypedDict, total=False):
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    forks: Literal["all"] | None
+    own: bool | None
+    alternatives: bool | None
+    view: Literal["full", "line"] | None
+    epoch: Literal["latest", "all"] | int | None
+
+
+class ConversationsArguments(TypedDict, total=False):
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    order: Literal["used", "created"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
+    query: str | None
+    agent_id: str | None
+    tag: str | None
+
+
 class SyncContext(Keyed, total=False):
     content_type: Required[str]
     content: Required[Sequence[Any]]
@@ -297,16 +299,16 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class ListConversations(ConversationsArguments, ListMemberships, total=False):
-    pass
-
-
 class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
     agent_id: str | None
     tag: str | None
+
+
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
+    pass
 
 
 class ForkArguments(CreateConversation, total=False):
@@ -331,6 +333,7 @@ class AdminListEntries(AdminListMemberships, total=False):
     forks: Literal["all"] | None
     own: bool | None
     alternatives: bool | None
+    view: Literal["full", "line"] | None
 
 
 class ListEntriesByName(ListEntries, LookUpName, total=False):

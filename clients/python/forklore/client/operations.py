@@ -40,11 +40,12 @@ class Methods:
 
     @operation("GET", "/v1/conversations", results.ConversationPage.of)
     def list_conversations(self, **given: Unpack[arguments.ListConversations]) -> results.ConversationPage:
-        """List the caller's conversations, tree by tree, the newest root first.
+        """List the caller's conversations, tree by tree, the tree that was used last first.
 
-        `mode` chooses which conversations of a fork tree are shown, `query` those with a text
-        in their title, `agent_id` and `tag` (`name` or `name:value`) those that have them. A
-        page may be short, even empty: only an `after_cursor` of null ends the list.
+        With `order=created` the newest root comes first. `mode` chooses which conversations
+        of a fork tree are shown, `query` those with a text in their title, `agent_id` and
+        `tag` (`name` or `name:value`) those that have them. A page may be short, even empty:
+        only an `after_cursor` of null ends the list.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)
@@ -170,7 +171,7 @@ class Methods:
         For every member. The cursors are ids of entries. `tail` gives the page at the end,
         still the oldest first. Users see the history; agents their own context as well. With
         `alternatives`, each history entry names the conversations that go on differently
-        before it.
+        before it. With `view` = `line` each entry has a `line` in place of its content.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/entries/{entryId}", results.Entry.of)
@@ -282,9 +283,9 @@ class Methods:
         """Find the entries that have all words of a query, the newest conversations first.
 
         A grep over the history of every conversation that you may see, not a search engine: a
-        word is found wherever its letters occur, in an entry's text or in its
-        `indexedContent`. A page may be short, even empty: only an `after_cursor` of null ends
-        the search.
+        word is found wherever its letters occur, in an entry's text, events, `indexedContent`
+        or `agentId`. A page may be short, even empty: only an `after_cursor` of null ends the
+        search.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
@@ -497,7 +498,7 @@ class Methods:
         For every member. The cursors are ids of entries. `tail` gives the page at the end,
         still the oldest first. Users see the history; agents their own context as well. With
         `alternatives`, each history entry names the conversations that go on differently
-        before it.
+        before it. With `view` = `line` each entry has a `line` in place of its content.
         """
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/entries/{entryId}", results.Entry.of)

@@ -57,6 +57,7 @@ class ConversationDetails(Value):
     metadata: dict[str, Any]
     created_at: str
     updated_at: str
+    last_used_at: str
     last_message_preview: str | None = None
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None
@@ -192,10 +193,31 @@ def appended(given: Any) -> Appended:
 
 
 @result
+class Line(Value):
+    """What an entry says, on one line: the role and the first words of it.
+
+    `tool`, `failed`:
+    the first tool that its events or parts name, and whether one of these failed.
+    `holds`:
+    what its first element has beside role and text."""
+
+    role: str | None = None
+    text: str | None = None
+    tool: str | None = None
+    failed: bool | None = None
+    holds: list[Literal["attachments", "data", "events", "other"]] | None = None
+
+
+@result
 class ListedEntry(Entry):
-    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
+    """An entry in a list. `alternatives`: the conversations that go on differently before it.
+    `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty
+    then."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of}
 
     alternatives: list[str] | None = None
+    line: Line | None = None
 
 
 @result
@@ -314,12 +336,14 @@ class AnswerLog(AnswerStatus):
 class Hit(Value):
     """An entry that has all words of the query. `highlights`: its text around the words."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"entry": Entry.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of, "entry": Entry.of}
 
     conversation_id: str
     conversation_title: str | None
     entry_id: str
     created_at: str
+    agent_id: str | None = None
+    line: Line
     highlights: list[str]
     entry: Entry | None = None
 

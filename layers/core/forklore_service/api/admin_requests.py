@@ -9,7 +9,7 @@ from forklore_service.api.conversation_requests import ListConversations, Search
 from forklore_service.api.entry_requests import EntriesPage
 from forklore_service.api.naming import OneName
 from forklore_service.api.requests import ListPage, Request
-from forklore_service.domain.listing import Archived
+from forklore_service.domain.listing import Archived, Order
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import NameOwner, NameRef
 
@@ -29,6 +29,7 @@ class OfAnyUser(Justified):
 class AdminListConversations(ListConversations, OfAnyUser):
     """Which conversations to list; without `userId` those of every tree."""
 
+    order: ClassVar[Order] = Order.CREATED  # type: ignore[misc]  # all trees are listed by creation
     query: ClassVar[None] = None  # type: ignore[misc]  # an auditor finds conversations by their users
     archived: ClassVar[Archived] = Archived.INCLUDE  # type: ignore[misc]  # it is a member's own matter
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec
 from pydantic import Field
 
 from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
-from forklore_service.domain import ids
+from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
+from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
@@ -103,6 +104,7 @@ class Conversation(TypedDict):
     metadata: Object
     createdAt: Time
     updatedAt: Time
+    lastUsedAt: Time
     lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
@@ -228,10 +230,31 @@ Appended = Annotated[
 ]
 
 
+Word = Annotated[str, Field(max_length=WORD_CHARACTERS)]
+
+
+class Line(TypedDict):
+    """What an entry says, on one line: the role and the first words of it.
+
+    `tool`, `failed`: the first tool that its events or parts name, and whether one of these failed.
+    `holds`: what its first element has beside role and text.
+    """
+
+    role: Maybe[Word]
+    text: Maybe[Annotated[str, Field(max_length=LINE_CHARACTERS)]]
+    tool: Maybe[Word]
+    failed: Maybe[Annotated[bool, Field(default=False)]]
+    holds: Maybe[list[Held]]
+
+
 class ListedEntry(Entry):
-    """An entry in a list. `alternatives`: the conversations that go on differently before it."""
+    """An entry in a list. `alternatives`: the conversations that go on differently before it.
+
+    `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty then.
+    """
 
     alternatives: Maybe[Others]
+    line: Maybe[Line]
 
 
 class EntryPage(TypedDict):
@@ -329,6 +352,8 @@ class Hit(TypedDict):
     conversationTitle: str | None
     entryId: Id
     createdAt: Time
+    agentId: Maybe[str]
+    line: Line
     highlights: list[str]
     entry: Maybe[Entry]
 
@@ -497,6 +522,8 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "conversationTitle": hit.conversation.described.title,
         "entryId": hit.entry.entry_id,
         "createdAt": ids.created_at(hit.entry.entry_id),
+        "agentId": hit.entry.agent_id,
+        "line": _line(hit.line),
         "highlights": hit.highlights,
         "entry": entry(hit.entry) if with_entry else None,
     }
@@ -506,7 +533,10 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
 def entry_page(page: "listing.EntryPage") -> EntryPage:
     """Return a page of entries."""
     return {
-        "data": [_listed(one, page.alternatives.get(one.entry_id)) for one in page.entries],
+        "data": [
+            _listed(one, page.alternatives.get(one.entry_id), page.lines.get(one.entry_id))
+            for one in page.entries
+        ],
         "afterCursor": page.after,
         "beforeCursor": page.before,
         "alternativesAtEnd": page.alternatives_at_end,
@@ -557,8 +587,19 @@ def answer_log(log: "logs.Answer") -> AnswerLog:
 
 
 @_shown
-def _listed(one: "model.Entry", alternatives: list[str] | None) -> ListedEntry:
-    return {**entry(one), "alternatives": alternatives}
+def _listed(one: "model.Entry", alternatives: list[str] | None, line: content.Line | None) -> ListedEntry:
+    return {**entry(one), "alternatives": alternatives, "line": line and _line(line)}
+
+
+@_shown
+def _line(line: content.Line) -> Line:
+    return {
+        "role": line.role,
+        "text": line.text,
+        "tool": line.tool,
+        "failed": line.has_failed or None,
+        "holds": list(line.holds) or None,
+    }
 
 
 def comparison(comparison: "comparing.Comparison") -> Comparison:
@@ -666,6 +707,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "metadata": _text(c.described.metadata),
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
+        "lastUsedAt": details.last_used_at,
         "lastMessagePreview": head.preview.text if head.preview else None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,

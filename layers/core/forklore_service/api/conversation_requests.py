@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from forklore_service.api import fields
 from forklore_service.api.requests import Described, ListPage, MoveName, Request, Watched
-from forklore_service.domain.listing import Ancestry, Archived, Mode
+from forklore_service.domain.listing import Ancestry, Archived, Mode, Order
 from forklore_service.usecases.deletion.branch_removal import Scope
 
 
@@ -28,6 +28,7 @@ class ListConversations(Watched):
     """Which of the caller's conversations to list."""
 
     mode: Annotated[Mode, fields.one_of(Mode)] = Mode.LATEST_FORK
+    order: Annotated[Order, fields.one_of(Order)] = Order.USED
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     archived: Annotated[Archived, fields.one_of(Archived)] = Archived.EXCLUDE
     query: Annotated[str, Field(max_length=500)] | None = None

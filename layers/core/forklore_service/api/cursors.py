@@ -11,8 +11,8 @@ import re
 
 from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore_service.domain.jsontext import check_value
-from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import ListPlace
+from forklore_service.domain.keys import ListKey, list_key
+from forklore_service.domain.listing import ListPlace, Walk
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.errors import ValidationError
@@ -24,6 +24,8 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CREATED_AT = re.compile(_TIME, re.ASCII)
 _LIST_KEY = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
+_PLACE = re.compile(rf"({_TIME}#{_ID})(?:/({_TIME}#{_ID}))?((?:,{_TIME}#{_ID}(?:,{_ID})*)?)", re.ASCII)
+"""A tree, perhaps a conversation in it, and perhaps a walk with the trees that it has shown."""
 
 
 def of_list_key(resource: str, key: ListKey | None) -> str | None:
@@ -35,8 +37,8 @@ def to_list_key(resource: str, cursor: str | None) -> ListKey | InvalidCursor | 
     """Return the place that a cursor of `resource` names; None without a cursor."""
     if cursor is None:
         return None
-    keys = _list_keys(resource, cursor)
-    return keys[0] if keys is not None and len(keys) == 1 else InvalidCursor()
+    match = _LIST_KEY.fullmatch(_decode(resource, cursor) or "")
+    return ListKey(match[1], match[2]) if match else InvalidCursor()
 
 
 def to_list_key_or_id(resource: str, cursor: str | None) -> ListKey | str | InvalidCursor | None:
@@ -83,18 +85,24 @@ def of_place(resource: str, place: ListPlace | None) -> str | None:
     """Return the cursor of a place in a user's list of conversations; None for the end."""
     if place is None:
         return None
-    keys = [place.tree, *([place.conversation] if place.conversation else [])]
-    return _encode(resource, "/".join(key.sort for key in keys))
+    conversation = f"/{place.conversation.sort}" if place.conversation else ""
+    walk = ",".join(["", place.walk.began.sort, *place.walk.shown]) if place.walk else ""
+    return _encode(resource, place.tree.sort + conversation + walk)
 
 
 def to_place(resource: str, cursor: str | None) -> ListPlace | str | InvalidCursor | None:
     """Return the place that a cursor names, or the id of a conversation, as `to_list_key_or_id`."""
     if cursor is None or _is_id(cursor):
         return cursor
-    keys = _list_keys(resource, cursor)
-    if keys is None or len(keys) > 2:
+    match = _PLACE.fullmatch(_decode(resource, cursor) or "")
+    if match is None:
         return InvalidCursor()
-    return ListPlace(keys[0], keys[1] if len(keys) == 2 else None)
+    _, *walk = match[3].split(",")
+    return ListPlace(
+        list_key(match[1]),
+        list_key(match[2]) if match[2] else None,
+        Walk(list_key(walk[0]), tuple(walk[1:])) if walk else None,
+    )
 
 
 def of_search(resource: str, place: search.SearchPlace | None) -> str | None:
@@ -135,12 +143,6 @@ def _decode(resource: str, cursor: str) -> str | None:
     except ValueError:  # base64's own error is one
         return None
     return text if digest == _digest(resource) else None
-
-
-def _list_keys(resource: str, cursor: str) -> list[ListKey] | None:
-    """Return the keys in a cursor of `resource`, at least one; None for anything else."""
-    matches = [_LIST_KEY.fullmatch(part) for part in (_decode(resource, cursor) or "").split("/")]
-    return [ListKey(match[1], match[2]) for match in matches if match] if all(matches) else None
 
 
 def _digest(resource: str) -> bytes:

@@ -293,6 +293,7 @@ class EntriesPage(Watched):
     forks: Literal["all"] | None = None
     own: fields.Truth = False
     alternatives: fields.Truth = False
+    view: Literal["full", "line"] = "full"
 
     @model_validator(mode="after")
     def _of_one_view(self) -> "EntriesPage":

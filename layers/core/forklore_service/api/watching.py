@@ -12,6 +12,7 @@ from typing import Any
 
 from forklore_service.api.responses import Response
 from forklore_service.domain.answer_logs import AnswerState
+from forklore_service.domain.jsontext import to_json
 
 FLOWS_MS, QUIET_MS, IDLE_MS = 400, 1_000, 3_000
 """While parts of an answer in progress come; while none comes; while nobody writes an answer."""
@@ -24,13 +25,21 @@ _TAG = re.compile(r'"([^"]*)"')
 def watched(response: Response, fields: Mapping[str, Any], if_none_match: str | None) -> Response:
     """Return the response with its tag and pace; without its body if the caller has it.
 
-    The tag is a digest of the body, so it says nothing that the body does not say.
+    The tag is a digest of the body, so it says nothing that the body does not say. What stands in
+    `afterCursor` does not count: in a list by last use it holds a time, and an earlier one goes on
+    just as well.
     """
-    tag = hashlib.sha256(response.text.encode()).hexdigest()[:_TAG_DIGITS]
+    tag = hashlib.sha256(_without_cursor(response.text, fields).encode()).hexdigest()[:_TAG_DIGITS]
     told = response._replace(tag=tag, ask_again_ms=_ask_again_ms(fields))
     if if_none_match is not None and _names(if_none_match, tag):
         return told._replace(status=HTTPStatus.NOT_MODIFIED, text="")
     return told
+
+
+def _without_cursor(text: str, fields: Mapping[str, Any]) -> str:
+    """Return the body without the cursor with which its list goes on."""
+    cursor = fields.get("afterCursor")
+    return text if cursor is None else text.replace(to_json({"afterCursor": cursor})[1:-1], "")
 
 
 def _names(if_none_match: str, tag: str) -> bool:

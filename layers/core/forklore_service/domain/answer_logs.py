@@ -17,7 +17,8 @@ SILENT_SECONDS = 30
 KEPT_SECONDS = 24 * 3600
 """How long a log is kept after it was begun."""
 WRITTEN_SECONDS_MAX = 6 * 3600
-PARTS_MAX = 5_000
+PARTS_MAX, SIGNS_MAX = 5_000, 9_000
+"""After so many parts a log takes no content, and no part without content either."""
 PART_BYTES_MAX = 32 * 1024
 """Of one part's content, as `escaped_size` counts."""
 LOG_BYTES_MAX = 5_000_000
@@ -77,10 +78,14 @@ class Part(NamedTuple):
         return now_ms - ids.milliseconds(self.created_at) >= SILENT_SECONDS * 1000
 
     def is_full(self, now_ms: int, *, more_bytes: int) -> bool:
-        """Tell whether the log takes no data of so many bytes after this part."""
+        """Tell whether the log takes no data of so many bytes after this part.
+
+        Without content it is a sign of life. A log that is full takes it, so that nobody takes the
+        answer over before it is finished.
+        """
         begun_s = self.ttl - KEPT_SECONDS
         return (
-            self.position >= PARTS_MAX
+            self.position >= (PARTS_MAX if more_bytes else SIGNS_MAX)
             or self.size + more_bytes > LOG_BYTES_MAX
             or now_ms // 1000 - begun_s >= WRITTEN_SECONDS_MAX
         )

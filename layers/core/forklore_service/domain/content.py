@@ -1,6 +1,7 @@
-"""The rules of an entry's content, and what a conversation's title and preview are made of."""
+"""The rules of an entry's content, and what titles, previews and lines are made of."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 from forklore_service.errors import ValidationError, brief
 from forklore_service.limits import ELEMENTS_MAX
@@ -8,6 +9,10 @@ from forklore_service.limits import ELEMENTS_MAX
 ROLES = ("USER", "AI", "SYSTEM", "TOOL")
 TITLE_CHARACTERS = 40
 PREVIEW_CHARACTERS = 100
+LINE_CHARACTERS = 120
+"""Of the text of a line."""
+WORD_CHARACTERS = 40
+"""Of each other word of a line."""
 
 
 def check_elements(content: Any) -> None:
@@ -121,6 +126,88 @@ def texts_of(content: Any) -> list[str]:
     return [one["text"] for one in said if isinstance(one.get("text"), str)]
 
 
+def searched_texts(content: Any) -> list[str]:
+    """Return what a search looks through: all texts, then what the events of each element hold.
+
+    >>> searched_texts([{"text": "hello", "events": [{"type": "tool", "output": ["rain"]}]}])
+    ['hello', 'rain']
+    """
+    elements = content if isinstance(content, list) else []
+    events = [element.get("events") for element in elements if isinstance(element, dict)]
+    return [*texts_of(content), *_strings_in(events)]
+
+
+def _strings_in(value: Any) -> Iterator[str]:
+    """Yield all strings of a value but those that are the `type` of an object."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for held in value:
+            yield from _strings_in(held)
+    elif isinstance(value, dict):
+        for name, held in value.items():
+            yield from _strings_in(None if name == "type" else held)
+
+
 def _said(element: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what may have the text of an element: itself, or its parts."""
     return [element] if element.get("text") else _parts(element)
+
+
+Held = Literal["attachments", "data", "events", "other"]
+_NAMED: Sequence[Held] = ("attachments", "data", "events")
+
+
+class Line(NamedTuple):
+    """What an entry says, on one line.
+
+    text: its first words. tool: the name of the first tool among the `events` and the parts of its
+    first element. has_failed: whether one of these says that it failed. holds: which of these the
+    first element has beside its role and its text, and whether it has others.
+    """
+
+    role: str | None = None
+    text: str | None = None
+    tool: str | None = None
+    has_failed: bool = False
+    holds: Sequence[Held] = ()
+
+
+def line_of(content: Any) -> Line:
+    """Return the line of an entry.
+
+    >>> line_of([{"role": "AI", "text": " a\\nb", "events": [{"type": "tool_use", "name": "pay"}]}])
+    Line(role='AI', text='a b', tool='pay', has_failed=False, holds=['events'])
+    """
+    elements = content if isinstance(content, list) else []
+    said = [text for one in elements for text in ([one] if isinstance(one, str) else texts_of([one]))]
+    beginning = " ".join(said).lstrip()[: 4 * LINE_CHARACTERS]
+    text = " ".join(beginning.split())[:LINE_CHARACTERS]
+    first = elements[0] if elements and isinstance(elements[0], dict) else {}
+    tools = [one for one in [*_listed(first.get("events")), *_parts(first)] if _is_of_tool(one)]
+    names = [word for one in tools if (word := _word(one.get("name") or one.get("toolName")))]
+    held = {name for name, value in first.items() if value} - {"role", "text"}
+    holds = [name for name in _NAMED if name in held]
+    if held.difference(_NAMED):
+        holds.append("other")
+    return Line(
+        role=_word(first.get("role")),
+        text=text or None,
+        tool=names[0] if names else None,
+        has_failed=any(True in (one.get("isError"), one.get("is_error")) for one in tools),
+        holds=holds,
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_of_tool(event: Any) -> bool:
+    """Tell whether an event or a part is a tool's call or result, as providers of models say it."""
+    kind = event.get("type") if isinstance(event, dict) else None
+    return isinstance(kind, str) and ("tool" in kind or "function" in kind)
+
+
+def _word(value: Any) -> str | None:
+    return value[:WORD_CHARACTERS] if isinstance(value, str) else None

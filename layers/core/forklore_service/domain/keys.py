@@ -414,15 +414,31 @@ def user_tree(user_id: str, root_created_at: str, group_id: str, *, is_child: bo
     return Key(_user(user_id), _of_user_trees(is_child) + ListKey(root_created_at, group_id).sort)
 
 
+def used_user_tree(place: ListKey, *, is_child: bool) -> str:
+    """Return the key in the local index of a tree that stands at this place by its last use.
+
+    It is spelled as the sort key, with the time of the use.
+    """
+    return _of_user_trees(is_child) + place.sort
+
+
 def user_trees_range(
-    user_id: str, *, is_child: bool, before: ListKey | None = None, through: ListKey | None = None
+    user_id: str,
+    *,
+    is_child: bool,
+    after: ListKey | None = None,
+    before: ListKey | None = None,
+    through: ListKey | None = None,
+    by_use: bool = False,
 ) -> SortRange:
     """Return the range of a user's trees strictly before a place, or up to one, oldest first.
 
-    is_child: the trees that a conversation has started; False: the others.
+    is_child: the trees that a conversation has started; False: the others. after: only the trees
+    strictly after this place. by_use: in the local index, which has only trees that were moved.
     """
     prefix = _of_user_trees(is_child)
-    return SortRange(_user(user_id), f"{prefix}0", prefix + _last_of(before, through))
+    first = prefix + (after.just_after if after else "0")
+    return SortRange(_user(user_id), first, prefix + _last_of(before, through), by_conversation=by_use)
 
 
 def _of_user_trees(is_child: bool) -> str:

@@ -16,6 +16,13 @@ class Mode(StrEnum):
     ALL = "all"
 
 
+class Order(StrEnum):
+    """Which trees come first: those that were used last, or those that were created last."""
+
+    USED = "used"
+    CREATED = "created"
+
+
 class Ancestry(StrEnum):
     """Which trees are listed: those that no conversation started, those that one did, or both."""
 
@@ -89,11 +96,48 @@ class Filter(NamedTuple):
 EVERYTHING = Filter()
 
 
+TOP = ListKey("9999-12-31T23:59:59.999Z", "ffffffff-ffff-ffff-ffff-ffffffffffff")
+"""A place above every tree."""
+NOW = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
+"""A place above which no row has moved: a walk from there shows rows where they stand now."""
+BOTTOM = ListKey("", "")
+"""A place below every tree."""
+
+
+class Walk(NamedTuple):
+    """A walk over the pages of a list by use, whose rows move meanwhile.
+
+    A row that moved since the walk began is shown where it stood then. began: the place above which
+    a row has moved since; TOP: the walk has not begun, and goes on at the top. shown: the trees
+    that were shown although they stood below the place where the next page begins.
+    """
+
+    began: ListKey = TOP
+    shown: tuple[str, ...] = ()
+
+
 class ListPlace(NamedTuple):
     """A place in the list: a tree, and with Mode.ALL a conversation in it.
 
-    conversation: None for the place after the whole tree.
+    conversation: None for the place after the whole tree. walk: of a list by use.
+    used_before: of a list by use that goes on after a conversation, when that was used last, with
+    its tree: what was used later in the same ten minutes comes before it.
     """
 
     tree: ListKey
     conversation: ListKey | None = None
+    walk: Walk | None = None
+    used_before: ListKey | None = None
+
+    @property
+    def bounds(self) -> tuple[ListKey | None, ListKey | None]:
+        """Return the place before which the trees still to come are, or the one up to which."""
+        if self.walk is not None and self.walk.began == TOP:
+            return TOP, None
+        return (None, self.tree) if self.conversation else (self.tree, None)
+
+    @property
+    def below(self) -> ListKey:
+        """A bound above the trees that are still to come, and below the others."""
+        before, _ = self.bounds
+        return before or self.tree._replace(conversation_id=f"{self.tree.conversation_id} ")

@@ -278,6 +278,10 @@ class Conversation(NamedTuple):
         title = self.described.title
         return None if title is None else Words(title, self.titled_by)
 
+    def used_at(self, head: "Head") -> str:
+        """Return when it was created or last appended to."""
+        return max(self.created_at, created_at(head.last)) if head.own_entries else self.created_at
+
     def titled(self, title: Words | None) -> "Conversation":
         """Return the conversation, with this title if it has none."""
         if title is None or self.described.title is not None:

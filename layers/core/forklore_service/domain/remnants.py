@@ -22,6 +22,7 @@ class Remnant(NamedTuple):
     """A removed branch. record: where it leaves its tree; None for a root.
 
     removed_at: when it was removed. nonce: the mark of the request that removed it.
+    answer_id: the answer that was being written in it.
     """
 
     group_id: str
@@ -29,12 +30,21 @@ class Remnant(NamedTuple):
     removed_at: str
     nonce: str
     record: ForkRecord | None = None
+    answer_id: str | None = None
 
     @classmethod
-    def of(cls, conversation: Conversation, path: Path, *, removed_at: str, nonce: str) -> "Remnant":
+    def of(
+        cls,
+        conversation: Conversation,
+        path: Path,
+        *,
+        removed_at: str,
+        nonce: str,
+        answer_id: str | None = None,
+    ) -> "Remnant":
         """Return what stays of a conversation that is removed now. path: its path."""
         record = None if conversation.is_root else ForkRecord.of(conversation, path, is_removed=True)
-        return cls(conversation.group_id, conversation.conversation_id, removed_at, nonce, record)
+        return cls(conversation.group_id, conversation.conversation_id, removed_at, nonce, record, answer_id)
 
     @property
     def is_root(self) -> bool:

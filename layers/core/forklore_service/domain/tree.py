@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
 from forklore_service.domain.epochs import Epoch
@@ -129,15 +130,67 @@ class Member(NamedTuple):
         return child.is_child and self.created_at == child.created_at
 
 
+MOVE_MS = 600_000
+"""A tree's row is moved at most once in ten minutes, which are counted from the tree's creation."""
+MOVES_KEPT_MS = 8 * 3600 * 1000
+"""For how long a row knows where it has stood."""
+
+
+def is_moved(tree_created_at: str, *, was: str, at: str) -> bool:
+    """Tell whether a use moves the tree's row: the use before it was in other ten minutes.
+
+    >>> created, later = "2026-03-01T09:15:00.000Z", "2026-03-01T09:25:00.000Z"
+    >>> is_moved(created, was=created, at="2026-03-01T09:24:59.999Z")
+    False
+    >>> is_moved(created, was="2026-03-01T09:24:59.999Z", at=later)
+    True
+    """
+    began = ids.milliseconds(tree_created_at)
+    before, now = ((ids.milliseconds(time) - began) // MOVE_MS for time in (was, at))
+    return before < now
+
+
+def used_until(moved_at: str) -> str:
+    """Return a time before which a tree was used last whose row was moved then."""
+    return ids.timestamp(ids.milliseconds(moved_at) + MOVE_MS)
+
+
 class TreeRow(NamedTuple):
     """A row in a user's list of trees.
 
-    level: the user's; None: the row does not tell it. is_archived: by the user.
+    place: where the row stands in the list that is read: by the tree's creation, if nothing else is
+    said. level: the user's; None: the row does not tell it. is_archived: by the user.
+    moves: when the row was moved to the top of the list by use, oldest first; old moves are
+    forgotten, but not the last one.
     """
 
     place: ListKey
     level: AccessLevel | None = None
     is_archived: bool = False
+    moves: tuple[str, ...] = ()
+
+    @property
+    def group_id(self) -> str:
+        return self.place.conversation_id
+
+    @property
+    def used(self) -> ListKey:
+        """The place in the list by use."""
+        return self.place._replace(created_at=self.moves[-1]) if self.moves else self.place
+
+    def stood_at(self, began: ListKey) -> ListKey | None:
+        """Return the place in the list by use when nothing stood above `began` yet.
+
+        None: the tree is newer.
+        """
+        places = [self.place, *(self.place._replace(created_at=at) for at in self.moves)]
+        return max((place for place in places if place <= began), default=None)
+
+    def moved(self, at: str) -> "TreeRow":
+        """Return the row as it is moved to the top. It keeps the last of its old moves."""
+        old = ids.timestamp(ids.milliseconds(at) - MOVES_KEPT_MS)
+        first = max(sum(move < old for move in self.moves) - 1, 0)
+        return self._replace(moves=(*self.moves[first:], at))
 
 
 class ChildRow(NamedTuple):
@@ -145,6 +198,14 @@ class ChildRow(NamedTuple):
 
     place: ListKey
     started_by: str | None = None
+
+
+class HeadRow(NamedTuple):
+    """What HEAD names of a conversation. answer_id: an answer that is being written in it."""
+
+    conversation_id: str
+    owner: str
+    answer_id: str | None
 
 
 class ForkRecord(NamedTuple):

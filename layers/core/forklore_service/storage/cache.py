@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from forklore_service.domain import ids
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.model import Conversation, Head, Tip
 from forklore_service.domain.names import NameRef
@@ -25,13 +26,15 @@ A write without a turn may be refused. Then it is tried again.
 
 
 class CachedConversation(NamedTuple):
-    """What is known about a conversation. group_id and client_id never change.
+    """What is known about a conversation. The first four fields never change.
 
     All other fields are hints. epochs: the latest epoch seen of each client.
     """
 
     group_id: str
     client_id: str | None
+    created_at: str
+    tree_created_at: str
     owner: str
     tip: Tip
     titled: bool
@@ -39,16 +42,28 @@ class CachedConversation(NamedTuple):
 
     @classmethod
     def of(
-        cls, conversation: Conversation, head: Head, epochs: tuple[tuple[str, Epoch], ...] = ()
+        cls,
+        conversation: Conversation,
+        head: Head,
+        epochs: tuple[tuple[str, Epoch], ...] = (),
+        *,
+        tree_created_at: str,
     ) -> "CachedConversation":
         return cls(
             group_id=conversation.group_id,
             client_id=conversation.client_id,
+            created_at=conversation.created_at,
+            tree_created_at=tree_created_at,
             owner=head.owner,
             tip=head.tip,
             titled=not head.untitled,
             epochs=epochs,
         )
+
+    @property
+    def used_at(self) -> str:
+        """When the conversation was created or last appended to."""
+        return max(self.created_at, ids.created_at(self.tip.last))
 
     def epoch_of(self, client_id: str) -> Epoch | None:
         return dict(self.epochs).get(client_id)

@@ -15,7 +15,15 @@ from forklore_service.domain.model import Conversation, Head, StoredEntry, Trans
 from forklore_service.domain.names import Name, NameRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
-from forklore_service.domain.tree import ClientContext, Group, IdempotencyRecord, Job, Member, Pointer
+from forklore_service.domain.tree import (
+    ClientContext,
+    Group,
+    IdempotencyRecord,
+    Job,
+    Member,
+    Pointer,
+    TreeRow,
+)
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 
@@ -144,6 +152,10 @@ class Found:
 
     def member(self, group_id: str, user_id: str) -> Member | None:
         return self._value(keys.member(group_id, user_id), items.member)
+
+    def tree_row(self, key: Key) -> TreeRow | None:
+        """Return a row of a user's list of trees."""
+        return self._value(key, items.tree_row)
 
     def pointer(self, conversation_id: str, *, now_s: int) -> Pointer | None:
         """Return where the conversation is stored. None: the id is free."""

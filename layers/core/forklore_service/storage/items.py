@@ -38,6 +38,7 @@ from forklore_service.domain.tree import (
     ClientContext,
     ForkRecord,
     Group,
+    HeadRow,
     IdempotencyRecord,
     Job,
     Member,
@@ -232,6 +233,7 @@ def remnant_item(remnant: Remnant) -> Item:
             schema.ENTRY_SORT_KEY: _record_key(record) if record else None,
             "removedAt": remnant.removed_at,
             "nonce": remnant.nonce,
+            "answer": remnant.answer_id,
         },
     )
 
@@ -240,7 +242,7 @@ def remnant(item: Item) -> Remnant:
     a = plain(item)
     record = fork_record(item) if schema.ENTRY_SORT_KEY in a else None
     conversation_id = a["SK"].partition("#")[2]
-    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record)
+    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record, a.get("answer"))
 
 
 _ANSWERING = Codec(
@@ -286,9 +288,17 @@ def last(item: Item) -> EntryId:
     return EntryId(item["last"]["S"])
 
 
-def owner(item: Item) -> str:
-    """Return the owner that a HEAD names."""
-    return str(item["owner"]["S"])
+HEAD_ROW = ("owner", "answer")
+"""The attributes of HEAD that `head_row` reads."""
+
+
+def head_row(item: Item) -> HeadRow:
+    return HeadRow(keys.in_head(item["SK"]["S"]), item["owner"]["S"], answer_id(item))
+
+
+def answer_id(item: Item) -> str | None:
+    """Return the answer that a HEAD or a GONE names."""
+    return str(item["answer"]["S"]) if "answer" in item else None
 
 
 def head(item: Item) -> Head:
@@ -317,7 +327,19 @@ def user_id(item: Item) -> str:
     return str(item["userId"]["S"])
 
 
-_TREE_ROW = Codec(TreeRow, elsewhere=["place"])
+_MOVE_BYTES = 6
+
+
+def _packed_moves(moves: Sequence[str]) -> bytes:
+    return b"".join(ids.milliseconds(at).to_bytes(_MOVE_BYTES, "big") for at in moves)
+
+
+def _moves(packed: bytes) -> tuple[str, ...]:
+    starts = range(0, len(packed), _MOVE_BYTES)
+    return tuple(ids.timestamp(int.from_bytes(packed[at : at + _MOVE_BYTES], "big")) for at in starts)
+
+
+_TREE_ROW = Codec(TreeRow, elsewhere=["place"], moves=Packed("moves", _packed_moves, _moves))
 
 
 def user_tree_item(
@@ -328,11 +350,21 @@ def user_tree_item(
     created_at: str,
     is_child: bool,
     is_archived: bool = False,
+    used_at: str | None = None,
 ) -> Item:
-    """Return a tree's row in the list of a member. created_at: the tree's."""
+    """Return a tree's row in the list of a member.
+
+    created_at: the tree's. used_at: when it was used last, if it was after that.
+    """
     key = keys.user_tree(user_id, created_at, group_id, is_child=is_child)
-    row = TreeRow(ListKey(created_at, group_id), level, is_archived)
-    return _item(key, _TREE_ROW.attributes(row))
+    row = TreeRow(ListKey(created_at, group_id), level, is_archived, (used_at,) if used_at else ())
+    place = {schema.ENTRY_SORT_KEY: keys.used_user_tree(row.used, is_child=is_child)} if used_at else {}
+    return _item(key, _TREE_ROW.attributes(row) | place)
+
+
+def moves(row: TreeRow) -> dict[str, Any]:
+    """Return the typed value of what a row of a user's list knows of its moves."""
+    return binary(_packed_moves(row.moves))
 
 
 def tree_row(item: Item) -> TreeRow:

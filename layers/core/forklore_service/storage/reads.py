@@ -14,7 +14,7 @@ from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Channel, Conversation, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
-from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, Job, Member, TreeRow
+from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.found import Found
@@ -100,15 +100,21 @@ class Reads:
         user_id: str,
         *,
         is_child: bool,
-        before: ListKey | None,
-        through: ListKey | None,
-        page: int,
+        after: ListKey | None = None,
+        before: ListKey | None = None,
+        through: ListKey | None = None,
+        by_use: bool = False,
+        page: int | None = None,
     ) -> Iterator[TreeRow]:
         """Yield the rows of a user's list of trees, newest first.
 
-        before: only the trees before this place. through: this place too, and those before it.
+        after: only the trees after this place. before: only those before this one. through: this
+        place too, and those before it. by_use: those that were moved, by their place in the list by
+        use.
         """
-        of = keys.user_trees_range(user_id, is_child=is_child, before=before, through=through)
+        of = keys.user_trees_range(
+            user_id, is_child=is_child, after=after, before=before, through=through, by_use=by_use
+        )
         return map(items.tree_row, self._source.query(of, backward=True, page=page))
 
     def _places(
@@ -143,15 +149,9 @@ class Reads:
                 if told in row and by not in row:
                     yield items.key(row), row[told]["S"]
 
-    def head_owners(self, group_id: str) -> Iterator[tuple[str, str]]:
-        """Yield each conversation of a tree with the owner that its HEAD names."""
-        rows = self._source.query(keys.heads_range(group_id), only=("owner",))
-        return ((keys.in_head(_sort(row)), items.owner(row)) for row in rows)
-
-    def head_ids(self, group_id: str) -> Iterator[str]:
-        """Yield the conversations of a tree that have a HEAD."""
-        rows = self._source.query(keys.heads_range(group_id), only=())
-        return (keys.in_head(_sort(row)) for row in rows)
+    def head_rows(self, group_id: str) -> Iterator[HeadRow]:
+        """Yield what HEAD names of each conversation of a tree."""
+        return map(items.head_row, self._source.query(keys.heads_range(group_id), only=items.HEAD_ROW))
 
     def members(self, group_id: str) -> Iterator[Member]:
         return map(items.member, self._source.query(keys.members_range(group_id)))
@@ -259,9 +259,10 @@ class Reads:
         """Yield the keys of the CHILD items of all conversations of a tree."""
         return map(items.key, self._source.query(keys.all_children_range(group_id), only=()))
 
-    def other_keys(self, group_id: str) -> Iterator[Key]:
-        """Yield the keys of all items in a tree's partition that are not entries."""
-        return map(items.key, self._source.query(keys.others_range(group_id), only=()))
+    def others(self, group_id: str) -> Iterator[tuple[Key, str | None]]:
+        """Yield the key of each item of a tree but entries, with an answer that it names."""
+        rows = self._source.query(keys.others_range(group_id), only=("answer",))
+        return ((items.key(row), items.answer_id(row)) for row in rows)
 
 
 def _found(rows: Iterable[Item]) -> Found:

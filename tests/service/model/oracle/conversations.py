@@ -25,7 +25,7 @@ class Conversations(Making):
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
 
-    def list_conversations(self, r: Request, _chosen: Json) -> Outcome:
+    def list_conversations(self, r: Request, chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
         user = r.given.get("userId", r.caller.user)
         everyone = r.caller.bypasses_membership and "userId" not in r.given
@@ -34,7 +34,16 @@ class Conversations(Making):
         hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
-        return 200, [self._shown(r, c) for c in listed]
+        # When a tree was used last depends on clocks: what the service says is taken.
+        rows = chosen if isinstance(chosen, list) else []
+        told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(rows)])}
+        if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
+            first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
+            listed.sort(key=lambda c: first[c.tree])
+        shown = [self._shown(r, c) for c in listed]
+        for one in shown:
+            one["lastUsedAt"] = max(one["lastUsedAt"], told.get(one["id"], (0, ""))[1])
+        return 200, shown
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
         scope = r.given.get("scope", "tree")

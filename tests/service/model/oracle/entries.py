@@ -2,6 +2,7 @@
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.branches import alternatives, ids_to_name
+from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.lists import latest_epoch, place_of, require_based
 from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.making import group_turns, require_lineage
@@ -94,6 +95,8 @@ class Entries(Logs):
             is_end = "tail" in given or len(inside) <= limit
             if is_end and not given.keys() & {"beforeCursor", "upToEntryId"}:
                 page["alternativesAtEnd"] = alternatives(opened, opened.history())[:100]
+        if given.get("view") == "line":
+            page["data"] = [as_line(entry) for entry in page["data"]]
         return 200, page
 
     def _require_merged(self, r: Request, into: Conversation, drafts: list[Json]) -> None:

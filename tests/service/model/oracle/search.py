@@ -1,6 +1,7 @@
 """The search of entries, which is a plain scan."""
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
+from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.trees import Entry, Tree
 from tests.service.model.oracle.world import World
 
@@ -28,12 +29,23 @@ class Search(World):
         oldest = next(iter(showing.values()))
         shown_by = showing.get(entry["conversationId"]) or showing.get(told) or oldest
         row = {"conversationId": shown_by.id, "conversationTitle": shown_by.said.get("title")}
-        row |= {"entryId": entry["id"], "createdAt": entry["createdAt"]}
+        row |= {"entryId": entry["id"], "createdAt": entry["createdAt"], "line": as_line(entry)["line"]}
+        row |= {"agentId": entry["agentId"]} if "agentId" in entry else {}
         return row | ({"entry": entry} if r.given.get("includeEntry", True) else {})
 
 
 def holds(entry: Entry, words: list[str]) -> bool:
     """Tell whether each word occurs in a text of the entry or in what it is indexed by."""
     texts = [text for element in entry["content"] for text in texts_of(element)]
-    folded = [text.casefold() for text in [*texts, entry.indexed]]
-    return all(any(word in text for text in folded) for word in words)
+    events = [element.get("events") for element in entry["content"] if isinstance(element, dict)]
+    said = [*texts, *strings_in(events), entry.indexed, entry.get("agentId", "")]
+    return all(any(word in text.casefold() for text in said) for word in words)
+
+
+def strings_in(value: Json) -> list[str]:
+    """Return all strings of a value but those that are the `type` of an object."""
+    if isinstance(value, dict):
+        value = [held for name, held in value.items() if name != "type"]
+    if isinstance(value, list):
+        return [text for held in value for text in strings_in(held)]
+    return [value] if isinstance(value, str) else []

@@ -1,7 +1,7 @@
 """All conversations, who may open them, how they are shown, and how they end."""
 
 from tests.service.model.asking import Json, Refusal, Request, require
-from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN
+from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree, oldest_first
 
 LEVELS = (None, "reader", "writer", "manager", "owner")
@@ -68,5 +68,8 @@ class World:
         shown: Json = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
+        times = [c.said.get("createdAt"), *(entry["createdAt"] for entry in c.own[-1:])]
+        used = c.said.get("updatedAt") if NOT_CHOSEN in times else max(filter(None, times), default=None)
+        shown |= {"lastUsedAt": used}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {**SAID, **c.said, **shown, **client}

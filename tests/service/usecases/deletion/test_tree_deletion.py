@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from forklore_local.fsck.check import check
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
@@ -20,6 +21,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.background.worker import RETRY_SECONDS
 from forklore_service.usecases.deletion import cascade
+from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import transfers
 from forklore_service.usecases.shared.requests import Append
@@ -34,6 +36,8 @@ from tests.service.usecases.builders import (
     ROOT,
     TWIG,
     append,
+    begin,
+    conflict,
     conversation,
     create,
     fork,
@@ -43,6 +47,7 @@ from tests.service.usecases.builders import (
     say,
     show,
     thought,
+    write,
 )
 from tests.support.mailbox import Mailbox, Message, run_deletion
 from tests.support.tables import DAY_S, Store, fresh_store
@@ -183,6 +188,35 @@ def test_only_retired_pointers_remain_for_any_named_conversation_of_the_tree(
     assert left(world.store) == remains(world.before)
 
 
+@pytest.mark.parametrize("gone", ["the tree", "a branch", "a branch, and its tree just after"])
+def test_an_answer_that_is_being_written_goes_with_its_conversation_but_for_its_end(
+    store: Store, gone: str
+) -> None:
+    """The end keeps out a part that is on its way, and says nothing of who wrote what."""
+    table, mailbox = store.process(), Mailbox()
+    say(table, ROOT, "Why?")
+    fork(table)
+    begin(table, of=FORK)
+    for after in range(3):
+        write(table, after, of=FORK)
+
+    def delete_it() -> None:
+        other = store.process()
+        if gone != "the tree":
+            remove_branch(other, mailbox.queue, caller=ANN, conversation_id=FORK)
+        if gone != "a branch":
+            delete(store, FORK if gone == "the tree" else ROOT, mailbox=mailbox)
+        drain(store, mailbox)
+
+    Wire.of(table).just_before("PutItem", delete_it)
+    assert conflict(lambda: write(table, 3, of=FORK)) == {"reason": "answer_over"}
+
+    [end] = [item for key, item in store.contents().items() if keys.is_part(key)]
+    assert sorted(end) == ["PK", "SK", "conversation", "createdAt", "kind", "size", "ttl"]
+    assert end["kind"]["S"] == "end"
+    assert check(store.contents().values(), now_s=table.now_s()) == []
+
+
 @pytest.mark.failure("unreliable-messages")
 def test_without_messages_the_sweep_completes_the_deletion(world: World) -> None:
     delete(world.store, mailbox=Mailbox(is_down=True))
@@ -258,8 +292,12 @@ def test_after_the_204_nobody_sees_the_tree_and_its_direct_children(world: World
 def knows(store: Store, conversation_id: str, group_id: str, owner: str) -> Table:
     """Return a process with the conversation in its cache. It appends with HEAD alone."""
     table = store.process()
-    tip = items.head(store.item(keys.head(group_id, conversation_id))).tip
-    table.cache.put(conversation_id, CachedConversation(group_id, None, owner, tip, titled=True))
+    head = items.head(store.item(keys.head(group_id, conversation_id)))
+    found = items.conversation(store.item(keys.conversation(group_id, conversation_id)))
+    table.cache.put(
+        conversation_id,
+        CachedConversation.of(found, head._replace(owner=owner), tree_created_at=found.created_at),
+    )
     return table
 
 

@@ -20,12 +20,12 @@ from forklore_service.usecases.people.sharing import remove_membership, share_co
 from forklore_service.usecases.people.transfers import accept_transfer, request_transfer
 from forklore_service.usecases.reading import conversation_lists
 from forklore_service.usecases.reading.conversation_lists import (
-    ROWS_MAX,
     TREES_AT_ONCE,
     TREES_MAX,
     ListRequest,
 )
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
+from forklore_service.usecases.reading.list_orders import ROWS_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
@@ -180,8 +180,9 @@ def test_the_list_has_the_newest_tree_first_and_in_a_tree_the_newest_first(
 
 
 def test_a_listed_conversation_equals_the_conversation_by_id(still_forest: Table) -> None:
+    """Only the list knows when its rows were moved."""
     for shown in walk(still_forest, mode=Mode.ALL, ancestry=Ancestry.ALL):
-        assert shown == show(still_forest, shown.conversation.conversation_id)
+        assert shown._replace(moved_at="") == show(still_forest, shown.conversation.conversation_id)
 
 
 @pytest.mark.parametrize(

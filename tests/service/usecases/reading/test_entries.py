@@ -1,16 +1,19 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import pytest
 
-from forklore_service.domain import ids
+from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Caller, Entry
 from forklore_service.errors import ForbiddenError, InvalidCursorError, NotFoundError
+from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage.table import Table
+from forklore_service.usecases.reading import entries
 from forklore_service.usecases.reading.entries import get_entry
 from tests.service.usecases.builders import (
     ANN,
@@ -33,6 +36,7 @@ from tests.service.usecases.builders import (
     texts,
     thought,
 )
+from tests.service.usecases.builders import said as message
 from tests.support.tables import Store, fresh_store
 
 CHAIN = conversation(200)
@@ -364,3 +368,37 @@ def test_one_entry_is_for_members_and_needs_an_id(grown: Grown) -> None:
 
 def one_entry(grown: Grown, of: str, entry_id: str, *, by: Caller = ANN) -> Entry:
     return get_entry(grown.table, caller=by, conversation_id=of, entry_id=entry_id)
+
+
+# Lines
+
+
+def test_a_page_of_lines_is_the_page_with_lines_in_place_of_content_and_metadata(table: Table) -> None:
+    append(table, ROOT, message("A", metadata='{"a":1}'), thought("B"), by=PLANNER)
+    whole, lines = (page(table, by=PLANNER, as_lines=as_lines) for as_lines in (False, True))
+
+    assert lines.entries == [one._replace(content="[]", metadata=None) for one in whole.entries]
+    assert [lines.lines[one.entry_id].text for one in lines.entries] == ["A", "B"]
+    assert whole.lines == {}
+
+
+def test_no_chunk_is_read_for_a_line(store: Store, table: Table) -> None:
+    [large, small] = say(table, ROOT, Random(1).randbytes(40_000).hex(), "A")
+    store.delete(keys.blob(ROOT, large, 0))
+
+    for all_forks in (False, True):
+        found = page(table, as_lines=True, all_forks=all_forks)
+        assert [one.entry_id for one in found.entries] == [large, small]
+        assert found.lines.keys() == {small}
+
+
+def test_a_page_of_lines_ends_at_a_bound_of_content_that_large_bodies_do_not_count_for(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "LINES", entries.LINES._replace(most=(PAGE_BYTES_MAX, 70_000)))
+    noise = Random(1).randbytes(40_000).hex()
+    made = say(table, ROOT, noise, noise, "x" * 30_000, noise, "x" * 30_000, "x" * 30_000)
+
+    first = page(table, as_lines=True)
+    assert [one.entry_id for one in first.entries] == made[:5]
+    assert [one.entry_id for one in page(table, as_lines=True, after=first.after).entries] == made[5:]

@@ -118,6 +118,25 @@ def test_words_may_stand_in_several_parts_of_the_content(table: Table) -> None:
     assert walk(table, "image") == []
 
 
+def test_what_a_tool_said_in_an_event_is_found_and_shown(table: Table) -> None:
+    event = {"type": "tool_result", "name": "weather", "output": {"days": [{"text": "rain in Lisbon"}, 5]}}
+    message = {"role": "TOOL", "text": "see the events", "events": [event, "later"], "data": "unseen"}
+    append(table, ROOT, Draft.of(Channel.HISTORY, "history", text_of([message])))
+
+    [hit] = walk(table, "LISBON later")
+    assert hit.highlights == ["rain in Lisbon", "later"]
+    assert (hit.line.role, hit.line.tool, hit.line.text) == ("TOOL", "weather", "see the events")
+    for query in ("tool_result", "output", "unseen"):
+        assert walk(table, query) == [], query
+
+
+def test_an_entry_is_found_by_its_agent(table: Table) -> None:
+    [entry] = append(table, ROOT, said("two nights", agent_id="Travel-Planner"), "three nights")[:1]
+
+    [hit] = walk(table, "planner nights")
+    assert (hit.entry.entry_id, hit.highlights) == (entry.entry_id, ["two nights"])
+
+
 @pytest.mark.parametrize("indexed", ["Two nights", "x", "[", '"', "\x00 two", "😀 nacht", ""])
 def test_indexed_text_finds_an_entry_and_is_not_shown(table: Table, indexed: str) -> None:
     draft = Draft.of(Channel.HISTORY, "pdf", text_of(["%PDF"]), indexed_content=indexed)

@@ -90,7 +90,7 @@ def test_a_rewriting_keeps_only_ids_in_memory(table: Table, monkeypatch: pytest.
 
 
 def _found(table: Table) -> list[Any]:
-    looking = table.head_ids_of([ROOT])
+    looking = table.heads_of([ROOT])
     return list(closing_trees._heads(table, looking, closing_trees._groups(table, [ROOT])))
 
 
@@ -127,7 +127,7 @@ def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
     assert group is not None
     monkeypatch.setattr(table, "query", lambda *_, **__: map(_head, next(shown)))
 
-    seen = [one for one, _ in counted_items.all_head_owners(table, group)]
+    seen = [head.conversation_id for head in counted_items.all_heads(table, group)]
 
     assert seen == list(map(conversation, (1, 2, 3, 4)))
 
@@ -148,6 +148,6 @@ def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile
 
     monkeypatch.setattr(table, "query", look)
 
-    seen = [one for one, _ in counted_items.all_head_owners(table, group)]
+    seen = [head.conversation_id for head in counted_items.all_heads(table, group)]
 
     assert seen == list(map(conversation, (1, 2, 3, 4)))

@@ -14,6 +14,7 @@ from forklore.cli.shell import Shell
 from forklore.client.results import ConversationDetails, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]
+Order = Literal["used", "created"]
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 Ancestry = Literal["roots", "children", "all"]
 Archived = Literal["exclude", "include", "only"]
@@ -43,6 +44,10 @@ def register(app: typer.Typer) -> None:
         mode: Annotated[
             Mode | None, typer.Option("--mode", help="Which branches of a tree.", show_default=False)
         ] = None,
+        order: Annotated[
+            Order | None,
+            typer.Option("--order", help="By last use, or the newest tree first.", show_default=False),
+        ] = None,
         ancestry: Annotated[
             Ancestry | None,
             typer.Option(
@@ -63,7 +68,7 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--by-origin", help="Sort by when each began, imported ones at their source.")
         ] = False,
     ) -> None:
-        """List conversations, the newest tree first.
+        """List conversations, the tree that was used last first.
 
         A text is looked for in the titles of the branches that are listed, and of their roots. With
         --by-origin all are read before the first is shown.
@@ -72,6 +77,7 @@ def register(app: typer.Typer) -> None:
             raise CommandError(f"--all and --mode {mode} exclude each other")
         chosen: dict[str, Any] = {
             "mode": "all" if everything else mode,
+            "order": order,
             "ancestry": ancestry,
             "archived": archived,
             "query": query,

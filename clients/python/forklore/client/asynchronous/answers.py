@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from forklore.client import results
 from forklore.client.arguments import TurnArguments
 from forklore.client.beside import AsyncBeside
-from forklore.client.errors import ApiError, InputError
+from forklore.client.errors import ApiError, ConflictError, InputError
 from forklore.client.memory import Base
 from forklore.client.messages import Said
 from forklore.client.operations import AsyncOperations
@@ -23,8 +23,8 @@ PART_S, SIGN_S = 0.5, 10.0
 """How often what is new is sent; after how long without anything a sign that somebody writes."""
 SENDING_S = 5.0
 """How long the sending of one part may take before it is begun anew."""
-FULL = "answer_full"
-"""The service's reason to take no more parts of an answer that can be finished all the same."""
+FULL, OVER = "answer_full", "answer_over"
+"""The service's reasons to take no more parts. A full answer can be finished all the same."""
 PASSING = frozenset({401, 429})
 """The statuses after which the service may take the same call."""
 
@@ -63,6 +63,7 @@ class AsyncAnswer:
         self._beside = AsyncBeside(self._send)
         self._part: list[Piece] | None = None
         self._position, self._sent_at = 0, 0.0
+        self._is_full = False
         self._refusal: ApiError | None = None
         self.entry: results.AppendedEntry | None = None
         """The entry that it has become."""
@@ -122,10 +123,12 @@ class AsyncAnswer:
     ) -> results.AppendedEntry:
         """End the answer, and append it as a turn in the same step; return the entry.
 
+        If the answer was ended without an entry, by who began another one or dropped it, the turn
+        is appended all the same.
         said: what the entry says, if that is not what was written. fork: append to a new fork,
         which shows the conversation up to the entry that the answer follows. more: other arguments
         of `turn`.
-        Raises ConflictError with `answer_over` if it was ended elsewhere.
+        Raises ConflictError with `answer_over` if somebody else has finished it.
         """
         begun = self._status
         await self._close()
@@ -138,7 +141,13 @@ class AsyncAnswer:
         text = self._pieces.said() if said is None else said
         more["answer_id"] = begun.id
         more.setdefault("agent_id", self._agent_id)
-        self.entry = await into.turn("ai", text, **more)
+        try:
+            self.entry = await into.turn("ai", text, **more)
+        except ConflictError as error:
+            if error.reason != OVER or "entryId" in error.details:
+                raise
+            more["answer_id"] = None
+            self.entry = await into.turn("ai", text, **more)
         self._is_ended = True
         return self.entry
 
@@ -166,10 +175,13 @@ class AsyncAnswer:
 
     @property
     def _has_unsent(self) -> bool:
-        return bool(self._part) or self._pieces.has_unsent
+        return not self._is_full and (bool(self._part) or self._pieces.has_unsent)
 
     async def _send(self) -> None:
-        """Send part after part until the end, or until no more is taken."""
+        """Send part after part until the end, or until no more is taken.
+
+        A log that is full gets signs that somebody writes.
+        """
         while self._refusal is None and not await self._beside.is_over(PART_S):
             is_quiet = time.monotonic() - self._sent_at >= SIGN_S
             if self._has_unsent or is_quiet:
@@ -181,7 +193,7 @@ class AsyncAnswer:
         So what the service has got already is the same when it is sent again.
         """
         if self._part is None:
-            self._part = self._pieces.next_part()
+            self._part = [] if self._is_full else self._pieces.next_part()
         of = self._status
         try:
             sent = await self._sending.append_to_answer(
@@ -189,7 +201,10 @@ class AsyncAnswer:
             )
         except Exception as error:  # noqa: BLE001 (`finish` raises it if it lasts)
             if isinstance(error, ApiError) and _is_refusal(error):
-                self._refusal = error
+                if error.reason == FULL and self._part:
+                    self._is_full, self._part = True, None
+                else:
+                    self._refusal = error
             return False
         self._position, self._part, self._sent_at = sent.position, None, time.monotonic()
         return True

@@ -196,7 +196,7 @@ class AsyncForklore:
     def conversations(
         self, *, page_rows: int = PAGE_ROWS, **chosen: Unpack[ConversationsArguments]
     ) -> AsyncPages[results.ConversationDetails]:
-        """Return the caller's conversations, the newest tree first: what is told of each.
+        """Return the caller's conversations, what was used last first: what is told of each.
 
         To talk in one, hand its id to `conversation`. chosen: arguments of `list_conversations`.
         """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from forklore.client import results
 from forklore.client.arguments import TurnArguments
 from forklore.client.beside import Beside
-from forklore.client.errors import ApiError, InputError
+from forklore.client.errors import ApiError, ConflictError, InputError
 from forklore.client.memory import Base
 from forklore.client.messages import Said
 from forklore.client.operations import Operations
@@ -24,8 +24,8 @@ PART_S, SIGN_S = 0.5, 10.0
 """How often what is new is sent; after how long without anything a sign that somebody writes."""
 SENDING_S = 5.0
 """How long the sending of one part may take before it is begun anew."""
-FULL = "answer_full"
-"""The service's reason to take no more parts of an answer that can be finished all the same."""
+FULL, OVER = "answer_full", "answer_over"
+"""The service's reasons to take no more parts. A full answer can be finished all the same."""
 PASSING = frozenset({401, 429})
 """The statuses after which the service may take the same call."""
 
@@ -64,6 +64,7 @@ class Answer:
         self._beside = Beside(self._send)
         self._part: list[Piece] | None = None
         self._position, self._sent_at = 0, 0.0
+        self._is_full = False
         self._refusal: ApiError | None = None
         self.entry: results.AppendedEntry | None = None
         """The entry that it has become."""
@@ -123,10 +124,12 @@ class Answer:
     ) -> results.AppendedEntry:
         """End the answer, and append it as a turn in the same step; return the entry.
 
+        If the answer was ended without an entry, by who began another one or dropped it, the turn
+        is appended all the same.
         said: what the entry says, if that is not what was written. fork: append to a new fork,
         which shows the conversation up to the entry that the answer follows. more: other arguments
         of `turn`.
-        Raises ConflictError with `answer_over` if it was ended elsewhere.
+        Raises ConflictError with `answer_over` if somebody else has finished it.
         """
         begun = self._status
         self._close()
@@ -139,7 +142,13 @@ class Answer:
         text = self._pieces.said() if said is None else said
         more["answer_id"] = begun.id
         more.setdefault("agent_id", self._agent_id)
-        self.entry = into.turn("ai", text, **more)
+        try:
+            self.entry = into.turn("ai", text, **more)
+        except ConflictError as error:
+            if error.reason != OVER or "entryId" in error.details:
+                raise
+            more["answer_id"] = None
+            self.entry = into.turn("ai", text, **more)
         self._is_ended = True
         return self.entry
 
@@ -167,10 +176,13 @@ class Answer:
 
     @property
     def _has_unsent(self) -> bool:
-        return bool(self._part) or self._pieces.has_unsent
+        return not self._is_full and (bool(self._part) or self._pieces.has_unsent)
 
     def _send(self) -> None:
-        """Send part after part until the end, or until no more is taken."""
+        """Send part after part until the end, or until no more is taken.
+
+        A log that is full gets signs that somebody writes.
+        """
         while self._refusal is None and not self._beside.is_over(PART_S):
             is_quiet = time.monotonic() - self._sent_at >= SIGN_S
             if self._has_unsent or is_quiet:
@@ -182,7 +194,7 @@ class Answer:
         So what the service has got already is the same when it is sent again.
         """
         if self._part is None:
-            self._part = self._pieces.next_part()
+            self._part = [] if self._is_full else self._pieces.next_part()
         of = self._status
         try:
             sent = self._sending.append_to_answer(
@@ -190,7 +202,10 @@ class Answer:
             )
         except Exception as error:  # noqa: BLE001 (`finish` raises it if it lasts)
             if isinstance(error, ApiError) and _is_refusal(error):
-                self._refusal = error
+                if error.reason == FULL and self._part:
+                    self._is_full, self._part = True, None
+                else:
+                    self._refusal = error
             return False
         self._position, self._part, self._sent_at = sent.position, None, time.monotonic()
         return True

@@ -101,11 +101,12 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
 
 
 def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
-    """List the caller's conversations, tree by tree, the newest root first.
+    """List the caller's conversations, tree by tree, the tree that was used last first.
 
-    `mode` chooses which conversations of a fork tree are shown, `query` those with a text in
-    their title, `agentId` and `tag` (`name` or `name:value`) those that have them. A page may be
-    short, even empty: only an `afterCursor` of null ends the list.
+    With `order=created` the newest root comes first. `mode` chooses which conversations of a
+    fork tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
+    `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
+    null ends the list.
     """
     query: conversation_requests.ListConversations = request.query
     resource = json.dumps(["conversations", request.caller.user_id, *query.filters])
@@ -126,6 +127,7 @@ def page_of_list(
         caller=request.caller,
         request=conversation_lists.ListRequest(
             mode=query.mode,
+            order=query.order,
             ancestry=query.ancestry,
             archived=query.archived,
             wanted=Filter(*(getattr(query, name) for name in Filter._fields)),

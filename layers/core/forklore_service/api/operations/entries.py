@@ -128,6 +128,7 @@ def list_entries(request: CheckedRequest) -> answers.EntryPage:
     For every member. The cursors are ids of entries. `tail` gives the page at the end, still
     the oldest first. Users see the history; agents their own context as well. With
     `alternatives`, each history entry names the conversations that go on differently before it.
+    With `view` = `line` each entry has a `line` in place of its content.
     """
     query: entry_requests.ListEntries | admin_requests.AdminListEntries = request.query
     page = entries.list_entries(
@@ -145,6 +146,7 @@ def list_entries(request: CheckedRequest) -> answers.EntryPage:
             all_forks=query.all_forks or query.forks is not None,
             own=query.own,
             alternatives=query.alternatives,
+            as_lines=query.view == "line",
         ),
     )
     return answers.entry_page(page)

@@ -20,8 +20,8 @@ def search_conversations(request: CheckedRequest) -> answers.SearchPage:
     """Find the entries that have all words of a query, the newest conversations first.
 
     A grep over the history of every conversation that you may see, not a search engine: a word is
-    found wherever its letters occur, in an entry's text or in its `indexedContent`. A page may be
-    short, even empty: only an `afterCursor` of null ends the search.
+    found wherever its letters occur, in an entry's text, events, `indexedContent` or `agentId`. A
+    page may be short, even empty: only an `afterCursor` of null ends the search.
     """
     body: conversation_requests.SearchConversations = request.body
     resource = json.dumps(["search", request.caller.user_id, words_of(body.query)])

@@ -1,5 +1,7 @@
 """The actions about an answer that is being written (item PART, and what HEAD says of it)."""
 
+from typing import Any
+
 from forklore_service.domain import keys
 from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.ids import EntryId
@@ -39,10 +41,7 @@ def begin(
     condition = "attribute_exists(PK) AND attribute_not_exists(#answer)"
     if seen is not None:
         condition, values[":seen"] = "#answer = :seen", text(seen)
-    if last is not None:
-        condition, values[":last"] = f"{condition} AND #last = :last", text(last)
-    if owner is not None:
-        condition, values[":owner"] = f"{condition} AND #owner = :owner", text(owner)
+    condition += _still(values, last=last, owner=owner)
     removes = " REMOVE #answerAfter" if answer.after is None else ""
     key = keys.head(group_id, conversation_id)
     return action.update(
@@ -68,10 +67,7 @@ def end(
     The same transaction puts the end of its log. last, owner: as of `begin`.
     """
     condition, values = "#answer = :answer", {":answer": text(answer_id)}
-    if last is not None:
-        condition, values[":last"] = f"{condition} AND #last = :last", text(last)
-    if owner is not None:
-        condition, values[":owner"] = f"{condition} AND #owner = :owner", text(owner)
+    condition += _still(values, last=last, owner=owner)
     return action.update(
         ActionKind.ANSWER_HEAD,
         keys.head(group_id, conversation_id),
@@ -80,6 +76,14 @@ def end(
         condition=condition,
         values=values,
     )
+
+
+def _still(values: dict[str, Any], *, last: EntryId | None, owner: str | None) -> str:
+    """Return what a condition also says, and add its values. last, owner: as of `begin`."""
+    held = {"last": last, "owner": owner}
+    also = {name: text(value) for name, value in held.items() if value is not None}
+    values.update({f":{name}": value for name, value in also.items()})
+    return "".join(f" AND #{name} = :{name}" for name in also)
 
 
 _FORGET = f"REMOVE {', '.join(f'#{name}' for name in items.ANSWERING)}"

@@ -7,8 +7,8 @@ that a list needs no MEM. Whatever changes MEM changes the row in the same trans
 from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Conversation
-from forklore_service.domain.tree import Group, Member
-from forklore_service.storage import items
+from forklore_service.domain.tree import Group, Member, TreeRow
+from forklore_service.storage import items, schema
 from forklore_service.storage.actions import action
 from forklore_service.storage.actions.action import IS_THERE, Action, ActionKind, Values
 from forklore_service.storage.items import text
@@ -26,10 +26,15 @@ def check(group_id: str, user_id: str, minimum: AccessLevel) -> Action:
 
 
 def add(group: Group, member: Member, *, nonce: str) -> list[Action]:
-    """Put a new member of a live tree, and the tree's row in their list."""
+    """Put a new member of a live tree, and the tree's row in their list, as one used since then."""
     item = items.member_item(group.group_id, member, nonce=nonce)
     row = items.user_tree_item(
-        group.group_id, member.user_id, member.level, created_at=group.created_at, is_child=group.is_child
+        group.group_id,
+        member.user_id,
+        member.level,
+        created_at=group.created_at,
+        is_child=group.is_child,
+        used_at=member.created_at if member.created_at > group.created_at else None,
     )
     return [
         action.put_new(ActionKind.CHANGED_MEMBER, item, of=member.user_id),
@@ -120,6 +125,22 @@ def _change_row(
     """Change the tree's row in a member's list as MEM is changed."""
     row = keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child)
     return action.update(ActionKind.USER_TREE, row, change, of=user_id, condition=condition, values=values)
+
+
+def move_row(group: Group, user_id: str, row: TreeRow, *, at: str) -> Action:
+    """Move a row, which is as it was read, to the top of a list by use, if it is still there."""
+    moved = row.moved(at)
+    return action.update(
+        ActionKind.USER_TREE,
+        keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
+        f"SET #{schema.ENTRY_SORT_KEY} = :place, #moves = :moves",
+        of=user_id,
+        condition=IS_THERE,
+        values={
+            ":place": text(keys.used_user_tree(moved.used, is_child=group.is_child)),
+            ":moves": items.moves(moved),
+        },
+    )
 
 
 def copy(root: Conversation, member: Member) -> list[Action]:

@@ -10,6 +10,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
+    NO_CONTENT,
     PART_BYTES_MAX,
     AnswerState,
     Part,
@@ -191,7 +192,7 @@ def append_part(
     anybody but the user who has begun it, PayloadTooLargeError for too large a part, ConflictError
     if the answer was stopped, has ended, takes no more, or has other parts.
     """
-    size = escaped_size(content)
+    size = 0 if content == NO_CONTENT else escaped_size(content)
     if size > PART_BYTES_MAX:
         raise PayloadTooLargeError(f"a part's content is at most {PART_BYTES_MAX} bytes as escaped JSON")
     for _ in attempts(table, CHANGE):

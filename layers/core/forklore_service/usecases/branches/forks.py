@@ -60,6 +60,7 @@ from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIN
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
+from forklore_service.usecases.shared.use import note_use
 
 
 class ForkRequest(NamedTuple):
@@ -136,10 +137,11 @@ def fork_with_entries(table: Table, *, caller: Caller, request: Append, fork: Fo
 
 
 class _Forked(NamedTuple):
-    """The forks that were made, and what was appended to a single one."""
+    """The forks that were made, what was appended to a single one, and the source."""
 
     made: list[ConversationDetails]
     appended: Appended
+    source: LoadedConversation
 
 
 def _fork(
@@ -156,6 +158,15 @@ def _fork(
             creation.once.raise_if_answered(table.get(creation.once.keys))
             raise
         creation.write(prepared)
+    if creation.answer is not None:
+        source, fork = creation.answer.source, creation.answer.made[0]
+        note_use(
+            table,
+            source.group.group_id,
+            tree_created_at=source.group.created_at,
+            was=source.conversation.used_at(source.head),
+            at=fork.last_used_at,
+        )
     return creation
 
 
@@ -269,8 +280,8 @@ def _prepare(
     ]
     client, is_known = caller.client_id, has_context(drafts) or lasts.context is None
     epochs = ((client, batch.epoch),) if client and is_known else ()
-    cached = CachedConversation.of(fork, head, epochs)
-    return PreparedCreation(writes, _Forked(made, appended), fork_id, cached, equal_ids)
+    cached = CachedConversation.of(fork, head, epochs, tree_created_at=loaded.group.created_at)
+    return PreparedCreation(writes, _Forked(made, appended, loaded), fork_id, cached, equal_ids)
 
 
 def _read_source(table: Table, caller: Caller, request: ForkRequest, once: Once) -> _Source | Obstacle:

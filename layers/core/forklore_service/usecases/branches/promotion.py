@@ -8,6 +8,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.use import note_use
 
 
 def promote_conversation(
@@ -21,7 +22,8 @@ def promote_conversation(
     for _ in attempts(table, CHANGE):
         looked_up = look_up(table, conversation_id, caller=caller, extra_keys=once.keys)
         once.raise_if_answered(looked_up.found)
-        group = looked_up.require(conversation_id, AccessLevel.WRITER).group
+        loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
+        group = loaded.group
         at = table.now()
         is_owner = caller.user_id == group.owner
         member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
@@ -35,6 +37,8 @@ def promote_conversation(
         ]
         refused = table.try_commit(writes)
         if refused is None:
+            was = loaded.conversation.used_at(loaded.head)
+            note_use(table, group.group_id, tree_created_at=group.created_at, was=was, at=at)
             return
         once.raise_if_recorded(refused)
     raise UnavailableError("the conversation is busy; try again")

@@ -133,4 +133,5 @@ def _prepare(
 
 def cache_entry_of_root(caller: Caller, root: Conversation, head: Head, epoch: Epoch) -> CachedConversation:
     """Return what to cache of a new conversation without ancestry, its epoch included."""
-    return CachedConversation.of(root, head, ((caller.client_id, epoch),) if caller.client_id else ())
+    epochs = ((caller.client_id, epoch),) if caller.client_id else ()
+    return CachedConversation.of(root, head, epochs, tree_created_at=root.created_at)

@@ -76,8 +76,9 @@ def remove_branch(
 def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Action]:
     """Return the actions that remove a branch from a tree that has others."""
     group, conversation = loaded.group, loaded.conversation
-    at = table.now()
-    remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce)
+    at, answer = table.now(), loaded.head.answer
+    answer_id = answer.answer_id if answer else None
+    remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce, answer_id=answer_id)
     is_manager = caller.user_id != group.owner and not caller.bypasses_membership
     if is_manager and _has_children(table, group, conversation.conversation_id):
         raise ForbiddenError(

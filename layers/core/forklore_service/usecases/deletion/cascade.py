@@ -19,6 +19,7 @@ from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
+from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 
 ERASED_AT_ONCE = 500
 GUARDED_AT_ONCE = 50
@@ -90,7 +91,7 @@ def _free_ids(table: Table, group: Group) -> None:
     free since the tombstone.
     """
     group_id = group.group_id
-    heads = (keys.head(group_id, one) for one in table.read.head_ids(group_id))
+    heads = (keys.head(group_id, one.conversation_id) for one in table.read.head_rows(group_id))
     remnants = (keys.remnant(group_id, one) for one in table.read.remnant_ids(group_id))
     for some in in_batches(chain(heads, remnants), GUARDED_AT_ONCE // 2):
         pointers = [keys.pointer(key.sort.partition("#")[2]) for key in some]
@@ -122,14 +123,16 @@ def _erase_transfer(table: Table, group: Group) -> None:
 def _erase_others(table: Table, group: Group) -> None:
     """Remove all other items in the tree's partition except GROUP.
 
-    What stays of a removed branch names its job and its id. So it goes after both.
+    What stays of a removed branch names its job, its id and an answer. So it goes after these.
     """
     own = keys.group(group.group_id)
-    for some in in_batches(table.read.other_keys(group.group_id), ERASED_AT_ONCE):
-        remnants = [removed for key in some if (removed := keys.in_remnant(key.sort)) is not None]
+    for some in in_batches(table.read.others(group.group_id), ERASED_AT_ONCE):
+        for answer_id in filter(None, (answer_id for _, answer_id in some)):
+            delete_log(table, AnswerRef(group.group_id, answer_id))
+        remnants = [removed for key, _ in some if (removed := keys.in_remnant(key.sort)) is not None]
         retire_ids(table, remnants)
         table.delete(keys.job(JobKind.PRUNE, group.group_id, removed) for removed in remnants)
-        _erase(table, group, [key for key in some if key != own])
+        _erase(table, group, [key for key, _ in some if key != own])
 
 
 def _erase(table: Table, group: Group, unwanted: Sequence[Key]) -> None:

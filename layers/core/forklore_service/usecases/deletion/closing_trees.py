@@ -11,12 +11,13 @@ from typing import NamedTuple, TypeVar
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
-from forklore_service.domain.tree import Group
+from forklore_service.domain.tree import Group, HeadRow
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import READS_AT_ONCE, Table
-from forklore_service.usecases.deletion.counted_items import all_child_keys, all_head_owners
+from forklore_service.usecases.deletion.counted_items import all_child_keys, all_heads
+from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 
 CLOSED_AT_ONCE = 20
 """Conversations closed in one transaction. Each takes two writes; DynamoDB allows 100."""
@@ -44,13 +45,12 @@ def close_tree(
     yet, and the CHILD items of all its children are still there.
     Raises UnavailableError. One cause: a fork or a child that GROUP counts cannot be read yet.
     """
-    looking = table.head_ids_of([group_id])
+    looking = table.heads_of([group_id])
     group = _groups(table, [group_id]).get(group_id) if is_new else None
     child_keys = all_child_keys(table, group) if group else list(table.read.all_child_keys(group_id))
     open_heads = _heads(table, looking, {group_id: group} if group else {})
-    root = _Head(group_id, group_id)
-    if has_pointer and root not in open_heads:
-        open_heads.append(root)
+    if has_pointer and all(head.conversation_id != group_id for head in open_heads):
+        open_heads.append(_Head(group_id, group_id))
     open_heads.sort(key=lambda head: head.conversation_id == last)
     first, at_last = open_heads[:-CLOSED_AT_ONCE], open_heads[-CLOSED_AT_ONCE:]
     for some in in_batches(child_keys, CHILDREN_AT_ONCE):
@@ -68,7 +68,7 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
     """
     for some in in_batches(child_keys, CHILDREN_AT_ONCE):
         marked = _mark_children_deleted(table, some)
-        looking = table.head_ids_of(list(marked))
+        looking = table.heads_of(list(marked))
         new = _groups(table, (child for child, was_live in marked.items() if was_live))
         _close_conversations(table, _heads(table, looking, new))
         queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
@@ -121,6 +121,7 @@ class _Head(NamedTuple):
 
     group_id: str
     conversation_id: str
+    answer_id: str | None = None
 
 
 def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
@@ -130,7 +131,9 @@ def _groups(table: Table, group_ids: Iterable[str]) -> dict[str, Group]:
     return {group_id: group for group_id, group in groups if group is not None}
 
 
-def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[str, Group]) -> list[_Head]:
+def _heads(
+    table: Table, looking: Iterable[tuple[str, list[HeadRow]]], new: Mapping[str, Group]
+) -> list[_Head]:
     """Return the conversations of trees that can still be appended to.
 
     looking: each tree with the conversations whose HEADs were read.
@@ -138,17 +141,23 @@ def _heads(table: Table, looking: Iterable[tuple[str, list[str]]], new: Mapping[
     still be appended to, so at least as many HEADs must be found as GROUP counts.
     """
     heads: list[_Head] = []
-    for group_id, conversation_ids in looking:
+    for group_id, found in looking:
         group = new.get(group_id)
-        is_short = group is not None and len(conversation_ids) < group.conversations
-        found = [one for one, _ in all_head_owners(table, group)] if group and is_short else conversation_ids
-        heads += [_Head(group_id, conversation_id) for conversation_id in found]
+        is_short = group is not None and len(found) < group.conversations
+        rows = all_heads(table, group) if group and is_short else found
+        heads += [_Head(group_id, row.conversation_id, row.answer_id) for row in rows]
     return heads
 
 
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
-    """Delete HEADs and retire the conversations' ids, in several transactions that overlap."""
+    """Delete HEADs and retire the conversations' ids, in several transactions that overlap.
+
+    The log of an answer goes before the HEAD that names it.
+    """
     for some in in_batches(heads, CLOSED_AT_ONCE * READS_AT_ONCE):
+        for head in some:
+            if head.answer_id is not None:
+                delete_log(table, AnswerRef(head.group_id, head.answer_id))
         now_s = table.now_s()
         table.commit_each([_closing(batch, now_s) for batch in in_batches(some, CLOSED_AT_ONCE)])
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
-from forklore_service.domain.tree import Group
+from forklore_service.domain.tree import Group, HeadRow
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import LOOKS_MAX, Table
 
 
-def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
-    """Yield each conversation of a tree once, with the owner that its HEAD names.
+def all_heads(table: Table, group: Group) -> Iterator[HeadRow]:
+    """Yield what HEAD names of each conversation of a tree, once.
 
     group: GROUP, read after the write that stops new forks or changes how they are made.
     In a tree with a tombstone, a HEAD that was read counts as seen, even if it is closed before the
@@ -33,11 +33,11 @@ def all_head_owners(table: Table, group: Group) -> Iterator[tuple[str, str]]:
                 return  # it was deleted meanwhile
             group = now
         found = 0
-        for conversation_id, owner in table.read.head_owners(group.group_id):
+        for head in table.read.head_rows(group.group_id):
             found += 1
-            if conversation_id not in seen:
-                seen.add(conversation_id)
-                yield conversation_id, owner
+            if head.conversation_id not in seen:
+                seen.add(head.conversation_id)
+                yield head
         if (found if is_live else len(seen)) >= group.conversations:
             return
     raise UnavailableError("a fork that was made cannot be read yet; try again")

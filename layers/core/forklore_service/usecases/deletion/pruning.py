@@ -18,6 +18,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
 from forklore_service.usecases.deletion.closing_trees import close_children, in_batches
+from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 LOOKS_APART_SECONDS = 2.0
@@ -43,6 +44,8 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
     left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
     if left_s > 0:
         return left_s
+    if remnant.answer_id is not None:
+        delete_log(table, AnswerRef(group_id, remnant.answer_id))
     last = _last_fork(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
     end = end_of_shown([last] if last else [])
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))

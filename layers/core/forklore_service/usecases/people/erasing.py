@@ -15,9 +15,11 @@ Every step can be repeated. So a killed worker, or two workers at once, only rep
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 
 from forklore_service.domain import content, erasures, ids, keys
+from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention, erased
 from forklore_service.domain.jsontext import read_value
 from forklore_service.domain.keys import Key
@@ -34,7 +36,7 @@ from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, seconds_l
 from forklore_service.usecases.deletion.closing_trees import in_batches, tombstone
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
-from forklore_service.usecases.shared.answer_logs import AnswerRef, drop, last_part
+from forklore_service.usecases.shared.answer_logs import AnswerRef, drop, end_log
 from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 from forklore_service.usecases.shared.idempotency import NO_GROUP
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -239,27 +241,24 @@ def _forget_request(table: Table, erasure: Erasure, mentions: Iterable[Mention])
 def _forget_answers(table: Table, erasure: Erasure, user_id: str, written: Iterable[Mention]) -> None:
     """End the answers that the user writes, and delete their logs, but for the end.
 
-    The end names nobody. It keeps out a part that is still on its way. HEAD may name an answer that
-    has expired.
+    HEAD may name an answer that has expired.
     """
+
+    def end(group_id: str, answer_id: str, last: Part) -> ConditionFailed | None:
+        head = table.get([keys.head(group_id, last.conversation_id)]).head(group_id, last.conversation_id)
+        ended = drop(table, AnswerRef(group_id, answer_id), last, head)
+        refused = table.try_commit([actions.erasure.count(erasure), *ended])
+        if refused is not None and refused.has(ActionKind.ERASURE):
+            raise refused  # another worker has ended the erasure
+        return refused
+
     heads = {one.answer: one.key for one in written if keys.is_head(one.key.sort)}
     for of in dict.fromkeys(one.answer for one in written if one.answer is not None):
-        for _ in attempts(table, CHANGE):
-            last = last_part(table, AnswerRef(*of))
-            if last is None or last.is_end:
-                break
-            head = table.get([keys.head(of[0], last.conversation_id)]).head(of[0], last.conversation_id)
-            writes = [actions.erasure.count(erasure), *drop(table, AnswerRef(*of), last, head)]
-            refused = table.try_commit(writes)
-            if refused is not None and refused.has(ActionKind.ERASURE):
-                raise refused  # another worker has ended the erasure
-        else:
-            raise UnavailableError("the answer keeps changing; try again")
+        unwanted = end_log(table, AnswerRef(*of), partial(end, *of))
         if of in heads:
             forgotten = actions.answer.forget(heads[of], user_id)
             table.try_commit([actions.erasure.count(erasure), forgotten])
-        end = keys.part(*of, last.position) if last else None
-        _forget(table, erasure, (key for key in table.read.part_keys(*of) if key != end))
+        _forget(table, erasure, unwanted)
 
 
 def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:

@@ -28,7 +28,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.counted_items import all_head_owners
+from forklore_service.usecases.deletion.counted_items import all_heads
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
@@ -229,8 +229,7 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(ConditionFailed):
             table.commit(actions.transfer.forget_rewriting(group_id))
         return
-    heads = all_head_owners(table, group)
-    behind = (conversation_id for conversation_id, owner in heads if owner == group.rewriting)
+    behind = (head.conversation_id for head in all_heads(table, group) if head.owner == group.rewriting)
     with contextlib.suppress(ConditionFailed):  # another request has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)

@@ -1,18 +1,30 @@
-"""List a user's conversations, tree by tree, the newest root first.
+"""List a user's conversations, tree by tree, by last use or by creation.
 
 A user's USER_TREE items name the trees of which the user is a member, and tell the level and
 whether the user has archived the tree. Whether a tree is live, and what it shows, is read from the
 tree.
+
+By last use, the rows tell within ten minutes when a tree was used last (`list_orders`).
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.listing import EVERYTHING, Ancestry, Archived, Filter, ListPlace, Mode
+from forklore_service.domain.listing import (
+    EVERYTHING,
+    NOW,
+    TOP,
+    Ancestry,
+    Archived,
+    Filter,
+    ListPlace,
+    Mode,
+    Order,
+    Walk,
+)
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import Group, TreeRow
 from forklore_service.errors import InvalidCursorError
@@ -21,9 +33,11 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
+from forklore_service.usecases.reading.list_orders import COMPARED, ByCreation, ByUse, Listed, used
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
+from forklore_service.usecases.shared.tree_rows import RowsByUse
 
 TREES_AT_ONCE = 25
 """Trees read in one request. Each takes three items, or four if its row tells no level."""
@@ -31,11 +45,6 @@ TREES_MAX = 250
 """The most trees read for one page. At this bound the page is short and has a cursor."""
 ROWS_AT_ONCE = 4 * TREES_AT_ONCE
 """Rows of a user's list read in one request with a filter."""
-ROWS_MAX = 1_000
-"""The most rows looked at for one page, of which some may name no tree to list.
-
-At this bound the page is short and has a cursor.
-"""
 
 
 class ListRequest(NamedTuple):
@@ -46,12 +55,18 @@ class ListRequest(NamedTuple):
     """
 
     mode: Mode = Mode.LATEST_FORK
+    order: Order = Order.CREATED
     ancestry: Ancestry = Ancestry.ROOTS
     archived: Archived = Archived.EXCLUDE
     wanted: Filter = EVERYTHING
     after: ListPlace | str | InvalidCursor | None = None
     limit: int = 20
     of_user: str | None = None
+
+    @property
+    def sorts(self) -> bool:
+        """Return whether a page is put into order when it is read."""
+        return self.order is Order.USED and self.mode is not Mode.ALL
 
 
 def list_conversations(
@@ -66,11 +81,10 @@ def list_conversations(
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
     after = cursors.valid(request.after)
     if isinstance(after, str):
-        after = _place_of(table, caller, request.mode, after)
-    page: list[tuple[ListPlace, ConversationDetails]] = []
+        after = _place_of(table, caller, request, after)
+    page: list[Listed] = []
     page_bytes = looked = conversations = 0
-    seen: list[TreeRow] = []
-    rows = _wanted(_rows(table, caller, request, after), request, seen)
+    order = _in_order(table, caller, request, after)
 
     def next_rows() -> list[TreeRow]:
         """Return the rows of the next trees to read; none if the page is full.
@@ -81,31 +95,31 @@ def list_conversations(
         """
         at_once = TREES_AT_ONCE
         if request.wanted.is_open:
-            room, in_vain = request.limit - len(page), max(looked - len(page), 0)
+            room, in_vain = max(request.limit - len(page), 0), max(looked - len(page), 0)
             at_once = min(at_once, room + in_vain if room else 0)
-        some = islice(rows, min(at_once, TREES_MAX - looked))
-        return [row._replace(level=None) for row in some] if looked else list(some)
+        some = order.next_rows(min(at_once, TREES_MAX - looked))
+        return [row._replace(level=None) for row in some] if looked else some
 
     while some := next_rows():
         trees = _open_trees(table, caller, request, some)
         for tree, listing in _listings(table, caller, trees, request, after):
-            for place, shown in listing.listed:
-                size = shown.escaped_bytes
-                if len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX):
-                    return _page(page, page[-1][0])
-                page.append((place, shown))
-                page_bytes += size
+            for one in map(Listed._make, listing.listed):
+                size = one.shown.escaped_bytes
+                is_full = len(page) == request.limit or (page and page_bytes + size > PAGE_BYTES_MAX)
+                if is_full and not request.sorts:
+                    return order.page(page, page[-1].place)
+                if not order.is_earlier(one):
+                    page.append(one)
+                    page_bytes += size
             if listing.stopped is not None:
-                return _page(page, listing.stopped)
+                return order.page(page, listing.stopped)
             conversations += listing.looked
             if conversations >= CONVERSATIONS_MAX:
-                return _page(page, ListPlace(tree.place))
+                return order.page(page, ListPlace(tree.place))
         looked += len(some)
         if looked >= TREES_MAX:
-            return _page(page, ListPlace(some[-1].place))
-    is_full = len(page) == request.limit
-    goes_on = (is_full and next(rows, None) is not None) or len(seen) == ROWS_MAX
-    return _page(page, (page[-1][0] if is_full else ListPlace(seen[-1].place)) if goes_on else None)
+            return order.page(page, ListPlace(some[-1].place))
+    return order.page(page, order.end(page, is_full=len(page) >= request.limit))
 
 
 def _listings(
@@ -128,7 +142,11 @@ def _all(
     table: Table, _caller: Caller, trees: Sequence[ListedTree], request: ListRequest, after: ListPlace | None
 ) -> Iterator[Listing]:
     def listing(tree: ListedTree) -> Listing:
-        before = after.conversation if after is not None and after.tree == tree.place else None
+        before = (
+            after.conversation
+            if after is not None and after.tree.conversation_id == tree.group.group_id
+            else None
+        )
         return list_modes.all_of(table, tree, wanted=request.wanted, before=before, limit=request.limit)
 
     return table.side_by_side(listing, trees)
@@ -150,47 +168,44 @@ def _one_of_each(
         yield Listing(listed, list_modes.looked_at(tree.group, request.mode))
 
 
-def _place_of(table: Table, caller: Caller, mode: Mode, conversation_id: str) -> ListPlace:
+def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_id: str) -> ListPlace:
     """Return the place of a conversation that the caller sees."""
     loaded = look_up(table, conversation_id, caller=caller).loaded
     if loaded is None or loaded.level is None:
         raise InvalidCursorError
-    tree = ListKey(loaded.group.created_at, loaded.group.group_id)
+    group, conversation = loaded.group, loaded.conversation
+    tree, walk = ListKey(group.created_at, group.group_id), None
+    if request.order is Order.USED:
+        key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
+        row = table.get([key]).tree_row(key)
+        tree = row.used if row is not None else tree
+        bound = used(tree, conversation.used_at(loaded.head))
+        walk = Walk(NOW)
+        if request.sorts:
+            return ListPlace(bound, walk=walk._replace(shown=(group.group_id,)), used_before=bound)
     # A root is the last conversation of its tree.
-    if mode is not Mode.ALL or conversation_id == tree.conversation_id:
-        return ListPlace(tree)
-    return ListPlace(tree, ListKey(loaded.conversation.created_at, conversation_id))
+    if request.mode is not Mode.ALL or conversation_id == tree.conversation_id:
+        return ListPlace(tree, walk=walk)
+    return ListPlace(tree, ListKey(conversation.created_at, conversation_id), walk)
 
 
-def _page(
-    page: list[tuple[ListPlace, ConversationDetails]], resume: ListPlace | None
-) -> PageOf[ConversationDetails, ListPlace]:
-    return PageOf([shown for _, shown in page], resume)
-
-
-def _rows(table: Table, caller: Caller, request: ListRequest, after: ListPlace | None) -> Iterator[TreeRow]:
-    """Yield the rows of the trees to read, newest first."""
-    before = after.tree if after is not None and after.conversation is None else None
-    through = after.tree if after is not None and after.conversation is not None else None
-    if caller.bypasses_membership and request.of_user is None:
-        return tree_rows.of_all(table, before=before, through=through, page=TREES_AT_ONCE)
-    kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
+def _in_order(table: Table, caller: Caller, request: ListRequest, after: ListPlace | None) -> ByCreation:
+    """Return the rows of the trees to read, in the order of the list."""
     user_id = request.of_user or caller.user_id
+    kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
     page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
+    if request.order is Order.USED:
+        after = after or ListPlace(TOP, walk=Walk())
+        source = RowsByUse(table, user_id, after=after, page=max(page, COMPARED + 1), kinds=kinds)
+        return ByUse(table, source, request.archived, after=after, limit=request.limit, sorts=request.sorts)
+    before, through = after.bounds if after is not None else (None, None)
+    if caller.bypasses_membership and request.of_user is None:
+        everyone = tree_rows.of_all(table, before=before, through=through, page=TREES_AT_ONCE)
+        return ByCreation(everyone, request.archived)
     rows = tree_rows.of_user(table, user_id, before=before, through=through, page=page, kinds=kinds)
     # Whether that user has archived a tree is nothing to an auditor.
-    return (TreeRow(row.place) for row in rows) if caller.bypasses_membership else rows
-
-
-def _wanted(rows: Iterator[TreeRow], request: ListRequest, seen: list[TreeRow]) -> Iterator[TreeRow]:
-    """Yield those of the first ROWS_MAX rows whose trees the list shows if they are live.
-
-    seen: gets every row that was looked at.
-    """
-    for row in islice(rows, ROWS_MAX):
-        seen.append(row)
-        if request.archived.includes(row.is_archived):
-            yield row
+    shown = (TreeRow(row.place) for row in rows) if caller.bypasses_membership else rows
+    return ByCreation(shown, request.archived)
 
 
 def _open_trees(

@@ -1,10 +1,10 @@
 """List entries: a page of what a conversation shows, or of its whole tree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from forklore_service.domain import access, ancestry, ids
+from forklore_service.domain import access, ancestry, content, ids, jsontext
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ViewLine
 from forklore_service.domain.ancestry import View
@@ -14,13 +14,30 @@ from forklore_service.domain.model import Caller, Channel, Entry, LastEntries, S
 from forklore_service.domain.paging import Window
 from forklore_service.domain.tree import ClientContext
 from forklore_service.errors import InvalidCursorError, NotFoundError, UnavailableError, brief
+from forklore_service.limits import PAGE_BYTES_MAX
+from forklore_service.storage import bodies
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.alternatives import AlternativesReader
 from forklore_service.usecases.shared import view_pages
 from forklore_service.usecases.shared.answer_logs import standing
+from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import LoadedConversation, TreeExtras, look_up
-from forklore_service.usecases.shared.view_pages import LatestEpoch, Shown
+from forklore_service.usecases.shared.view_pages import ENTRIES, Bound, LatestEpoch, Shown
+
+LINE_BYTES_MAX = 2_600
+"""Of a line, as escaped."""
+LINES_CONTENT_MAX = 40_000_000
+"""Bytes of content that the lines of a page are made of. Stored content is compressed."""
+
+
+def _counts_of_line(stored: StoredEntry) -> Sequence[int]:
+    rest = stored.entry._replace(content="", metadata=None)
+    return answer_bytes(rest) + LINE_BYTES_MAX, 0 if stored.chunks else stored.escaped_bytes
+
+
+LINES = Bound(_counts_of_line, (PAGE_BYTES_MAX, LINES_CONTENT_MAX))
+"""No line is made of content that lies in chunks."""
 
 
 class PageStart(NamedTuple):
@@ -45,7 +62,7 @@ class ListEntriesRequest(NamedTuple):
     was its last.
     epoch: only with Channel.CONTEXT: one epoch, all of them, or the latest that is shown.
     own: only the conversation's own entries. alternatives: also what goes on differently. Neither
-    goes with all_forks.
+    goes with all_forks. as_lines: a line in place of each entry's content and metadata.
     """
 
     conversation_id: str
@@ -57,6 +74,7 @@ class ListEntriesRequest(NamedTuple):
     all_forks: bool = False
     own: bool = False
     alternatives: bool = False
+    as_lines: bool = False
 
     @property
     def named(self) -> list[EntryId]:
@@ -71,6 +89,7 @@ class EntryPage(NamedTuple):
     alternatives: by entry, the other conversations that go on differently before it.
     alternatives_at_end: those after the last entry; None if the page does not end with the view, or
     if nobody asked. answering: the answer that is written there, if the page ends with the view.
+    lines: by entry, what it says; without those whose content lies in chunks.
     """
 
     entries: list[Entry]
@@ -79,6 +98,7 @@ class EntryPage(NamedTuple):
     alternatives: Mapping[EntryId, list[str]] = MappingProxyType({})
     alternatives_at_end: list[str] | None = None
     answering: Standing | None = None
+    lines: Mapping[EntryId, content.Line] = MappingProxyType({})
 
 
 def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -> EntryPage:
@@ -101,6 +121,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     place = _placed(looked_up.found, loaded, request)
     own_context = looked_up.found.context(group_id, request.conversation_id, client) if client else None
     show, window, latest = _narrowed(table, request, loaded, show, place.window, place.lasts, own_context)
+    bound = LINES if request.as_lines else ENTRIES
     last = [*(place.lasts.of(channel) for channel in show.channels), latest.last]
     if start.after:
         window = window.clipped(ids.next_id(start.after), ids.LAST)
@@ -116,8 +137,9 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
             backward=start.backward,
             last=last,
             may_be_cut=True,
+            bound=bound,
         )
-        return _in_order(table, group_id, page, start)
+        return _in_order(table, group_id, page, request)
     view = latest.view
     if request.own:
         window = window.clipped(loaded.head.floor, LAST)
@@ -138,8 +160,9 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         last=last,
         may_be_cut=True,
         beside=reader.start if reader else None,
+        bound=bound,
     )
-    listed = _in_order(table, group_id, page, start)
+    listed = _in_order(table, group_id, page, request)
     is_end = request.up_to is None and start.before is None and listed.after is None and not page.is_cut
     if is_end:
         listed = listed._replace(answering=standing(table, loaded))
@@ -312,17 +335,27 @@ def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window
     )
 
 
-def _in_order(table: Table, group_id: str, page: view_pages.ViewPage, start: PageStart) -> EntryPage:
+def _in_order(
+    table: Table, group_id: str, page: view_pages.ViewPage, request: ListEntriesRequest
+) -> EntryPage:
     """Return the page oldest first, with the position on either side of it."""
-    resume = page.resume
+    start, resume = request.start, page.resume
     if page.is_cut and resume is None:
         resume = start.before or start.after
         if resume is None:
             raise UnavailableError("something that was written cannot be read yet; try again")
     stored = page.entries[::-1] if start.backward else page.entries
-    entries = table.with_bodies(group_id, stored)
+    if request.as_lines:
+        entries = [one.entry._replace(content="[]", metadata=None) for one in stored]
+    else:
+        entries = table.with_bodies(group_id, stored)
+    lines = {one.entry_id: _line(one) for one in stored if request.as_lines and not one.chunks}
     if start.backward:
         newest = entries[-1].entry_id if entries else start.before
-        return EntryPage(entries, after=newest if start.before else None, before=resume)
+        return EntryPage(entries, after=newest if start.before else None, before=resume, lines=lines)
     oldest = entries[0].entry_id if entries else start.after
-    return EntryPage(entries, after=resume, before=oldest if start.after else None)
+    return EntryPage(entries, after=resume, before=oldest if start.after else None, lines=lines)
+
+
+def _line(stored: StoredEntry) -> content.Line:
+    return content.line_of(jsontext.read_value(bodies.decode(stored.body)))

@@ -57,9 +57,10 @@ class ListedTree(NamedTuple):
         head = found.head(self.group.group_id, conversation_id)
         if conversation is None or head is None or found.is_torn(self.group.group_id, conversation_id):
             return None
-        return ConversationDetails.of(
+        shown = ConversationDetails.of(
             conversation, head, self.group, self.level, is_archived=self.row.is_archived, now_s=now_s
         )
+        return shown._replace(moved_at=self.row.moves[-1]) if self.row.moves else shown
 
 
 def _settled(table: Table, tree: ListedTree, found: Found) -> ListedTree:

@@ -36,8 +36,8 @@ UNIT_BYTES = 4096
 """Each read counts as a multiple of this, as DynamoDB counts it."""
 ROWS_AT_ONCE = 100
 """Rows of a user's list read in one request."""
-ROW_BYTES = 7_000
-"""At most so many bytes of an answer hold a hit's ids and title."""
+ROW_BYTES = 13_000
+"""At most so many bytes of an answer hold a hit's ids, title, agent and line."""
 
 
 class SearchPlace(NamedTuple):
@@ -73,6 +73,7 @@ class Hit(NamedTuple):
 
     conversation: Conversation
     entry: Entry
+    line: content.Line
     highlights: list[str]
 
 
@@ -138,6 +139,7 @@ class _Match(NamedTuple):
     """
 
     entry: Entry
+    line: content.Line
     highlights: list[str]
     answer_bytes: int
     before: SearchPlace | None
@@ -250,17 +252,19 @@ class _Looking:
         body = self.table.content_of(group_id, stored)
         if body is None:
             return None
-        indexed = matching.fold(stored.entry.indexed_content or "")
-        if not matching.may_have_all(self.request.words, body, [indexed]):
+        beside = [matching.fold(text or "") for text in (stored.entry.indexed_content, stored.entry.agent_id)]
+        if not matching.may_have_all(self.request.words, body, beside):
             return None
-        texts = content.texts_of(jsontext.read_value(body))
-        folded = [*map(matching.fold, texts), indexed]
+        value = jsontext.read_value(body)
+        texts = content.searched_texts(value)
+        folded = [*map(matching.fold, texts), *beside]
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)
         shown = stored.entry._replace(content=body if self.request.with_entries else "")
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
-        return _Match(shown, highlights, size + (stored.escaped_bytes if shown.content else 0), before)
+        size += stored.escaped_bytes if shown.content else 0
+        return _Match(shown, content.line_of(value), highlights, size, before)
 
     def _read_tree(self, group_id: str, matches: Sequence[_Match]) -> Found:
         """Return the GROUP, the user's MEM, and the CONV of each owner that is not removed."""
@@ -284,7 +288,7 @@ class _Looking:
             conversation = showing.conversation_of(match.entry, found)
             self.read_bytes += (showing.reads - reads) * UNIT_BYTES
             if conversation is not None:
-                self.hits.append(Hit(conversation, match.entry, match.highlights))
+                self.hits.append(Hit(conversation, match.entry, match.line, match.highlights))
                 self.answer_bytes += match.answer_bytes
         return None
 

@@ -1,17 +1,19 @@
 """What the log of an answer says now, and how an append ends it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from forklore_service.domain import ids
+from forklore_service.domain import ids, keys
 from forklore_service.domain.answer_logs import AnswerState, Part, PartKind, Standing
 from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, Head
-from forklore_service.errors import ConflictError, NotFoundError, brief
+from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import LoadedConversation
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
 class AnswerRef(NamedTuple):
@@ -79,6 +81,25 @@ def drop(
     if head is None:
         return [end]
     return [end, actions.answer.end(of.group_id, last.conversation_id, of.answer_id, owner=owner)]
+
+
+def end_log(table: Table, of: AnswerRef, end: Callable[[Part], ConditionFailed | None]) -> list[Key]:
+    """End the log of an answer. Return the keys of its parts but for the end, so that they can go.
+
+    The end names nobody, and has no words. It keeps out a part that is still on its way.
+    end: puts the end that follows a part, if nothing else does. Raises UnavailableError.
+    """
+    for _ in attempts(table, CHANGE):
+        last = last_part(table, of)
+        if last is None or last.is_end or end(last) is None:
+            kept = last and keys.part(*of, last.position if last.is_end else last.position + 1)
+            return [key for key in table.read.part_keys(*of) if key != kept]
+    raise UnavailableError("the answer keeps changing; try again")
+
+
+def delete_log(table: Table, of: AnswerRef) -> None:
+    """Delete the log of an answer that nobody can read any more, but for its end."""
+    table.delete(end_log(table, of, lambda last: table.try_commit(drop(table, of, last, None))))
 
 
 class Finish:

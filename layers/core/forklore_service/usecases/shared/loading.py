@@ -55,6 +55,7 @@ class ConversationDetails(NamedTuple):
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
     whether that member has archived the tree. answering: the answer that is not ended in it.
+    moved_at: when a use of the tree moved it in a list.
     """
 
     conversation: Conversation
@@ -64,6 +65,7 @@ class ConversationDetails(NamedTuple):
     is_current: bool
     is_archived: bool = False
     answering: Standing | None = None
+    moved_at: str = ""
 
     @classmethod
     def of(
@@ -79,6 +81,11 @@ class ConversationDetails(NamedTuple):
         is_current = conversation.conversation_id == group.current
         answering = Standing.of(head.answer, now_s=now_s)
         return cls(conversation, head, level, group.owner, is_current, is_archived, answering)
+
+    @property
+    def last_used_at(self) -> str:
+        """When the conversation was created or last appended to, or the tree was used later."""
+        return max(self.conversation.used_at(self.head), self.moved_at)
 
     @property
     def escaped_bytes(self) -> int:
@@ -335,5 +342,6 @@ def _is_archived(found: Found, group_id: str, caller: Caller) -> bool:
 def _learn(table: Table, loaded: LoadedConversation) -> None:
     conversation, head = loaded.conversation, loaded.head
     known = table.cache.get(conversation.conversation_id)
-    cached = CachedConversation.of(conversation, head, known.epochs if known else ())
+    epochs, tree_created_at = known.epochs if known else (), loaded.group.created_at
+    cached = CachedConversation.of(conversation, head, epochs, tree_created_at=tree_created_at)
     table.cache.put(conversation.conversation_id, cached)

@@ -4,12 +4,13 @@ A row of a user says that the user is a member. Whether the tree is live, only t
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from forklore_service.domain import keys
+from forklore_service.domain import ids, keys
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.tree import TreeRow
+from forklore_service.domain.listing import BOTTOM, TOP, ListPlace
+from forklore_service.domain.tree import WAIT_SECONDS, TreeRow
 from forklore_service.storage.table import Table
 
 BOTH_KINDS = (False, True)
@@ -35,9 +36,108 @@ def of_user(
         table.read.user_trees(user_id, is_child=is_child, before=before, through=through, page=page)
         for is_child in kinds
     ]
+    return heapq.merge(*_begun(table, lists), key=lambda row: row.place, reverse=True)
+
+
+def _begun(table: Table, lists: Sequence[Iterator[TreeRow]]) -> list[Iterator[TreeRow]]:
+    """Return the same lists, whose first requests were sent at the same time."""
     firsts = table.side_by_side(lambda rows: list(islice(rows, 1)), lists)
-    whole = [chain(first, rows) for first, rows in zip(list(firsts), lists, strict=True)]
-    return heapq.merge(*whole, key=lambda row: row.place, reverse=True)
+    return [chain(first, rows) for first, rows in zip(list(firsts), lists, strict=True)]
+
+
+class RowsByUse:
+    """The rows of a user's trees, the one that was used last first, as they stood at one moment.
+
+    A row has `place` as of then, and among its `moves` each place that is known. A row that was
+    never moved is only in the list by creation; one that was moved is in both lists. The list by
+    creation is read as far down as the list by use: the creation is never later than the use.
+
+    since: the moment, about a minute before the first row is read. Until a walk has come below it,
+    it has not begun: rows stand where they stand now, and each page begins at the top again.
+    page: how many rows of each list the first request reads.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        user_id: str,
+        *,
+        after: ListPlace,
+        page: int,
+        kinds: Sequence[bool] = BOTH_KINDS,
+    ) -> None:
+        self._began = after.walk.began if after.walk else TOP
+        self.since = self._began
+        self._table, self._user_id, self._kinds, self._page = table, user_id, kinds, page
+        self._after = after
+
+    def __iter__(self) -> Iterator[TreeRow]:
+        began, high = self._began, self._after.below
+        merged = self._both_lists()
+        yielded: set[str] = set()
+        while True:
+            read = list(islice(merged, self._page))
+            low = read[-1][0] if len(read) == self._page else BOTTOM
+            # Read after the others: what has left its old place by now is among these.
+            rows = [*(row for _, row in read), *self._moved()]
+            newest = {row.group_id: row for row in sorted(rows, key=lambda row: row.used)}
+            for place, row in sorted(_standing(newest.values(), began), reverse=True):
+                if low <= place < high and row.group_id not in yielded:
+                    yielded.add(row.group_id)
+                    yield row._replace(place=place, moves=(row.place.created_at, *row.moves))
+            if low == BOTTOM:
+                return
+            if low < self.since:
+                began, high = self.since, low
+
+    def _moved(self) -> Iterator[TreeRow]:
+        """Yield the rows that were moved since the moment. The first time, that is only set."""
+        if self.since == TOP:
+            self.since = _just_now(self._table)
+            return iter(())
+        return chain.from_iterable(
+            self._table.read.user_trees(self._user_id, is_child=is_child, after=self.since, by_use=True)
+            for is_child in self._kinds
+        )
+
+    def _both_lists(self) -> Iterator[tuple[ListKey, TreeRow]]:
+        """Yield the rows of the list by creation and of that by use, each with its place there."""
+        before, through = self._after.bounds
+        lists = [
+            self._table.read.user_trees(
+                self._user_id,
+                is_child=is_child,
+                before=before,
+                through=through,
+                by_use=by_use,
+                page=self._page,
+            )
+            for by_use in (False, True)
+            for is_child in self._kinds
+        ]
+        whole = _begun(self._table, lists)
+        half = len(self._kinds)
+        placed = [
+            *(((row.place, row) for row in rows) for rows in whole[:half]),
+            *(((row.used, row) for row in rows) for rows in whole[half:]),
+        ]
+        return heapq.merge(*placed, key=lambda one: one[0], reverse=True)
+
+
+def _standing(rows: Iterable[TreeRow], began: ListKey) -> Iterator[tuple[ListKey, TreeRow]]:
+    """Yield the rows that were there at the moment, with their places then."""
+    for row in rows:
+        place = row.stood_at(began)
+        if place is not None:
+            yield place, row
+
+
+def _just_now(table: Table) -> ListKey:
+    """Return a place below which no row will stand that does not yet.
+
+    No request that has begun before this time still runs.
+    """
+    return TOP._replace(created_at=ids.timestamp(table.now_ms() - WAIT_SECONDS * 1000))
 
 
 def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[TreeRow]:

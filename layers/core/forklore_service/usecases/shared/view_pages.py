@@ -46,6 +46,16 @@ class Shown(NamedTuple):
         )
 
 
+class Bound(NamedTuple):
+    """How much fits into a page. counts: of an entry; `most` of each for all entries together."""
+
+    counts: Callable[[StoredEntry], Sequence[int]]
+    most: Sequence[int]
+
+
+ENTRIES = Bound(lambda stored: (stored.escaped_bytes,), (PAGE_BYTES_MAX,))
+
+
 class ViewPage(NamedTuple):
     """Entries in the order of reading. resume: the position to continue from; None at the end.
 
@@ -71,6 +81,7 @@ def read_view(
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
     beside: Callable[[Sequence[RangeRead]], None] | None = None,
+    bound: Bound = ENTRIES,
 ) -> ViewPage:
     """Return a page of what `view` shows in `window`, near end first.
 
@@ -82,7 +93,7 @@ def read_view(
     beside: is called with the reads of each round before they are sent. It can start other reads.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
-    read = _Reading(_within(view), show, limit, window, backward, last)
+    read = _Reading(_within(view), show, limit, window, backward, last, bound)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut, beside)
     return page
 
@@ -103,12 +114,12 @@ def read_side_by_side(
 
     They share the bytes of one answer. Each may end before an entry that cannot be read yet.
     """
-    most = PAGE_BYTES_MAX // len(pages)
+    bound = ENTRIES._replace(most=(PAGE_BYTES_MAX // len(pages),))
     readings = []
     for page in pages:
         spans = paging.spans_of(page.view, page.window, backward=False, own_entries=page.own_entries)
         readings.append(
-            (_Reading(_within(page.view), show, limit, page.window, False, page.last, most), spans)
+            (_Reading(_within(page.view), show, limit, page.window, False, page.last, bound), spans)
         )
     return _whole(table, group_id, readings, may_be_cut=True)
 
@@ -123,6 +134,7 @@ def read_tree(
     backward: bool,
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
+    bound: Bound = ENTRIES,
 ) -> ViewPage:
     """Return a page of all that live conversations of the tree show in `window`, near end first.
 
@@ -132,7 +144,7 @@ def read_tree(
         return ViewPage([], None)
     spans = [Span(None, window)]
     reachable = Reachable(table, group_id)
-    read = _Reading(reachable.shows, show, limit, window, backward, last)
+    read = _Reading(reachable.shows, show, limit, window, backward, last, bound)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut)
     reachable.finish()
     return page
@@ -193,7 +205,7 @@ class _Reading(NamedTuple):
     window: Window
     backward: bool
     last: Sequence[EntryId | None]
-    bytes_max: int = PAGE_BYTES_MAX
+    bound: Bound = ENTRIES
 
     def rounds(self, spans: list[Span]) -> Generator[list[RangeRead], list[RangeAnswer] | None, ViewPage]:
         """Yield the reads of each round, take their answers, and return the page."""
@@ -201,7 +213,9 @@ class _Reading(NamedTuple):
         order: list[EntryId] = []
         backward, channels = self.backward, self.show.channels
         chain = Chain(self.window, self.last)
-        page_bytes = skipped = crowded_rounds = 0
+        counts, most = self.bound
+        sums = [0] * len(most)
+        skipped = crowded_rounds = 0
         while spans:
             wanted = min(self.limit + 1 - len(page) + skipped, ROUND_MAX)
             reads = paging.plan_round(spans, channels=channels, wanted=wanted, crowded_rounds=crowded_rounds)
@@ -223,11 +237,13 @@ class _Reading(NamedTuple):
             for stored in in_view:
                 if not self.show.admits(stored.entry):
                     skipped += 1
-                elif len(page) == self.limit or (page and page_bytes + stored.escaped_bytes > self.bytes_max):
-                    return ViewPage(page, page[-1].entry_id)
                 else:
+                    sums = [a + b for a, b in zip(sums, counts(stored), strict=True)]
+                    if len(page) == self.limit or (
+                        page and any(a > b for a, b in zip(sums, most, strict=True))
+                    ):
+                        return ViewPage(page, page[-1].entry_id)
                     page.append(stored)
-                    page_bytes += stored.escaped_bytes
                 order.append(stored.entry_id)
             if missing is not None:
                 return ViewPage(page, order[-1] if order else None, is_cut=True)

@@ -39,6 +39,7 @@ from forklore_service.usecases.shared.optimistic import APPEND, attempts
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, OriginalMoved
 from forklore_service.usecases.shared.syncing import Decision, Synced, decide
+from forklore_service.usecases.shared.use import note_use
 from forklore_service.usecases.writing.first_append import create_branch, create_tree
 
 
@@ -106,6 +107,7 @@ class _Appending:
         self._has_lineage = not request.names_origin
         self._decision: Decision | None = None
         self._named: list[Action] | None = None
+        self._uses: tuple[CachedConversation, str] | None = None
 
     def run(self) -> Appended:
         cached = self._cached()
@@ -127,6 +129,7 @@ class _Appending:
                 cached = now
                 continue
             if not isinstance(written, ConditionFailed):
+                self._note_use()
                 return written
             cached = self._learn(cached, written)
         raise UnavailableError("the conversation is busy; try again")
@@ -338,7 +341,14 @@ class _Appending:
         if client and batch.context:
             now_cached = now_cached.with_epoch(client, batch.epoch)
         table.cache.put(self._id, now_cached)
+        self._uses = cached, now_cached.used_at
         return appended
+
+    def _note_use(self) -> None:
+        """Note the use, if entries were written, while others of this process append already."""
+        if self._uses is not None:
+            was, at = self._uses
+            note_use(self._table, was.group_id, tree_created_at=was.tree_created_at, was=was.used_at, at=at)
 
     def _finish(self, group_id: str) -> Finish | None:
         """Return the end of the answer that the append finishes, as its log is now."""

@@ -1,12 +1,10 @@
-"""Answers that are written piece by piece: who may what, and who is first of two that race."""
+"""Answers that are written piece by piece: who may what, one after the other."""
 
 import json
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 
 from forklore_service.api.answers import fork as fork_answer
 from forklore_service.domain import answer_logs, keys
@@ -17,7 +15,7 @@ from forklore_service.domain.answer_logs import (
     WRITTEN_SECONDS_MAX,
 )
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Caller, Entry
+from forklore_service.domain.model import Caller
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
@@ -29,20 +27,10 @@ from forklore_service.errors import (
 from forklore_service.limits import escaped_size
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
-from forklore_service.usecases.answers.reading import Answer, get_answer
-from forklore_service.usecases.answers.writing import (
-    Beginning,
-    append_part,
-    begin_answer,
-    drop_answer,
-    stop_answer,
-)
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
 from forklore_service.usecases.reading.fork_lists import list_forks
-from forklore_service.usecases.shared.idempotency import IdempotencyKey
-from forklore_service.usecases.shared.requests import Append, Fork
-from forklore_service.usecases.writing.append import append_entries
+from forklore_service.usecases.shared.requests import Fork
 from tests.service.usecases.builders import (
     AFTER,
     ANN,
@@ -53,115 +41,32 @@ from tests.service.usecases.builders import (
     OTHER,
     ROOT,
     TWIG,
+    A,
+    B,
     append,
+    begin,
+    conflict,
     conversation,
     create,
+    drop,
+    finish,
     fork,
     idempotency_key,
+    log,
     page,
     read,
     said,
     say,
     show,
+    shown,
+    standing,
+    stop,
+    write,
 )
-from tests.service.usecases.members import READER, WRITER, remove, share, update
+from tests.service.usecases.members import READER, remove, share, update
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Standing, Store
 from tools.harness.wire import Request, Wire
-
-NOW_S = 1_772_356_500
-A, B = conversation(70), conversation(71)
-
-
-@pytest.fixture
-def clock() -> Standing:
-    return Standing(NOW_S)
-
-
-@pytest.fixture
-def table(store: Store, clock: Standing) -> Table:
-    """The real Table, whose clock stands still."""
-    return store.process(clock=clock)
-
-
-@pytest.fixture
-def asked(table: Table) -> EntryId:
-    """A question of Ann's, in a tree in which Bob may write."""
-    (question,) = say(table, ROOT, "Why?")
-    share(table, "bob", WRITER)
-    return question
-
-
-def begin(
-    table: Table,
-    answer_id: str = A,
-    *,
-    by: Caller = ANN,
-    of: str = ROOT,
-    idempotency_key: IdempotencyKey | None = None,
-    after: EntryId | None = None,
-    after_key: str | None = None,
-    if_match: EntryId | None = None,
-) -> Answer:
-    request = Beginning(of, answer_id, after, after_key, if_match=if_match)
-    return begin_answer(table, caller=by, request=request, idempotency_key=idempotency_key)
-
-
-def write(
-    table: Table, after: int, text: str = '["x"]', *, by: Caller = ANN, of: str = ROOT, to: str = A
-) -> int:
-    return append_part(table, caller=by, conversation_id=of, answer_id=to, after=after, content=text)
-
-
-def stop(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT) -> Answer:
-    return stop_answer(table, caller=by, conversation_id=of, answer_id=answer_id)
-
-
-def drop(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT) -> None:
-    drop_answer(table, caller=by, conversation_id=of, answer_id=answer_id)
-
-
-def shown(table: Table, answer_id: str = A, *, by: Caller = ANN, of: str = ROOT, after: int = 0) -> Answer:
-    return get_answer(table, caller=by, conversation_id=of, answer_id=answer_id, after=after)
-
-
-def finish(
-    table: Table,
-    text: str = "Because.",
-    *,
-    answer_id: str = A,
-    by: Caller = ANN,
-    to: str = ROOT,
-    forked: Fork | None = None,
-    if_match: EntryId | None = None,
-    key: IdempotencyKey | None = None,
-) -> Entry:
-    request = Append(
-        to, [said(text)], fork=forked, if_match=if_match, finishes=answer_id, idempotency_key=key
-    )
-    return append_entries(table, caller=by, request=request)[-1]
-
-
-def conflict(act: Callable[[], object]) -> dict[str, object]:
-    """Return what the conflict of an action says, without its message."""
-    with pytest.raises(ConflictError) as raised:
-        act()
-    return {name: held for name, held in raised.value.details.items() if name != "message"}
-
-
-def standing(table: Table, of: str = ROOT) -> tuple[str, str | None] | None:
-    """Return the answer that a conversation shows, and its state."""
-    found = show(table, of).answering
-    return None if found is None else (found.answer.answer_id, found.state)
-
-
-def log(store: Store, answer_id: str = A) -> list[str]:
-    """Return the kinds of the parts of a log, in order."""
-    partition = keys.part(ROOT, answer_id, 0).partition
-    return [item["kind"]["S"] for key, item in sorted(store.contents().items()) if key.partition == partition]
-
-
-# What one after the other does
 
 
 def test_an_answer_is_begun_written_read_and_finished(store: Store, table: Table, asked: EntryId) -> None:
@@ -418,8 +323,14 @@ def test_a_log_takes_so_much_and_no_more(store: Store, table: Table, clock: Stan
     last = keys.part(ROOT, A, answer_logs.PARTS_MAX)
     store.put(store.item(place) | items.key_of(last) | {"size": items.number(9)})
     assert conflict(lambda: write(table, answer_logs.PARTS_MAX)) == {"reason": "answer_full"}
+    assert write(table, answer_logs.PARTS_MAX, "[]") == answer_logs.PARTS_MAX + 1
+    store.change(place, size=items.number(answer_logs.LOG_BYTES_MAX))
+    assert write(table, 2, "[]") == 3
+    signs = keys.part(ROOT, A, answer_logs.SIGNS_MAX)
+    store.put(store.item(place) | items.key_of(signs))
+    assert conflict(lambda: write(table, answer_logs.SIGNS_MAX, "[]")) == {"reason": "answer_full"}
     clock.now_s += WRITTEN_SECONDS_MAX
-    assert conflict(lambda: write(table, 2, "[]")) == {"reason": "answer_full"}
+    assert conflict(lambda: write(table, 3, "[]")) == {"reason": "answer_full"}
     assert write(table, 1, '["x"]') == 2  # it was in time, and is sent again
     assert conflict(lambda: write(table, 1, '["y"]'))["reason"] == "stale"
     finish(table)
@@ -552,205 +463,6 @@ def test_a_reader_reads_on_until_something_is_gone(
     assert raised.type is error
 
 
-# What two at once do
-
-
-def at_once(table: Table, operation: str, act: Callable[[], object], *, nth: int = 1) -> None:
-    """Let another process act just before a request of this one is sent."""
-    Wire.of(table).just_before(operation, act, nth=nth)
-
-
-@pytest.fixture
-def other(store: Store, clock: Standing) -> Table:
-    return store.process(clock=clock)
-
-
-PUT, TRANSACT = "PutItem", "TransactWriteItems"
-
-
-def test_a_stop_comes_before_a_part_or_after_it(
-    store: Store, table: Table, other: Table, asked: EntryId
-) -> None:
-    begin(table)
-    at_once(table, PUT, lambda: stop(other))
-    assert conflict(lambda: write(table, 0)) == {"reason": "answer_stopped", "position": 1}
-    drop(table)
-    begin(table, B)
-    at_once(table, PUT, lambda: write(other, 0, to=B))
-    assert stop(table, B).last.position == 2
-    assert (log(store, A), log(store, B)) == (["begin", "stop", "end"], ["begin", "data", "stop"])
-
-
-def test_nothing_comes_after_the_end_of_an_answer(
-    store: Store, table: Table, other: Table, asked: EntryId
-) -> None:
-    begin(table)
-    at_once(table, PUT, lambda: finish(other))
-    assert conflict(lambda: write(table, 0))["reason"] == "answer_over"
-    begin(table, B)
-    at_once(table, PUT, lambda: drop(other, B))
-    assert conflict(lambda: stop(table, B)) == {"reason": "answer_over"}
-    assert (log(store, A), log(store, B)) == (["begin", "end"], ["begin", "end"])
-
-
-def test_a_part_that_comes_before_the_end_is_kept(
-    store: Store, table: Table, other: Table, asked: EntryId
-) -> None:
-    begin(table)
-    at_once(table, TRANSACT, lambda: write(other, 0))
-    finish(table)
-    assert log(store) == ["begin", "data", "end"]
-
-
-@pytest.mark.failure("two-at-one-answer")
-def test_of_two_who_finish_one_does(table: Table, other: Table, asked: EntryId) -> None:
-    begin(table)
-    at_once(table, TRANSACT, lambda: finish(other, "First."))
-    told = conflict(lambda: finish(table, "Second."))
-
-    assert (told["reason"], read(table)) == ("answer_over", ["Why?", "First."])
-    assert told["entryId"] == show(table).head.last
-    begin(table, B)
-    at_once(table, TRANSACT, lambda: finish(other, "First.", answer_id=B))
-    forked = Fork(ROOT, asked, AFTER)
-    assert conflict(lambda: finish(table, answer_id=B, to=FORK, forked=forked))["reason"] == "answer_over"
-    with pytest.raises(NotFoundError):
-        show(table, FORK)
-
-
-def test_who_finishes_and_who_takes_over_do_not_both(
-    store: Store, table: Table, other: Table, clock: Standing, asked: EntryId
-) -> None:
-    begin(table)
-    clock.now_s += SILENT_SECONDS
-    at_once(table, TRANSACT, lambda: begin(other, B, by=BOB))
-    assert conflict(lambda: finish(table)) == {"reason": "answer_over"}
-    assert (read(table), standing(table)) == (["Why?"], (B, "open"))
-    clock.now_s += SILENT_SECONDS
-    third = conversation(72)
-    at_once(table, TRANSACT, lambda: finish(other, answer_id=B, by=BOB))
-    begin(table, third)
-    assert (log(store, B), standing(table)) == (["begin", "end"], (third, "open"))
-
-
-def test_who_was_silent_and_writes_again_keeps_the_answer(
-    store: Store, table: Table, other: Table, clock: Standing, asked: EntryId
-) -> None:
-    begin(other)
-    clock.now_s += SILENT_SECONDS
-    at_once(table, TRANSACT, lambda: write(other, 0))
-    assert conflict(lambda: begin(table, B, by=BOB))["reason"] == "answer_in_progress"
-    at_once(table, TRANSACT, lambda: write(other, 1))
-    clock.now_s += SILENT_SECONDS
-    assert conflict(lambda: finish(table, by=BOB))["reason"] == "answer_in_progress"
-    assert log(store) == ["begin", "data", "data"]
-
-
-def test_of_two_who_begin_one_does(store: Store, table: Table, other: Table, asked: EntryId) -> None:
-    at_once(table, TRANSACT, lambda: begin(other, B, by=BOB))
-    assert conflict(lambda: begin(table))["answerId"] == B
-    assert log(store, A) == []
-
-
-@pytest.mark.failure("late-visible-entry")
-def test_a_reader_who_goes_on_misses_no_part(table: Table, other: Table, asked: EntryId) -> None:
-    """A Query may show a later part, and one before it not yet."""
-    begin(other)
-    for after in range(3):
-        write(other, after, f'["{after}"]')
-    late = [keys.part(ROOT, A, 2)]
-
-    def show_late(request: Request, answer: dict[str, Any]) -> None:
-        if request.operation == "Query":
-            answer["Items"] = [item for item in answer["Items"] if items.key(item) not in late]
-
-    Wire.of(table).after(show_late)
-    first = shown(table)
-    late.clear()
-    rest = shown(table, after=first.last.position)
-
-    assert [part.content for part in (*first.parts, *rest.parts)] == ['["0"]', '["1"]', '["2"]']
-
-
-def test_an_answer_is_shown_until_its_entry_is(table: Table, other: Table, asked: EntryId) -> None:
-    """HEAD is read before the end of the log, so the answer is not ended yet."""
-    for reading in (lambda: show(table), lambda: page(table)):
-        answer_id = other.mint_conversation()
-        begin(other, answer_id)
-        at_once(table, "Query", lambda of=answer_id: finish(other, answer_id=of))  # type: ignore[misc]
-        shown_one = reading()
-        assert shown_one.answering is not None
-        assert (shown_one.answering.answer.answer_id, shown_one.answering.state) == (answer_id, "open")
-
-
-def test_who_drops_what_is_just_begun_lets_no_head_name_it(
-    store: Store, table: Table, other: Table, asked: EntryId
-) -> None:
-    at_once(table, "Query", lambda: begin(other))
-    drop(table)
-    assert (log(store), show(table).head.answer) == (["begin", "end"], None)
-
-
-def test_a_part_follows_one_that_has_just_been_written(table: Table, other: Table, asked: EntryId) -> None:
-    begin(other)
-    at_once(table, "Query", lambda: write(other, 0))
-    assert write(table, 1) == 2
-
-
-FINISHES: dict[str, Callable[[Table], object]] = {
-    "an append": lambda table: finish(table, by=BOB, to=FORK),
-    "an append elsewhere": lambda table: finish(table, by=BOB, to=ROOT),
-    "a fork": lambda table: finish(table, by=BOB, to=TWIG, forked=Fork(ROOT, None, AFTER)),
-    "a drop": lambda table: drop(table, by=BOB, of=FORK),
-}
-
-
-@pytest.mark.parametrize("gone", ["branch", "member"])
-@pytest.mark.parametrize("act", FINISHES.values(), ids=FINISHES)
-def test_an_answer_does_not_end_where_its_conversation_or_the_right_to_write_has_just_gone(
-    store: Store, table: Table, other: Table, asked: EntryId, act: Callable[[Table], object], gone: str
-) -> None:
-    made = fork(table, ROOT, FORK, asked, AFTER).conversation
-    begin(table, of=FORK, by=BOB)
-    tree = keys.tree(ROOT, made.created_at, FORK)
-    at_once(
-        table,
-        TRANSACT,
-        (lambda: remove(other, "bob"))
-        if gone == "member"
-        else (lambda: store.delete(keys.head(ROOT, FORK), keys.conversation(ROOT, FORK), tree)),
-    )
-
-    with pytest.raises(ForkloreError) as raised:
-        act(table)
-
-    assert raised.type is (ForbiddenError if gone == "member" else NotFoundError)
-    assert log(store) == ["begin"]
-
-
-def test_what_was_written_and_not_answered_is_known_again(store: Store, table: Table, asked: EntryId) -> None:
-    lost: set[str] = set()
-
-    def lose(request: Request, _answer: object) -> None:
-        if request.operation in (PUT, TRANSACT) and request.operation not in lost:
-            lost.add(request.operation)
-            raise ReadTimeoutError(endpoint_url="")
-
-    wire = Wire.of(table)
-    wire.after(lose)
-    for act in (begin, lambda table: write(table, 0), finish):
-        lost.clear()
-        act(table)
-        assert lost
-    begin(table, B)
-    lost.clear()
-    stop(table, B)
-    drop(table, B)
-
-    assert (log(store, A), log(store, B)) == (["begin", "data", "end"], ["begin", "stop", "end"])
-    assert read(table) == ["Why?", "Because."]
-
-
 def test_a_finish_with_a_key_is_answered_again(table: Table, asked: EntryId) -> None:
     begin(table)
     entry = finish(table, key=idempotency_key())
@@ -759,20 +471,6 @@ def test_a_finish_with_a_key_is_answered_again(table: Table, asked: EntryId) -> 
     begin(table, B)
     entry = finish(table, answer_id=B, to=FORK, forked=forked, key=idempotency_key("fork"))
     assert finish(table, answer_id=B, to=FORK, forked=forked, key=idempotency_key("fork")) == entry
-
-
-@pytest.mark.parametrize("forked", [None, Fork(ROOT, None, AFTER)], ids=["an append", "a fork"])
-def test_a_finish_that_is_repeated_beside_itself_is_answered_once(
-    table: Table, other: Table, asked: EntryId, forked: Fork | None
-) -> None:
-    begin(table)
-
-    def act(on: Table) -> Entry:
-        return finish(on, to=FORK if forked else ROOT, forked=forked, key=idempotency_key())
-
-    first: list[Entry] = []
-    at_once(table, "Query", lambda: first.append(act(other)))
-    assert [act(table)] == first
 
 
 def test_errors_say_nothing_to_who_is_no_member(table: Table, asked: EntryId) -> None:
