@@ -165,11 +165,7 @@ test("an answer that no server streams is stored by its page, for one request mo
 	const counting = new Forklore(inject("url"), {
 		token: "answers",
 		fetch: async (url, init) => {
-			asked.push(
-				`${init?.method} ${String(url)
-					.replace(/.*v1/, "")
-					.replace(/[0-9a-f-]{36}/g, "…")}`,
-			);
+			asked.push(`${init?.method} ${(url as string).replace(/.*v1/, "").replace(/[0-9a-f-]{36}/g, "…")}`);
 			return fetch(url, init);
 		},
 	});
