@@ -19,10 +19,9 @@ tries = chat.fork(after=asked, count=3)
 for answer, fork in zip(answers, tries, strict=True):
     fork.say("ai", answer)
 
-# Where two branches part, and how each goes on.
-for other in tries[1:]:
-    ours, theirs = tries[0].compare(other).branches
-    print(f"{text_of(ours.data[0])} | {text_of(theirs.data[0])}")
+# Where the branches part, and how each goes on.
+for compared in tries[0].compare(*tries[1:]).branches:
+    print("|", text_of(compared.data[0]))
 
 # The current branch is the one that an interface opens.
 best = tries[1]

@@ -38,6 +38,12 @@ from forklore.client.decoding import nothing
 
 class Methods:
     """Every operation of the service, under its name."""
+
+    def __init_subclass__(cls) -> None:
+        """Make each operation a function of the class, as mocks and `help` know methods."""
+        for name, row in vars(Methods).items():
+            if isinstance(row, Method):
+                setattr(cls, name, getattr(cls, name))
 '''
 TAIL = '''
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
-from forklore.client.values import Value, many, result
+from forklore.client.result_base import Value, many, result
 '''
 WIDTH = 90
 BASES = ("Result", "BaseModel", "RootModel")

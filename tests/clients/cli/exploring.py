@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from forklore.cli.exploring.deployment import Stage
 from forklore.cli.exploring.forwarder import Forwarder
-from forklore.cli.exploring.stage import Stage
 
 WAIT_S = 60
 

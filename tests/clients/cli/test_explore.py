@@ -232,7 +232,7 @@ def test_only_the_packages_of_the_command_line_are_needed() -> None:
         "for name in ('boto3', 'moto', 'pydantic', 'uvicorn', 'jwt', 'flask_swagger_ui'):\n"
         "    sys.modules[name] = None\n"
         "from forklore.cli.exploring.forwarder import Forwarder\n"
-        "from forklore.cli.exploring.stage import Stage\n"
+        "from forklore.cli.exploring.deployment import Stage\n"
         "with Forwarder(Stage('https://example.com')) as server:\n"
         "    print(sorted(server.files)[0])\n"
     )

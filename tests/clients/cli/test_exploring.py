@@ -23,10 +23,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from forklore.cli.exits import CommandError
+from forklore.cli.exploring import deployment, rules
 from forklore.cli.exploring import forwarder as forwarding
-from forklore.cli.exploring import rules, stage
+from forklore.cli.exploring.deployment import Stage
 from forklore.cli.exploring.forwarder import BODY_BYTES_MAX, CONNECTIONS_MAX, UNREAD_BYTES_MAX, Forwarder
-from forklore.cli.exploring.stage import Stage
 from forklore.client.errors import InputError
 from forklore_local.server import cors
 from forklore_local.server.page import find_files
@@ -381,7 +381,7 @@ def test_a_body_of_the_largest_length_arrives_and_a_longer_one_is_413() -> None:
 
 
 def test_an_answer_without_end_is_cut_off() -> None:
-    long = b"x" * (stage.ANSWER_BYTES_MAX + 1)
+    long = b"x" * (deployment.ANSWER_BYTES_MAX + 1)
     with odd_stage(answering(200, long)) as (url, _), forwarder(url) as server:
         found = ask(server, "GET", "/v1/x")
 
@@ -434,7 +434,7 @@ def test_a_stage_that_says_nothing_is_504_and_one_that_stops_in_the_middle_is_50
         handler.close_connection = True
 
     with (
-        mock.patch.object(stage, "ANSWER_SECONDS", 0.2),
+        mock.patch.object(deployment, "ANSWER_SECONDS", 0.2),
         odd_stage(silent) as (url, _),
         forwarder(url) as server,
     ):
@@ -460,7 +460,7 @@ def test_a_stage_that_answers_byte_for_byte_without_end_is_504() -> None:
         handler.close_connection = True
 
     with (
-        mock.patch.object(stage, "ANSWER_SECONDS", 0.2),
+        mock.patch.object(deployment, "ANSWER_SECONDS", 0.2),
         odd_stage(trickle) as (url, _),
         forwarder(url) as server,
     ):
@@ -648,4 +648,4 @@ def test_a_proxy_that_cannot_be_used_is_an_error_of_one_line(
 
 
 def test_the_message_is_json_for_any_host() -> None:
-    assert json.loads(stage.message(502, 'a "quote" \n ë').body) == {"message": 'a "quote" \n ë'}
+    assert json.loads(deployment.message(502, 'a "quote" \n ë').body) == {"message": 'a "quote" \n ë'}

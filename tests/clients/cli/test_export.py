@@ -17,7 +17,7 @@ import forklore
 from forklore.cli.exporting import exported
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.foreign_trees import ImportReport
-from forklore.cli.importing.fork_trees import FileEntry, ForkTree, StoredConversation
+from forklore.cli.importing.own_lines import FileEntry, ForkTree, StoredConversation
 from forklore.cli.trees import live_rows
 from tests.clients.cli.counting import counted
 from tests.clients.cli.running import Forklore

@@ -16,7 +16,7 @@ import pytest
 from pydantic.alias_generators import to_snake
 
 from forklore import ApiError, AsyncConversation, Conversation, text_of
-from forklore.client.values import Value
+from forklore.client.result_base import Value
 from tests.clients.python.ways import EACH_MODE, Way, opened, plain
 
 STORIES: Mapping[str, list[dict[str, Any]]] = json.loads(

@@ -45,6 +45,31 @@ def test_the_id_of_a_named_conversation_is_known_after_the_first_call(ann: Any, 
     assert (chat.id, chat.name) == (said.conversation_id, "first call")
 
 
+def test_several_branches_are_compared_from_where_all_of_them_part(chat: Any, do: Do) -> None:
+    first = do(lambda: chat.say("user", "Where to?"))
+    second = do(lambda: chat.say("ai", "Lisbon."))
+    do(lambda: chat.say("user", "When?"))
+    late, early = do(lambda: chat.fork(after=second)), do(lambda: chat.fork(after=first))
+    blank = do(lambda: chat.fork(before=first))
+    do(lambda: late.say("user", "How?"))
+    do(lambda: early.say("ai", "Porto."))
+    do(lambda: blank.say("user", "Hello"))
+
+    def told(*others: Any) -> list[Any]:
+        compared = do(lambda: chat.compare(*others, limit=2))
+        said = [[text_of(entry) for entry in branch.data] for branch in compared.branches]
+        return [compared.base.entry_id, *said]
+
+    assert told(late) == [second.id, ["When?"], ["How?"]]
+    assert told(late, early) == [first.id, ["Lisbon.", "When?"], ["Lisbon.", "How?"], ["Porto."]]
+    assert told(early, late, chat.id)[3:] == [["Lisbon.", "How?"], ["Lisbon.", "When?"]]
+    everything = [["Where to?", "Lisbon."], ["Where to?", "Lisbon."], ["Where to?", "Porto."], ["Hello"]]
+    assert told(late, early, blank) == [None, *everything]
+    compared = do(lambda: chat.compare(late, blank, limit=2))
+    [rest] = do(lambda: late.entries(channel="history", after=compared.branches[1].after_cursor).list())
+    assert text_of(rest) == "How?"
+
+
 @pytest.mark.parametrize("count", [10, 11, 21])
 def test_any_number_of_equal_forks_is_made_once(chat: Any, do: Do, count: int) -> None:
     first = do(lambda: chat.say("user", "Where to?"))

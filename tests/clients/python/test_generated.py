@@ -3,6 +3,7 @@
 import inspect
 from pathlib import Path
 from typing import Unpack, get_origin
+from unittest import mock
 
 import pytest
 from pydantic.alias_generators import to_snake
@@ -76,6 +77,17 @@ def test_a_method_shows_its_arguments_and_is_awaited_in_the_one_client_alone() -
         assert inspect.getdoc(one)
         assert not inspect.iscoroutinefunction(one)
         assert inspect.iscoroutinefunction(other)
+
+
+@pytest.mark.parametrize("kind", [Operations, AsyncOperations])
+def test_a_mock_of_the_operations_takes_their_arguments_and_no_others(kind: type) -> None:
+    api = mock.create_autospec(kind, instance=True)
+    for made in (api.get_conversation("c"), api.list_entries("c", limit=1)):
+        if inspect.iscoroutine(made):
+            made.close()
+    for wrong in (api.get_conversation, lambda: api.list_entries("c", limits=1)):
+        with pytest.raises(TypeError):
+            wrong()
 
 
 @pytest.mark.parametrize("kind", [Forklore, Conversation, Context])

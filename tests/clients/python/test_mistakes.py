@@ -18,8 +18,8 @@ from forklore import (
 )
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.operations import SHAPES, Operations
+from forklore.client.result_base import Value
 from forklore.client.retrying import Options
-from forklore.client.values import Value
 from forklore_service.api.requests import Described
 
 ID = "00000000-0000-4000-8000-000000000001"

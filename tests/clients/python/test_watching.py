@@ -34,6 +34,7 @@ AT_ONCE_SECONDS = 10
 NEVER_MS = 600_000
 """A pace at which a watch sees nothing as long as the test runs."""
 SAID_EVERY_SECONDS = 0.2
+WRITERS, ENTRIES_OF_EACH = 3, 8
 
 
 @pytest.fixture
@@ -145,6 +146,51 @@ def test_a_watch_ends_with_the_error_when_access_is_gone(way: Way) -> None:
             next_step.result(SOON_SECONDS)
     with pytest.raises(NotFoundError):
         step(way, way.client().named("nothing").watch())
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_nothing_is_told_before_a_grant_or_after_a_revocation(way: Way) -> None:
+    api, chat = way.client().api, way.client().conversation()
+    way.run(lambda: chat.say("user", "before"))
+    answer = way.run(lambda: api.begin_answer(chat.id))
+
+    def write(after: int, text: str) -> None:
+        way.run(lambda: api.append_to_answer(chat.id, answer.id, after=after, content=[text]))
+
+    write(0, "One")
+    of_bob = way.client("bob").conversation(chat.id).watch(after=None)
+    for _ in range(2):
+        with pytest.raises(ForbiddenError):
+            step(way, of_bob)
+
+    way.run(lambda: chat.share("bob", "reader"))
+    assert text_of(step(way, of_bob)) == "before"
+    assert [part.content for part in step(way, of_bob).parts] == [["One"]]
+
+    with meanwhile(step, way, of_bob) as next_step:
+        way.run(lambda: chat.unshare("bob"))
+        with pytest.raises(ForbiddenError):
+            next_step.result(SOON_SECONDS)
+    write(1, "a secret")
+    way.run(lambda: chat.say("user", "another one"))
+    with pytest.raises(ForbiddenError):
+        step(way, of_bob)
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_nothing_is_missed_or_told_twice_while_several_write(way: Way) -> None:
+    chat = way.client().conversation()
+    watch = chat.watch(after=way.run(lambda: chat.say("user", "first")))
+
+    def write(_: int) -> None:
+        for number in range(ENTRIES_OF_EACH):
+            way.run(lambda: chat.say("user", f"{number}"))  # noqa: B023 (called at once)
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        done = threads.map(write, range(WRITERS))
+        told = [step(way, watch).id for _ in range(WRITERS * ENTRIES_OF_EACH)]
+        assert list(done) == [None] * WRITERS
+    assert told == [one.id for one in way.run(chat.entries(channel="history").list)][1:]
 
 
 def served(folder: Path, port: str = "0") -> AbstractContextManager[Running]:

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_snake
 from forklore import ApiError, AsyncForklore, Forklore
 from forklore.client.decoding import result_of
 from forklore.client.errors import InputError
-from forklore.client.values import Value, wire_name
+from forklore.client.result_base import Value, wire_name
 from tests.clients.python.here import InvokesHere, served
 from tools.catalogue import Step
 from tools.harness.gateway import AGENTS, table_in_memory

@@ -65,7 +65,7 @@ def test_every_kind_of_finding_is_planted() -> None:
     of_folders = {
         "damaged_file",
         "damaged_row",
-    }  # tests/local/embedded/test_upkeep.py, tests/clients/cli/test_moving.py
+    }  # tests/local/embedded/test_upkeep.py, tests/clients/cli/test_table_moves.py
     assert (words - {*Kind} - of_folders) | of_items <= planted, "see tests/local/fsck/corruptions.py"
 
 

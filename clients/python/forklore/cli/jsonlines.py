@@ -24,7 +24,7 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.arguments import Described, Written
-from forklore.client.values import wire_name
+from forklore.client.result_base import wire_name
 
 VERSION = 1
 DESCRIPTION = tuple(map(wire_name, Described.__annotations__))

@@ -14,7 +14,7 @@ from typing import IO, Any
 from forklore.cli.escaping import ascii_json, visible, visible_json, visible_lines
 from forklore.cli.pager import paged
 from forklore.client import jsontext
-from forklore.client.values import Value, wire_name
+from forklore.client.result_base import Value, wire_name
 
 Part = str | tuple[str, str]
 """A text, perhaps with a style of rich such as `bold` or `yellow`."""

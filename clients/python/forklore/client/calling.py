@@ -12,9 +12,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 from forklore.client.arguments import LENGTHS_MAX
 from forklore.client.calls import MORE, Call, RawAnswer, Shape, TransportError
 from forklore.client.decoding import result_of
+from forklore.client.result_base import wire_name
 from forklore.client.retrying import Options, Outcome, Send, attempts
 from forklore.client.transports import AsyncTransport, Transport
-from forklore.client.values import wire_name
 
 P = ParamSpec("P")
 R = TypeVar("R")

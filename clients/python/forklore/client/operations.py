@@ -21,6 +21,12 @@ from forklore.client.decoding import nothing
 class Methods:
     """Every operation of the service, under its name."""
 
+    def __init_subclass__(cls) -> None:
+        """Make each operation a function of the class, as mocks and `help` know methods."""
+        for name, row in vars(Methods).items():
+            if isinstance(row, Method):
+                setattr(cls, name, getattr(cls, name))
+
     @operation("GET", "/v1/health", results.Health.of)
     def check_health(self) -> results.Health:
         """Tell that the service answers. It asks nothing of the table.

@@ -258,6 +258,8 @@ def test_a_log_belongs_to_the_conversation_in_which_it_was_begun(table: Table, a
         lambda: write(table, 5, of=FORK),
         lambda: stop(table, of=FORK),
         lambda: drop(table, of=FORK),
+        lambda: shown(table, of=TWIG),
+        lambda: write(table, 0, of=TWIG),
         lambda: shown(table, B),
         lambda: write(table, 0, to=B),
         lambda: stop(table, B),
@@ -365,6 +367,26 @@ def test_no_list_shows_an_answer_whose_log_is_gone(table: Table, clock: Standing
     clock.now_s += 1
     assert shown_in_lists() == [None, None]
     assert show(table).head.answer is not None
+
+
+def test_a_list_names_the_answers_of_the_conversations_that_one_sees_and_of_no_others(
+    table: Table, asked: EntryId
+) -> None:
+    for conversation_id, by in ((OTHER, ANN), (TWIG, ANN), (FORK, EVE)):
+        create(table, conversation_id, by=by)
+    begin(table, by=BOB)
+    begin(table, B, of=TWIG)
+    begin(table, conversation(72), of=FORK, by=EVE)
+
+    def listed(by: Caller) -> dict[str, str | None]:
+        rows = list_conversations(table, caller=by, request=ListRequest()).rows
+        found = {row.conversation.conversation_id: row.answering for row in rows}
+        return {one: answering and answering.answer.answer_id for one, answering in found.items()}
+
+    assert listed(ANN) == {ROOT: A, OTHER: None, TWIG: B}
+    assert listed(BOB) == {ROOT: A}
+    remove(table, "bob")
+    assert listed(BOB) == {}
 
 
 def test_an_id_is_used_again_after_a_day_whatever_is_left_of_the_old_log(

@@ -25,7 +25,7 @@ from forklore import (
     NotFoundError,
     UnexpectedAnswerError,
 )
-from forklore.adapters.claude_agent.forks import FORK, forked, record_of
+from forklore.adapters.claude_agent.forked_transcripts import FORK, forked, record_of
 from forklore.adapters.claude_agent.heads import Head, Sessions, data_of, folded, new_batch
 from forklore.adapters.claude_agent.messages import Message, appends_of
 from forklore.adapters.claude_agent.session_names import (

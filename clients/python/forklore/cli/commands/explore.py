@@ -14,7 +14,7 @@ from forklore.cli.settings import OverHttp
 from forklore.cli.shell import Shell
 
 if TYPE_CHECKING:
-    from forklore.cli.exploring.stage import Stage
+    from forklore.cli.exploring.deployment import Stage
 
 
 SLEEP_SECONDS = 0.5
@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         target = shell.target
         if not isinstance(target, OverHttp):
             raise CommandError("the page needs a service at an address: see forklore serve")
-        from forklore.cli.exploring.stage import Stage
+        from forklore.cli.exploring.deployment import Stage
 
         stage = Stage(target.url)
         try:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forklore.cli.exits import DONE, CommandError
-from forklore.cli.moving import TableAt, export_table
 from forklore.cli.one_output import written
 from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.cli.table_moves import TableAt, export_table
 
 if TYPE_CHECKING:
     from forklore_local.porting.scope import Choice

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
-from forklore.cli.moving import TableAt, folder_of
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.registering import SHARED, command
 from forklore.cli.shell import Shell
+from forklore.cli.table_moves import TableAt, folder_of
 
 OF_THE_API = tuple(one.name for one in SHARED if one.panel == "Service")
 NOT_OF_A_FOLDER = tuple(name for name in OF_THE_API if name != "data")

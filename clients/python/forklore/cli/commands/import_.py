@@ -7,10 +7,10 @@ import typer
 
 from forklore.cli.exits import CommandError
 from forklore.cli.importing.foreign_trees import Format
-from forklore.cli.moving import TableAt, import_table
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.cli.table_moves import TableAt, import_table
 
 PARALLEL, PARALLEL_MAX = 8, 64
 

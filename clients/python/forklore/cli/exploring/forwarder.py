@@ -13,7 +13,7 @@ from typing import Any
 
 from forklore.cli.exits import CommandError
 from forklore.cli.exploring import rules
-from forklore.cli.exploring.stage import Stage, message
+from forklore.cli.exploring.deployment import Stage, message
 from forklore_local.server import page
 from forklore_local.server.asgi import Response
 from forklore_local.server.callers import Callers, Headers, Refusal

@@ -16,10 +16,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from forklore.cli.importing import chatgpt, claude, fork_trees, message_trees
+from forklore.cli.importing import chatgpt, claude, message_trees, own_lines
 from forklore.cli.importing.file_records import FileRecord, records_of
 from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
-from forklore.cli.importing.fork_trees import ForkTree
+from forklore.cli.importing.own_lines import ForkTree
 
 _MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 """What an export calls its conversations; a large one has them in several files."""
@@ -30,7 +30,7 @@ _READERS: dict[
     Format.TREES: message_trees.trees_of,
     Format.CHATGPT: chatgpt.trees_of,
     Format.CLAUDE: claude.trees_of,
-    Format.FORKLORE: fork_trees.fork_trees_of,
+    Format.FORKLORE: own_lines.fork_trees_of,
 }
 STDIN = "-"
 ZIP = b"PK\x03\x04"

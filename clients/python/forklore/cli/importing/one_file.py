@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forklore.cli.importing.files import read_file
 from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
-from forklore.cli.importing.fork_trees import ForkTree
+from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import Plan, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from forklore.cli.importing.checks import keys_for
 from forklore.cli.importing.foreign_trees import Format, ImportReport, Reason
-from forklore.cli.importing.fork_trees import FileEntry, ForkTree, StoredConversation, StoredFork
+from forklore.cli.importing.own_lines import FileEntry, ForkTree, StoredConversation, StoredFork
 from forklore.cli.importing.plan import (
     Plan,
     PlannedAt,

@@ -1,6 +1,7 @@
 """A conversation to talk in, for asyncio and trio."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
 
@@ -37,8 +38,8 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
+from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
-from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
@@ -584,15 +585,35 @@ class AsyncConversation:
         return [AsyncConversation(self._api, one) for one in shown.alternatives or ()]
 
     async def compare(
-        self, other: "AsyncConversation | str", *, limit: int | None = None
+        self,
+        other: "AsyncConversation | str",
+        *others: "AsyncConversation | str",
+        limit: int | None = None,
     ) -> results.Comparison:
-        """Return where two conversations part, and how each goes on: first this one.
+        """Return where two or more conversations part, and how each goes on: first this one.
 
-        other: of the same fork tree. limit: entries of each, up to 1,000.
+        other, others: of the same fork tree. limit: entries of each, up to 1,000. The base is the
+        last history entry that all of them show. With several it takes a request for each.
         """
-        return await self._api.compare_conversations(
-            await self.resolve(), with_=await _resolved(other), limit=limit
-        )
+        here = await self.resolve()
+        found = [
+            await self._api.compare_conversations(here, with_=await _resolved(one), limit=limit)
+            for one in (other, *others)
+        ]
+        first = min(found, key=lambda one: one.base.entry_id or "")
+        branches = [first.branches[0]]
+        for one in found:
+            theirs = one.branches[1]
+            if one.base != first.base:  # it parts from this one later than another does
+                page = await self._api.list_entries(
+                    theirs.conversation_id,
+                    channel=HISTORY,
+                    after_cursor=first.base.entry_id,
+                    limit=limit,
+                )
+                theirs = replace(theirs, data=page.data, after_cursor=page.after_cursor)
+            branches.append(theirs)
+        return replace(first, branches=tuple(branches))
 
     # The conversation as a whole
 

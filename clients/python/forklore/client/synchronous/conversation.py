@@ -2,6 +2,7 @@
 """A conversation to talk in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
 
@@ -34,12 +35,12 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import Operations
+from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.answers import Answer
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.synchronous.watching import Watch
-from forklore.client.values import wire_name
 
 PAGE_ENTRIES, PAGE_ROWS = 100, 200
 INVALID_CURSOR = "invalid_cursor"
@@ -584,12 +585,36 @@ class Conversation:
             raise NotFoundError(f"the history shows no entry {entry_id!r}")
         return [Conversation(self._api, one) for one in shown.alternatives or ()]
 
-    def compare(self, other: "Conversation | str", *, limit: int | None = None) -> results.Comparison:
-        """Return where two conversations part, and how each goes on: first this one.
+    def compare(
+        self,
+        other: "Conversation | str",
+        *others: "Conversation | str",
+        limit: int | None = None,
+    ) -> results.Comparison:
+        """Return where two or more conversations part, and how each goes on: first this one.
 
-        other: of the same fork tree. limit: entries of each, up to 1,000.
+        other, others: of the same fork tree. limit: entries of each, up to 1,000. The base is the
+        last history entry that all of them show. With several it takes a request for each.
         """
-        return self._api.compare_conversations(self.resolve(), with_=_resolved(other), limit=limit)
+        here = self.resolve()
+        found = [
+            self._api.compare_conversations(here, with_=_resolved(one), limit=limit)
+            for one in (other, *others)
+        ]
+        first = min(found, key=lambda one: one.base.entry_id or "")
+        branches = [first.branches[0]]
+        for one in found:
+            theirs = one.branches[1]
+            if one.base != first.base:  # it parts from this one later than another does
+                page = self._api.list_entries(
+                    theirs.conversation_id,
+                    channel=HISTORY,
+                    after_cursor=first.base.entry_id,
+                    limit=limit,
+                )
+                theirs = replace(theirs, data=page.data, after_cursor=page.after_cursor)
+            branches.append(theirs)
+        return replace(first, branches=tuple(branches))
 
     # The conversation as a whole
 

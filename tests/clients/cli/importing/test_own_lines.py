@@ -12,7 +12,7 @@ import pytest
 
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError
-from forklore.cli.importing.fork_trees import ForkTree
+from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import PlannedAt, PlannedFork
 from forklore.cli.importing.plan_forks import plan_fork_tree
 from forklore.cli.jsonlines import MEMBERS, header_line, tree_lines
