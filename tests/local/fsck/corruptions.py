@@ -295,7 +295,7 @@ CORRUPTIONS = [
     a(
         "a root listed as a child",
         "missing_user_tree orphan_user_tree",
-        lambda m: m.move(m.mine("bob"), keys.user_tree("bob", m.created_at(ROOT), ROOT, is_child=True)),
+        lambda m: m.move(m.mine("ann"), keys.user_tree("ann", m.created_at(ROOT), ROOT, is_child=True)),
     ),
     a(
         "a child listed as a root",
