@@ -1,6 +1,8 @@
+import { fileURLToPath } from "node:url";
+
 import { defineConfig } from "vitest/config";
 
-const here = (path: string): string => new URL(path, import.meta.url).pathname;
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 // The page is served at /, and its files at /web/…, each under a name that holds its hash.
 export default defineConfig({

@@ -8,7 +8,7 @@ import {
 	type UIMessage,
 } from "ai";
 
-import { beginAnswer, loadChat, resumeAnswer, saveTurn, stopAnswer } from "@forklore/ai-sdk";
+import { beginAnswer, loadChat, resumeAnswer, saveTurn, stopAnswer, watchChat } from "@forklore/ai-sdk";
 import type { Forklore } from "@forklore/client";
 
 import { model } from "./model.ts";
@@ -47,7 +47,10 @@ export async function POST(fl: Forklore, request: Request): Promise<Response> {
 export const GET_STREAM = async (fl: Forklore, id: string): Promise<Response> =>
 	resumeAnswer(fl, id, { onError: tell });
 
-/** What a page's button asks for. */
+/** What a page listens to, as `GET /api/chat/[id]/changes`. */
+export const GET_CHANGES = (fl: Forklore, id: string): Response => watchChat(fl, id, { onError: tell });
+
+/** What a page's button asks for, again while there is nothing to stop yet. */
 export async function POST_STOP(fl: Forklore, id: string): Promise<Response> {
 	return Response.json({ stopped: await stopAnswer(fl, id) });
 }

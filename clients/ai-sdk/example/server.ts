@@ -13,7 +13,7 @@ import { build } from "esbuild";
 
 import { Forklore } from "@forklore/client";
 
-import { GET, GET_STREAM, POST, POST_STOP } from "./handlers.ts";
+import { GET, GET_CHANGES, GET_STREAM, POST, POST_STOP } from "./handlers.ts";
 
 const { FORKLORE_URL, FORKLORE_PYTHON = "python3", PORT = "3000" } = process.env;
 const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><title>A chat with branches</title>
@@ -61,10 +61,11 @@ const fl = new Forklore(FORKLORE_URL ?? (await startForklore()), { token: "ann" 
 async function answer(from: IncomingMessage): Promise<Response> {
 	const path = new URL(from.url ?? "/", "http://127.0.0.1").pathname;
 	if (path === "/page.js") return new Response(script, { headers: { "Content-Type": "text/javascript" } });
-	const [isOfChat, id = "", verb] = /^\/api\/chat(?:\/([^/]+)\/(stream|stop))?$/.exec(path) ?? [];
+	const [isOfChat, id = "", verb] = /^\/api\/chat(?:\/([^/]+)\/(changes|stream|stop))?$/.exec(path) ?? [];
 	if (isOfChat === undefined) return new Response(HEAD, { headers: { "Content-Type": "text/html" } });
 	if (from.method === "POST" && from.headers["content-type"] !== "application/json")
 		return new Response("JSON, please", { status: 415 }); // pages of other sites cannot send that
+	if (verb === "changes") return GET_CHANGES(fl, id);
 	if (verb !== undefined) return verb === "stop" ? POST_STOP(fl, id) : GET_STREAM(fl, id);
 	const request = await requestOf(from);
 	return request.method === "POST" ? POST(fl, request) : GET(fl, request);

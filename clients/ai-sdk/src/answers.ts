@@ -13,6 +13,7 @@ import { ConflictError, type Forklore } from "@forklore/client";
 import {
 	answeringIn,
 	answerOf,
+	changesInChat,
 	ChatStore,
 	dropAnswer,
 	isEnded,
@@ -120,8 +121,31 @@ export async function resumeAnswer(
 ): Promise<Response> {
 	const answer = await answeringIn(fl, id);
 	if (answer === undefined) return new Response(null, { status: 204 });
+	return streamed((signal) => replayed(fl, id, answer, { signal, onError }), onError);
+}
+
+/**
+ * Return events for an `EventSource`, for `GET /api/chat/[id]/changes`: one at once, and one whenever the chat has
+ * changed. `answerId` in its data is the answer that is written just now.
+ */
+export function watchChat(
+	fl: Forklore,
+	id: string,
+	{ onError = () => undefined }: AnswerOptions = {},
+): Response {
+	return streamed(async function* (signal) {
+		for await (const change of changesInChat(fl, id, { signal }))
+			yield `${EVENT}${JSON.stringify(change)}\n\n`;
+	}, onError);
+}
+
+/** Return a response of server-sent events. make: makes them; its signal comes when the page has gone. */
+function streamed(
+	make: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>,
+	onError: (error: unknown) => void,
+): Response {
 	const gone = new AbortController();
-	const texts = replayed(fl, id, answer, { signal: gone.signal, onError });
+	const texts = make(gone.signal);
 	const encoder = new TextEncoder();
 	const stream = new ReadableStream<Uint8Array>({
 		async pull(to) {

@@ -2,5 +2,5 @@
 
 export { stopAnswer } from "@forklore/client/chat";
 
-export { beginAnswer, resumeAnswer, type Answer, type AnswerOptions } from "./answers.ts";
+export { beginAnswer, resumeAnswer, watchChat, type Answer, type AnswerOptions } from "./answers.ts";
 export { loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";

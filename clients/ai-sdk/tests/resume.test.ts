@@ -1,10 +1,6 @@
-// The example in a real Chromium, while an answer is written: reload, a second tab, stop, and whoever is killed.
+// The example in a real Chromium, while an answer is written: reload, an idle second tab, stop, and whoever is killed.
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,7 +9,8 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { Forklore, textOf } from "@forklore/client";
 
-import { PYTHON, ROOT } from "../../typescript/tests/support/server.ts";
+import { freePort, Killable } from "../../typescript/tests/support/killable.ts";
+import { PYTHON } from "../../typescript/tests/support/server.ts";
 
 const EXAMPLE = join(import.meta.dirname, "..", "example", "server.ts");
 const PROGRAM = [
@@ -22,43 +19,8 @@ const PROGRAM = [
 	"/usr/bin/chromium-browser",
 ].find((one) => existsSync(one));
 
-async function freePort(): Promise<string> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return String(port);
-}
-
-/** A program that is started, killed, and started again at the same address. It ends with the test. */
-class Killable {
-	#process: ChildProcess | undefined;
-
-	readonly #given: [program: string, args: string[], env: Record<string, string>];
-
-	constructor(...given: [program: string, args: string[], env: Record<string, string>]) {
-		this.#given = given;
-		onTestFinished(() => this.kill());
-	}
-
-	async start(): Promise<void> {
-		const [program, args, more] = this.#given;
-		const env = { ...process.env, ...more };
-		const started = spawn(program, args, { env, cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
-		this.#process = started;
-		await once(started.stdout, "data");
-		started.stdout.resume();
-	}
-
-	async kill(): Promise<void> {
-		const killed = this.#process;
-		this.#process = undefined;
-		if (killed === undefined) return;
-		killed.kill("SIGKILL");
-		await once(killed, "close");
-	}
-}
+/** How the text of an answer ends that did not come to its end. */
+const CUT_OFF = /(\n\n)?\[…\]$/;
 
 const shown = (page: Page): Promise<string[]> => page.locator("li p").allTextContents();
 
@@ -97,65 +59,76 @@ test(
 			args: ["--no-sandbox", "--disable-gpu"],
 		});
 		onTestFinished(() => browser.close());
-		const context = await browser.newContext();
-		const page = await tab(context, `http://127.0.0.1:${port}/`);
-		const chat = new Forklore(url, { token: "ann" }).conversation(new URL(page.url()).hash.slice(1));
+		const tabs = async (): Promise<[Page, Page]> => {
+			const context = await browser.newContext();
+			const first = await tab(context, `http://127.0.0.1:${port}/`);
+			return [first, await tab(context, first.url())];
+		};
 		const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 90_000 });
 		const speaks = async (on: Page, messages: number): Promise<void> => {
 			await poll(async () => (await shown(on)).length).toBe(messages);
 			await poll(async () => (await shown(on)).at(-1)?.split(" ").length).toBeGreaterThan(20);
 		};
-		const stored = async (): Promise<string[]> =>
-			(await chat.entries().list()).map((entry) => textOf(entry)?.replace("\n\n[…]", "") ?? "");
+		const stored = async (on: Page): Promise<string[]> => {
+			const chat = new Forklore(url, { token: "ann" }).conversation(new URL(on.url()).hash.slice(1));
+			return (await chat.entries().list()).map((entry) => textOf(entry)?.replace(CUT_OFF, "") ?? "");
+		};
 		/** Wait until all is stored, and all pages show it. Return it. */
-		const settled = async (messages: number, ...pages: Page[]): Promise<string[]> => {
-			await poll(async () => (await stored()).length).toBe(messages);
-			const all = await stored();
+		const settled = async (messages: number, ...pages: [Page, Page]): Promise<string[]> => {
+			await poll(async () => (await stored(pages[0])).length).toBe(messages);
+			const all = await stored(pages[0]);
 			for (const one of pages) await poll(() => shown(one)).toEqual(all);
 			return all;
 		};
 
-		await say(page, "Count to 300");
+		// what a killed application leaves is ended after 30 s, during which the rest happens
+		const left = await tabs();
+		await say(left[0], "Count to 20000");
+		await speaks(left[1], 2);
+		await application.kill();
+		await application.start();
+		await left[0].reload();
+
+		const [page, other] = await tabs();
+		await say(page, "Count to 200");
 		await speaks(page, 2);
-		await page.reload();
-		const other = await tab(context, page.url());
 		await speaks(other, 2);
-		const first = ["Count to 300", counted(1, 300)];
+		await page.reload();
+		const first = ["Count to 200", counted(1, 200)];
 		await poll(async () => shown(other)).toEqual(first);
 		expect(await settled(2, page, other)).toEqual(first);
 
-		await say(page, "Count to 3000");
-		await speaks(page, 4);
-		await other.reload();
+		await say(page, "Count to 20000");
 		await speaks(other, 4);
 		await other.getByRole("button", { name: "Stop" }).click();
 		const stopped = (await settled(4, page, other)).at(-1) ?? "";
-		expect(counted(2, 3000).startsWith(stopped)).toBe(true);
-		expect(stopped).not.toBe(counted(2, 3000));
+		expect(counted(2, 20000).startsWith(stopped)).toBe(true);
+		expect(stopped).not.toBe(counted(2, 20000));
 
-		await say(page, "Count to 400");
-		await speaks(page, 6);
-		await other.reload();
-		await speaks(other, 6);
+		// the button is pressed before the answer has begun
+		const pressed = page.waitForResponse(/stop$/);
+		await page.route(/api\/chat$/, async (route) => {
+			expect(await (await pressed).json()).toEqual({ stopped: false });
+			await route.continue();
+		});
+		await say(page, "Count to 20000");
+		await page.getByRole("button", { name: "Stop" }).click();
+		const atOnce = (await settled(6, page, other)).at(-1) ?? "";
+		expect(counted(3, 20000).startsWith(atOnce)).toBe(true);
+		expect(atOnce).not.toBe(counted(3, 20000));
+		await page.unroute(/api\/chat$/);
+
+		await say(page, "Count to 300");
+		await speaks(other, 8);
 		await forklore.kill();
 		await forklore.start();
-		await poll(async () => (await shown(page)).at(-1)).toBe(counted(3, 400));
-		await poll(async () => (await shown(other)).at(-1)).toBe(counted(3, 400));
-		expect((await settled(6, page, other)).at(-1)).toBe(counted(3, 400));
+		await poll(async () => (await shown(page)).at(-1)).toBe(counted(4, 300));
+		await poll(async () => (await shown(other)).at(-1)).toBe(counted(4, 300));
+		expect((await settled(8, page, other)).at(-1)).toBe(counted(4, 300));
 
-		await say(page, "Count to 3000");
-		await speaks(page, 8);
-		await other.reload();
-		await speaks(other, 8);
-		await application.kill();
-		await application.start();
-		await page.reload();
-		await other.reload();
-		const left = (await settled(8, page, other)).at(-1) ?? "";
-		expect(counted(4, 3000).startsWith(left)).toBe(true);
-		await say(other, "Count to 30");
-		await poll(async () => (await shown(other)).at(-1)).toBe(counted(1, 30)); // a new process counts anew
-		await page.reload();
-		expect(await settled(10, page, other)).toHaveLength(10);
+		expect(counted(1, 20000).startsWith((await settled(2, ...left)).at(-1) ?? "")).toBe(true);
+		await say(left[1], "Count to 30");
+		await poll(async () => (await shown(left[0])).at(-1)).toBe(counted(5, 30));
+		expect(await settled(4, ...left)).toHaveLength(4);
 	},
 );

@@ -7,10 +7,19 @@ import type {
 	MessageFormatItem,
 	ThreadHistoryAdapter,
 } from "@assistant-ui/core";
-import type { Forklore } from "@forklore/client";
-import { ChatStore, type ChatMessage, type PlacedMessage, type Unsaved } from "@forklore/client/chat";
+import { InputError, NotFoundError, type Forklore } from "@forklore/client";
+import {
+	ChatStore,
+	type ChatAnswer,
+	type ChatMessage,
+	type PlacedAnswer,
+	type PlacedMessage,
+	type Unsaved,
+} from "@forklore/client/chat";
 
 import { messageOf, plainOf, textOfParts, threadMessageOf } from "./messages.ts";
+import { resultsOf } from "./results.ts";
+import { answerAt, untilOver } from "./streams.ts";
 
 /** A thread of assistant-ui's list: `aui.threadListItem`. */
 export interface Thread {
@@ -24,10 +33,27 @@ export interface Thread {
  */
 export interface HistoryOptions {
 	onUnsaved?: ((unsaved: Unsaved[], remoteId: string | undefined) => void) | undefined;
+	/**
+	 * A server streams answers with `resumableStreamStore`, which stores them. A page shows the one that is written when
+	 * it is opened.
+	 */
+	answers?: boolean | undefined;
 }
 
-/** A message on its way into the store of its thread. error: why there is no such thread yet. */
+/** An answer that was written when a thread was loaded. shownAs: the message of this page that shows it. */
+interface Resumed extends PlacedAnswer {
+	thread: string;
+	shownAs?: string | undefined;
+}
+
+const STORED_MS = 5_000; // how long a message waits for the answer before it to be stored
+
+/**
+ * A message on its way into the store of its thread. isNew: false for another version of one. error: why there is no
+ * such thread yet.
+ */
 interface Said {
+	readonly isNew: boolean;
 	readonly thread: Thread;
 	readonly parentId: string | null;
 	readonly message: ChatMessage;
@@ -42,7 +68,7 @@ interface Codec<Item> {
 
 /** What all formats of a history do. */
 type Adapter<Item> = Required<Pick<GenericThreadHistoryAdapter<unknown>, "pin">> & {
-	load(): Promise<{ headId: string | null; messages: Item[] }>;
+	load(): Promise<{ headId: string | null; messages: Item[]; unstable_resume?: boolean }>;
 	append(item: Item): Promise<void>;
 	update(item: Item): Promise<void>;
 	delete(items: Item[]): Promise<void>;
@@ -57,8 +83,9 @@ type Adapter<Item> = Required<Pick<GenericThreadHistoryAdapter<unknown>, "pin">>
 export function historyAdapter(
 	fl: Forklore,
 	thread: string | (() => Thread),
-	{ onUnsaved }: HistoryOptions = {},
-): ThreadHistoryAdapter & Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat">> {
+	{ onUnsaved, answers = false }: HistoryOptions = {},
+): ThreadHistoryAdapter &
+	Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat" | "resume">> {
 	const stores = new Map<string, ChatStore>();
 	const storeOf = (id: string): ChatStore => {
 		const tell = (unsaved: Unsaved[]): void => onUnsaved?.(unsaved, id);
@@ -67,6 +94,43 @@ export function historyAdapter(
 		return store;
 	};
 	const given = (): Thread => (typeof thread === "string" ? threadOf(thread) : thread());
+
+	let resumed: Resumed | undefined;
+	/** Answers that a server stores, by their messages, until it has. */
+	const served = new Map<string, Promise<void>>();
+	/** Return the answer in progress that a message is; undefined if no server writes it. */
+	const answerIn = async (
+		thread: string,
+		{ isNew, message: { id, role, text }, parentId: parent }: Said,
+	): Promise<ChatAnswer | undefined> => {
+		if (!answers || !isNew || role === "user" || role === "system") return undefined;
+		try {
+			const answer =
+				resumed?.shownAs === id ? resumed : await answerAt(storeOf(thread), { thread, parent, message: id });
+			const { conversationId, id: answerId } = answer;
+			const { state } = await fl.api.getAnswer({ conversationId, answerId });
+			return state === "dropped" && text !== "" ? undefined : answer;
+		} catch (error) {
+			if (error instanceof NotFoundError || error instanceof InputError) return undefined;
+			throw error;
+		}
+	};
+	/** Wait until a server has stored an answer, and let what follows stand behind it. */
+	const storedElsewhere = async (
+		thread: string,
+		{ message: { id }, parentId: parent }: Said,
+		answer: ChatAnswer,
+	): Promise<void> => {
+		const place = { thread, parent, message: "shownAs" in answer ? answer.id : id };
+		const patience = AbortSignal.timeout(STORED_MS);
+		let entryId: string | undefined;
+		try {
+			for await (const log of untilOver(fl, place, answer, patience)) ({ entryId } = log);
+		} catch (error) {
+			if (!patience.aborted) throw error;
+		}
+		await storeOf(thread).follow(id, parent, entryId);
+	};
 
 	/** What was said in a thread that could not be made. */
 	let early: Said[] = [];
@@ -85,8 +149,14 @@ export function historyAdapter(
 		for (const one of [...early, said]) {
 			try {
 				const { remoteId } = await one.thread.initialize();
-				stored = storeOf(remoteId).append(one.parentId, one.message);
-				stored.catch(() => undefined); // the store tells it
+				await (served.get(one.message.id) ?? served.get(one.parentId ?? ""));
+				const answer = await answerIn(remoteId, one);
+				stored =
+					answer === undefined
+						? storeOf(remoteId).append(one.parentId, one.message)
+						: storedElsewhere(remoteId, one, answer);
+				const settled = stored.catch(() => undefined); // the store tells it
+				if (answer !== undefined) served.set(one.message.id, settled);
 			} catch (error) {
 				left.push({ ...one, error });
 			}
@@ -106,9 +176,10 @@ export function historyAdapter(
 			const { remoteId } = (pinned ?? given()).getState();
 			return remoteId === undefined ? undefined : storeOf(remoteId);
 		};
-		const append = async (item: Item): Promise<void> => {
+		const append = async (item: Item, isNew = true): Promise<void> => {
 			const { parentId } = item;
-			const said = { thread: pinned ?? given(), parentId, message: encode(item), error: undefined };
+			const message = encode(item);
+			const said = { isNew, thread: pinned ?? given(), parentId, message, error: undefined };
 			const handed = last.then(() => hand(said));
 			last = handed.catch(() => undefined);
 			await (
@@ -120,8 +191,9 @@ export function historyAdapter(
 				pinned = given();
 			},
 			async load() {
-				const chat = await opened()?.load();
-				if (chat === undefined) return { headId: null, messages: [] };
+				const store = opened();
+				if (store === undefined) return { headId: null, messages: [] };
+				const chat = await store.load();
 				const shown = new Map<string | null, string | null>([[null, null]]);
 				const messages = chat.messages.flatMap((placed) => {
 					const parentId = shown.get(placed.parentId) ?? null;
@@ -129,10 +201,13 @@ export function historyAdapter(
 					shown.set(placed.id, item === undefined ? parentId : placed.id);
 					return item === undefined ? [] : [item];
 				});
-				return { headId: shown.get(chat.headId) ?? null, messages };
+				const { answering } = chat;
+				resumed = answers && answering ? { ...answering, thread: store.conversationId } : undefined;
+				const headId = shown.get(resumed ? resumed.parentId : chat.headId) ?? null;
+				return { headId, messages, ...(resumed && { unstable_resume: true }) };
 			},
-			append,
-			update: append,
+			append: async (item) => append(item),
+			update: async (item) => append(item, false),
 			async delete(items) {
 				const ids = items.map((item) => encode(item).id);
 				setEarly(early.filter(({ message }) => !ids.includes(message.id)));
@@ -145,7 +220,28 @@ export function historyAdapter(
 		encode: messageOf,
 		decode: threadMessageOf,
 	});
-	return { ...plain, withFormat: (format) => adapted(codecOf(format)) };
+	return {
+		...plain,
+		// eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other name for the message yet
+		async *resume({ abortSignal: signal, unstable_assistantMessageId: shownAs }) {
+			if (resumed === undefined) return;
+			const answer = Object.assign(resumed, { shownAs });
+			const { id: answerId, conversationId, thread, parentId: parent } = answer;
+			const stop = (): void => {
+				const { detach = false } = (signal.reason ?? {}) as { detach?: boolean };
+				if (!detach) fl.api.stopAnswer({ conversationId, answerId }).catch(() => undefined); // it has ended
+			};
+			signal.addEventListener("abort", stop, { once: true });
+			try {
+				yield* resultsOf(untilOver(fl, { thread, parent, message: answerId }, answer, signal));
+			} catch (error) {
+				if (!signal.aborted) throw error;
+			} finally {
+				signal.removeEventListener("abort", stop);
+			}
+		},
+		withFormat: (format) => adapted(codecOf(format)),
+	};
 }
 
 const threadOf = (remoteId: string): Thread => ({

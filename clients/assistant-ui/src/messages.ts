@@ -1,6 +1,6 @@
 // Messages of assistant-ui as messages of a chat, and back.
 
-import type { ExportedMessageRepositoryItem, ThreadMessage } from "@assistant-ui/core";
+import type { ExportedMessageRepositoryItem, MessageStatus, ThreadMessage } from "@assistant-ui/core";
 import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
 
 /** What a thread's own format is called in `data`. */
@@ -8,9 +8,10 @@ const FORMAT = "assistant-ui";
 
 /** Return the message of a chat that an item is kept as: the whole message of assistant-ui in `data`. */
 export function messageOf({ message, runConfig }: ExportedMessageRepositoryItem): ChatMessage {
-	const { id, role, attachments, ...rest } = message;
+	const { id, role, attachments, status, ...rest } = message;
 	const kept = {
 		...rest,
+		...(status && { status: jsonOf(status) }),
 		// a file of this machine is no JSON; its content is in the attachment
 		...(attachments && { attachments: attachments.map(({ file: _, ...one }) => one) }),
 	};
@@ -33,6 +34,12 @@ export function threadMessageOf({
 	const message = { ...rest, id, role: named, createdAt: new Date(at) } as ThreadMessage;
 	const { runConfig } = data as Pick<ExportedMessageRepositoryItem, "runConfig">;
 	return { parentId, message, ...(runConfig && { runConfig }) };
+}
+
+/** Return a status with the text of its error: the runtime keeps the error itself, which is no JSON. */
+function jsonOf(status: MessageStatus): MessageStatus {
+	const isError = status.type === "incomplete" && status.error instanceof Error;
+	return isError ? { ...status, error: String(status.error) } : status;
 }
 
 /** Return the text of a message's parts: of those that are text, one behind another. */

@@ -31,7 +31,7 @@ export type ThreadListAdapter = RemoteThreadListAdapter &
  * A thread's remote id is the id of the conversation that began it. Each thread has its history here, too.
  */
 export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {}): ThreadListAdapter {
-	const { title: titleOf, pageRows: limit = 50, onUnsaved } = options;
+	const { title: titleOf, pageRows: limit = 50, onUnsaved, answers } = options;
 	const rename = async (remoteId: string, title: string): Promise<void> => {
 		await fl.conversation(remoteId).update({ title });
 	};
@@ -89,7 +89,7 @@ export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {})
 				current.current = aui;
 			});
 			return useMemo(
-				() => ({ history: historyAdapter(fl, () => threadIn(current.current), { onUnsaved }) }),
+				() => ({ history: historyAdapter(fl, () => threadIn(current.current), { onUnsaved, answers }) }),
 				[],
 			);
 		},

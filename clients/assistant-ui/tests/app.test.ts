@@ -1,47 +1,26 @@
 // The list of threads in a real page, in a real Chromium: each thread has its own history, on every device.
 
 import { existsSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
 import type {} from "./app.tsx";
-import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
 import { expect, inject, onTestFinished, test, type TestContext } from "vitest";
 
+import { freePort, Killable } from "../../typescript/tests/support/killable.ts";
+
+const APPLICATION = join(import.meta.dirname, "application.ts");
 const PROGRAM = [
 	"/usr/lib/chromium/chromium-headless-shell",
 	"/usr/bin/chromium",
 	"/usr/bin/chromium-browser",
 ].find((one) => existsSync(one));
 
-/** Serve the page on a free port. It ends with the test. */
+/** Start the application on a free port. It ends with the test. Return its address. */
 async function served(): Promise<string> {
-	const entryPoints = [join(import.meta.dirname, "app.tsx")];
-	const made = await build({
-		entryPoints,
-		alias: { "@assistant-ui/core": "assistant-ui-core" }, // the newest one whose other parts npm has
-		bundle: true,
-		write: false,
-		format: "esm",
-		jsx: "automatic",
-	});
-	const script = made.outputFiles[0]?.text ?? "";
-	const server = createServer(({ url }, to) => {
-		const isScript = url === "/app.js";
-		to.setHeader("Content-Type", isScript ? "text/javascript; charset=utf-8" : "text/html");
-		to.end(
-			isScript
-				? script
-				: '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/app.js"></script>',
-		);
-	});
-	await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-	onTestFinished(() => {
-		server.close().closeAllConnections();
-	});
-	return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+	const port = await freePort();
+	await new Killable(process.execPath, [APPLICATION], { PORT: port, FORKLORE_URL: inject("url") }).start();
+	return `http://127.0.0.1:${port}/`;
 }
 
 const texts = (page: Page): Promise<string[]> =>

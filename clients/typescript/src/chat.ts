@@ -1,6 +1,6 @@
 // The messages of a chat with all its branches, as chat interfaces keep them: each names the one before it.
 
-import type { Keyed, Matched } from "./calls.ts";
+import type { Keyed, Matched, Sent } from "./calls.ts";
 import {
 	ApiError,
 	BadRequestError,
@@ -15,8 +15,10 @@ import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
 import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
+import { branchChangesOf } from "./watching.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
+export { newIdOf } from "./json.ts";
 export { answerOf } from "./watching.ts";
 export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
 
@@ -190,15 +192,32 @@ export class ChatStore {
 	 *
 	 * Throws ConflictError with the reason `answer_in_progress` if another one is written there.
 	 */
-	async beginAnswer(parentId: string | null, options: WriterOptions = {}): Promise<AnswerWriter> {
-		return this.#inTurn(async () =>
-			this.#onKnown(parentId, async (known, parent) => {
-				const { fields } = endingWith(known, parent) ?? forkBehind(known, parent);
-				const { conversationId, forkedAtConversationId, forkedAtEntryId: afterEntryId } = fields;
-				const place = { conversationId: forkedAtConversationId ?? conversationId, afterEntryId };
-				return AnswerWriter.begin(this.#api, place, options);
-			}),
-		);
+	async beginAnswer(
+		parentId: string | null,
+		{ id, ...options }: WriterOptions & { id?: string | undefined } = {},
+	): Promise<AnswerWriter> {
+		const begin = async (known: Known, parent: string | null): Promise<AnswerWriter> =>
+			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id }, options);
+		return this.#inTurn(async () => this.#onKnown(parentId, begin));
+	}
+
+	/** Return the conversation in which the answer behind a message is begun. Throws NotFoundError without it. */
+	async conversationBehind(parentId: string | null): Promise<string> {
+		const place = (known: Known, parent: string | null) =>
+			Promise.resolve(answerPlace(known, parent).conversationId);
+		return this.#inTurn(async () => this.#onKnown(parentId, place));
+	}
+
+	/**
+	 * Let what is appended behind `id`, which somebody else stores, stand behind the message that an entry is.
+	 *
+	 * parentId: stands in, while there is no such message.
+	 */
+	async follow(id: string, parentId: string | null, entryId: string | undefined): Promise<void> {
+		await this.#inTurn(async () => {
+			const stored = ofEntry(await this.#read(), entryId);
+			if (stored !== id) this.#parents.set(id, stored ?? parentId);
+		});
 	}
 
 	/**
@@ -319,9 +338,7 @@ export class ChatStore {
 	 * Another page has ended it, under an id of its own. What follows stands behind that one.
 	 */
 	async #withoutAnswer(run: Waiting[], error: ApiError): Promise<Waiting[]> {
-		const known = await this.#read();
-		const isIt = ({ id }: Entry): boolean => id === error.details["entryId"];
-		const [stored] = [...known.messages].find(([, versions]) => versions.some(isIt)) ?? [];
+		const stored = ofEntry(await this.#read(), error.details["entryId"]);
 		return run.filter((one) => {
 			const { id, answerId } = one.message;
 			const isStored = answerId !== undefined && stored !== undefined && stored !== id;
@@ -481,6 +498,20 @@ export async function answeringIn(
 	}
 }
 
+/**
+ * Yield which answer is written in a chat: at first, then whenever something has changed in it, be it a message.
+ *
+ * An answer that was left stays there for a day. A change in the 201st branch or a later one is not seen.
+ */
+export async function* changesInChat(
+	fl: { readonly api: Operations },
+	conversationId: string,
+	sent: Sent = {},
+): AsyncGenerator<{ answerId: string | undefined }, void, undefined> {
+	for await (const branches of branchChangesOf(fl.api, conversationId, sent))
+		yield { answerId: answeringOf(branches).at(-1)?.answering?.answerId };
+}
+
 /** Stop the answer that is written in a chat, whoever writes it. Tell whether there was one. */
 export async function stopAnswer(fl: { readonly api: Operations }, chatId: string): Promise<boolean> {
 	const branch = answeringOf(await branchesOf(fl.api, chatId, { missing: "empty" })).at(-1);
@@ -582,6 +613,10 @@ function take(known: Known, entry: Entry): void {
 const messageIdOf = (entry: Entry): string | undefined =>
 	IS_MESSAGE.test(entry.contentType) && speakerOf(entry) !== undefined ? (entry.key ?? entry.id) : undefined;
 
+/** Return the id of the message that has an entry among its versions. */
+const ofEntry = (known: Known, entryId: unknown): string | undefined =>
+	[...known.messages].find(([, versions]) => versions.some(({ id }) => id === entryId))?.[0];
+
 /** Return who says a message of a chat. What a tool says is none. */
 function speakerOf(entry: Entry): PlacedMessage["role"] | undefined {
 	const role = roleOf(entry);
@@ -635,6 +670,13 @@ function forkBehind(known: Known, parent: string | null): Place {
 					forkedAtPosition: "after" as const,
 				};
 	return { fields: { ...at, conversationId: newId() } };
+}
+
+/** Return where the answer behind a message is begun: always in the same conversation. */
+function answerPlace(known: Known, parent: string | null): { conversationId: string; afterEntryId?: string } {
+	const entry = parent === null ? undefined : known.messages.get(parent)?.at(-1);
+	if (entry === undefined) return { conversationId: known.currentId };
+	return { conversationId: showing(known, entry), afterEntryId: entry.id };
 }
 
 /** Return a conversation that shows an entry: the one that it was written in, or one that was forked behind it. */

@@ -3,7 +3,7 @@
 import type { Answer } from "./answering.ts";
 import type { Sent } from "./calls.ts";
 import { ApiError, NoAnswerError, NotFoundError } from "./errors.ts";
-import type { AnswerLog, ListedEntry, Operations } from "./operations.ts";
+import type { AnswerLog, Fork, ListedEntry, Operations } from "./operations.ts";
 import { RETRIED } from "./sending.ts";
 
 /** What a watcher knows of an answer. state: undefined before it was told. */
@@ -13,7 +13,9 @@ interface Seen extends Pick<AnswerLog, "conversationId" | "id" | "position"> {
 
 const WAIT_S = 20;
 const WAIT_FOR_PART_S = 1; // meanwhile nobody asks for entries
+const WAIT_FOR_SILENCE_S = 2; // what is held is told of a silence at its end
 const PAGE_ENTRIES = 100;
+const PAGE_ROWS = 200;
 const PAUSE_MS = 3_000; // where the service does not say
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 
@@ -31,7 +33,7 @@ export async function* answerOf(
 	const poll = new Poll(signal);
 	const seen: Seen = { conversationId, id, position: after };
 	while (!isOver(seen)) {
-		const log = await lookAt(api, seen, poll, WAIT_S);
+		const log = await lookAt(api, seen, poll, WAIT_FOR_SILENCE_S);
 		if (log !== undefined) yield log;
 	}
 }
@@ -87,6 +89,20 @@ export async function* changesOf(
 			poll.pauseMs = pauseMs;
 			entriesDueAt = performance.now() + PAUSE_MS;
 		}
+	}
+}
+
+/** Yield the branches of a fork tree, the oldest 200 of them, none without a tree: at first, then whenever they change. */
+export async function* branchChangesOf(
+	api: Operations,
+	conversationId: string,
+	{ signal }: Sent = {},
+): AsyncGenerator<Fork[], void, undefined> {
+	const poll = new Poll(signal);
+	const asked = { conversationId, missing: "empty", limit: PAGE_ROWS, wait: WAIT_S } as const;
+	for (;;) {
+		const page = await poll.ask(async (sent) => api.listForks(asked, { ...sent, ifNoneMatch: poll.etag }));
+		if (page !== undefined) yield page.data;
 	}
 }
 
