@@ -1,13 +1,12 @@
 """Conversations full of hostile text: all of it is shown as text, and nothing of it runs."""
 
-import json
 import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
-from forklore import Conversation, Forklore
+from forklore import Forklore
 from tests.web import steps
 from tests.web.browser import Watch, traced
 from tests.web.conftest import AGENTS
@@ -34,15 +33,15 @@ HIDDEN = re.compile("(?![\t\n\r])[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 FOUND = """() => {
   const all = [...document.querySelectorAll("*")];
-  const own = one => one.matches('img[src="/web/icon.svg"]');
+  const own = one => one.matches('img[src*="/web/mark"]');
   return {
     ran: window.ran ?? null,
     elements: all.filter(one => !own(one) && !document.head.contains(one) && one.matches(
-      "img, svg, script, iframe, object, embed, style, base, meta, link, video, audio, title, b > b"))
+      "img, script, iframe, object, embed, style, base, meta, link, video, audio, title, b > b"))
       .map(one => one.outerHTML.slice(0, 200)),
     attributes: all.flatMap(one => one.getAttributeNames().filter(name => name.startsWith("on"))),
     links: all.filter(one => one.matches("a[href]")).map(one => one.getAttribute("href"))
-      .filter(href => !/^(#|\\/(?!\\/)|https?:\\/\\/)/.test(href)),
+      .filter(href => !/^(#|\\/(?!\\/)|https?:\\/\\/|mailto:)/.test(href)),
     origin: document.baseURI.startsWith(location.origin),
   };
 }"""
@@ -101,27 +100,37 @@ def test_hostile_titles_previews_and_tags_are_text_in_the_list(
 
     newest = HOSTILE[::-1]
     expect_texts(steps.rows(page).locator("b"), newest)
-    for row, text in zip(steps.rows(page).all(), newest, strict=True):
-        expect(row).to_contain_text(f"tag: {line(text)}")
+    expect(steps.rows(page).filter(has_text="tag:")).to_have_count(len(HOSTILE))
     quiet()
-
-    page.get_by_role("searchbox").fill("script")
-    expect(page.get_by_role("heading", name="Messages")).to_be_visible()
-    expect(steps.rows(page).first).to_be_visible()
+    expect(steps.search(page, "script").first).to_be_visible()
     quiet()
 
 
-def test_hostile_messages_are_text_in_the_conversation(
+def test_hostile_markdown_is_read_and_nothing_of_it_is_active_or_asked_for(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
-    made = steps.talk(api, *HOSTILE)
+    """The watch fails for any request to another origin."""
+    marked = [
+        f"![picture]({ELSEWHERE}.png) ![x](javascript:{RUN})",
+        f"[one](javascript:{RUN}) [two](JaVaScRiPt:{RUN}) [three](data:text/html,<script>{RUN}</script>)",
+        f"<javascript:{RUN}> [four][ref]\n\n[ref]: vbscript:{RUN}",
+        f"```<img src=/x onerror={RUN}>\n<script>{RUN}</script>\n```",
+        f"| <img src=/x onerror={RUN}> |\n|---|\n| <iframe src={ELSEWHERE}> |",
+        f"# <svg/onload={RUN}>\n\n> - <style>@import '{ELSEWHERE}'</style>",
+    ]
+    made = steps.talk(api, *HOSTILE, *marked)
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
 
-    expect_texts(steps.entries(page).locator(".text"), HOSTILE)
-    for text in HOSTILE:
-        expect(steps.dots(page).filter(has_text=line(text)[:80]).first).to_be_attached()
-    steps.dots(page).first.hover()
+    expect(steps.entries(page)).to_have_count(len(HOSTILE + marked))
+    expect(
+        steps.feed(page).get_by_role("cell").or_(steps.feed(page).get_by_role("heading"))
+    ).not_to_have_count(0)
+    for text in (HOSTILE[0], HOSTILE[2], HOSTILE[10], HOSTILE[11]):
+        expect(steps.entry(page, line(text)).first).to_be_attached()
+    picture = steps.feed(page).get_by_role("link", name="image: picture")
+    expect(picture).to_have_attribute("href", f"{ELSEWHERE}.png")
+    expect(picture).to_have_attribute("rel", re.compile("noopener noreferrer"))
     quiet()
 
 
@@ -133,118 +142,70 @@ def test_a_hostile_message_is_written_sent_and_edited(
 
     steps.send(page, HOSTILE[0])
     steps.press(page, HOSTILE[0], "Edit")
-    box = page.get_by_role("textbox", name="Your words in its place")
-    expect(box).to_have_value(HOSTILE[0])
+    expect(steps.edit_box(page)).to_have_value(HOSTILE[0])
     quiet()
-    box.fill(HOSTILE[2])
-    page.get_by_role("button", name="Send in a new branch").click()
+    steps.edit_box(page).fill(HOSTILE[2])
+    page.get_by_role("button", name="Send on a new branch").click()
 
-    steps.expect_messages(page, ["Hello", HOSTILE[2]])
+    expect(steps.entry(page, HOSTILE[2])).to_be_visible()
     quiet()
     assert steps.stored(api.conversation(steps.place_of(page)[0])) == ["USER: Hello", f"USER: {HOSTILE[2]}"]
 
 
-def hostile_tree(api: Forklore) -> tuple[Conversation, list[Conversation]]:
-    """Return the root and the branches of a tree whose titles and messages are hostile."""
-    root = steps.talk(api, HOSTILE[0], title=HOSTILE[0])
-    branches = []
-    for text in HOSTILE[1:]:
-        branches.append(root.fork(title=text))
-        branches[-1].say("ai", text)
-    return root, branches
-
-
-def test_hostile_titles_are_text_in_the_tree_and_above_the_messages(
+def test_hostile_titles_are_text_in_the_tree_the_head_and_the_comparison(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
-    root, branches = hostile_tree(api)
+    root = steps.talk(api, HOSTILE[0], title=HOSTILE[0])
+    branches = [root.fork(title=text) for text in HOSTILE[1:]]
+    for branch, text in zip(branches, HOSTILE[1:], strict=True):
+        branch.say("ai", text)
     root.update(tags={"tag": HOSTILE[2]})
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(root.id))
 
     expect_texts(steps.title(page), [HOSTILE[0]])
     expect(steps.head(page)).to_contain_text(f"tag:{HOSTILE[2]}")
-    expect(steps.dots(page)).to_have_count(len(HOSTILE))
-    names = steps.dots(page).evaluate_all("all => all.map(one => [one.ariaLabel, one.textContent])")
-    for text in HOSTILE:
-        label = shown(text)[:59]  # the rest of a long one is left out
-        (found,) = [told for name, told in names if f"branch {label}" in name]
-        assert found.startswith(label)
+    expect(steps.dot(page, re.compile("branch .*onmouseover"))).to_be_attached()
     quiet()
-    for branch, text in zip(branches, HOSTILE[1:], strict=True):
-        steps.go_to(page, steps.at_conversation(branch.id))
-        expect(steps.title(page)).to_have_text(line(text))
-        expect_texts(steps.entries(page).locator(".text"), [HOSTILE[0], text])
-        expect(page.get_by_role("navigation", name="Origin")).to_contain_text(HOSTILE[0])
+    for at in (1, 9):
+        steps.go_to(page, steps.at_conversation(branches[at].id))
+        expect(steps.title(page)).to_have_text(line(HOSTILE[at + 1]))
+    quiet()
+    steps.go_to(page, f"#/c/{branches[0].id}/compare/{branches[1].id},{branches[9].id}")
+    expect(page.get_by_role("heading", name="Compare 3 branches")).to_be_visible()
+    expect(page.get_by_role("region", name="Branches side by side")).to_contain_text(line(HOSTILE[2]))
+    quiet()
+    steps.go_to(page, f"#/c/{root.id}/alternatives/{root.entries().list()[0].id}")
+    expect(page.get_by_role("main").locator("tbody tr").filter(has_text="onmouseover")).to_be_visible()
     quiet()
 
 
-def test_hostile_titles_and_messages_are_text_in_the_comparison(
+def test_hostile_titles_and_user_ids_are_text_in_dialogs(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
-    root, branches = hostile_tree(api)
-    page = steps.sign_in(blank, user, at=f"#/c/{root.id}/compare/{branches[0].id}")
-
-    for branch, text in zip(branches, HOSTILE[1:], strict=True):
-        steps.go_to(page, f"#/c/{root.id}/compare/{branch.id}")
-        side = page.get_by_role("region", name=line(text), exact=True)
-        expect_texts(side.get_by_role("article").locator(".text"), [text])
-        expect_texts(side.get_by_role("heading").get_by_role("link"), [text])
-    options = page.get_by_role("combobox", name="With").get_by_role("option")
-    assert {shown(text) for text in HOSTILE[1:]} <= set(options.all_text_contents())
-    quiet()
-
-
-@pytest.mark.parametrize("text", [HOSTILE[0], HOSTILE[2], HOSTILE[10]], ids=["img", "script", "turned"])
-def test_hostile_titles_and_user_ids_are_text_in_dialogs(
-    blank: Page, api: Forklore, user: str, quiet: Any, text: str
-) -> None:
+    text = f"<img src=/x onerror={RUN}> {TURNED}"
     root = steps.talk(api, "A asks", title=text)
-    root.update(tags={"tag": text})
     root.fork(title=f"2 {text}", promote=True).say("ai", "B answers")
-    member = f"{text} {user}".replace("\t", " ")
+    member = f"{text} {user}"
     root.share(member, "reader")
     page = steps.sign_in(blank, user, at=steps.at_conversation(root.id))
-    words = {
-        "Rename": [],
-        "Tags": [],
-        "Promote": [text, f"2 {text}"],
-        "Share": [text, member],
-        "Hand over": [member],
-        "Delete branch": [text],
-        "Delete tree": [text],
+    told = {
+        "Names and tags": "",
+        "Make current": line(text)[:20],
+        "Merge into": line(text)[:20],
+        "Share": line(member),
+        "Hand over": line(member),
+        "Delete this branch": line(text)[:20],
+        "Delete the whole tree": line(text)[:20],
     }
 
-    for label, expected in words.items():
-        steps.deed(page, label).click()
+    for label, words in told.items():
+        steps.act(page, label)
         dialog = steps.dialog(page)
-        expect(dialog.get_by_role("button").last).to_be_enabled()
-        for one in expected:
-            expect(dialog).to_contain_text(line(one)[:79])
-        if label == "Rename":
-            expect(dialog.get_by_label("Title")).to_have_value(text)
+        expect(dialog).to_contain_text(words)
         quiet()
         page.keyboard.press("Escape")
-        expect(dialog).to_be_hidden()
-
-    steps.deed(page, "Compare").click()
-    page.get_by_role("button", name="Merge into the other").first.click()
-    expect(steps.dialog(page)).to_contain_text(f"Merge “\u2068{line(text)}"[:70])
-    quiet()
-    page.keyboard.press("Escape")
-
-    steps.go_to(page, steps.at_conversation(root.id))
-    steps.deed(page, "Rename").click()
-    steps.dialog(page).get_by_label("Title").fill(f"3 {text}")
-    steps.dialog(page).get_by_role("button", name="Rename").click()
-    expect(page.get_by_role("status").filter(has_text="The branch is called")).to_contain_text(
-        line(f"3 {text}")
-    )
-    steps.deed(page, "Tags").click()
-    steps.dialog(page).get_by_label("Tags").fill("<img src=/x onerror=window.ran=1>:x")
-    steps.dialog(page).get_by_role("button", name="Save").click()
-    expect(steps.dialog(page).get_by_role("alert")).to_contain_text("“<img src=/x onerror=window.ran=1>”")
-    quiet()
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_hostile_user_id_is_text_everywhere(
@@ -258,19 +219,18 @@ def test_a_hostile_user_id_is_text_everywhere(
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
 
-    expect(steps.entry(page, "A asks")).to_have_accessible_name(f"User, {hostile}")
+    expect(steps.entry(page, "A asks")).to_have_accessible_name(hostile)
     expect(steps.head(page)).to_contain_text(f"of {hostile}")
     expect(steps.row(page, "Shared").last).to_contain_text(f"of {hostile}")
-    expect(steps.dot(page, f"user, {hostile}")).to_be_visible()
     expect(steps.conversations(page)).to_contain_text(f"{hostile} offers you")
     quiet()
     steps.sign_out(page)
     steps.fill_sign_in(page, hostile)
-    expect(page.get_by_text(hostile, exact=True).first).to_be_visible()
+    expect(steps.conversations(page).get_by_text(hostile, exact=True).first).to_be_visible()
     quiet()
 
 
-def test_attachments_events_keys_and_other_fields_are_text(
+def test_attachments_events_and_other_fields_are_text(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
     hrefs = [
@@ -278,54 +238,41 @@ def test_attachments_events_keys_and_other_fields_are_text(
         f" JavaScript:{RUN}",
         "java\nscript:alert(1)",
         f"data:text/html,<script>{RUN}</script>",
-        f"vbscript:{RUN}",
         "//elsewhere.invalid/x",
         "file:///etc/passwd",
     ]
+    href = f'https://elsewhere.invalid/"onclick={RUN}'
+    deep: Any = HOSTILE[0]
+    for level in range(58):
+        deep = [deep] if level % 2 else {HOSTILE[2]: deep}
     made = api.create()
     content = {
         "role": "AI",
         "text": "See",
-        "attachments": [{"href": href, "name": HOSTILE[0], "contentType": HOSTILE[2]} for href in hrefs],
+        "attachments": [
+            {"href": one, "name": HOSTILE[0], "contentType": HOSTILE[2]} for one in [*hrefs, href]
+        ],
         "events": HOSTILE,
         **{name: name for name in (HOSTILE[0], "__proto__", "constructor", "toString")},
     }
     made.append([content], key=HOSTILE[0])
-    made.append([HOSTILE, dict.fromkeys(HOSTILE, 1)], content_type=HOSTILE[0])
+    made.append([deep], content_type=HOSTILE[0])
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
 
     card = steps.entry(page, "See")
-    expect(card.get_by_text("Attachment:")).to_have_count(len(hrefs))
-    for href in hrefs:
-        expect(card).to_contain_text(" ".join(href.split()))
-    expect(card).to_contain_text(f"key {HOSTILE[0]}")
-    assert card.get_by_role("link").evaluate_all("all => all.map(one => one.protocol)") == ["http:"]
-    for folded in page.locator("summary").all():
-        folded.click()
-    expect(steps.entries(page).last).to_contain_text(json.dumps(HOSTILE[0])[1:-1])
-    expect(card).to_contain_text('"__proto__": "__proto__"')
+    expect(card.locator(".file")).to_have_count(len(hrefs) + 1)
+    expect(card.get_by_role("link")).to_have_count(1)
+    expect(card.get_by_role("link")).to_have_attribute("href", href)
+    card.get_by_text("More fields").click()
+    expect(card.get_by_text("__proto__", exact=True).first).to_be_visible()
+    last = steps.entries(page).last
+    last.locator("summary").first.click()
+    expect(last.locator(".json").first).to_contain_text("1 member")
     quiet()
 
 
-def test_a_web_address_leaves_the_page_without_telling_it(
-    blank: Page, api: Forklore, user: str, quiet: Any
-) -> None:
-    made = api.create()
-    href = f'https://elsewhere.invalid/"onclick={RUN}'
-    made.append([{"role": "AI", "text": "See", "attachments": [{"href": href, "contentType": "a/b"}]}])
-    made.say("ai", f"https://elsewhere.invalid/{TURNED}")
-
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
-
-    expect(steps.entry(page, "See").get_by_role("link").last).to_have_attribute("href", href)
-    for link in steps.feed(page).locator("a[target]").all():
-        expect(link).to_have_attribute("rel", re.compile("noopener noreferrer"))
-        expect(link).not_to_contain_text("\N{RIGHT-TO-LEFT OVERRIDE}")
-    quiet()
-
-
-def test_an_agent_and_its_context_are_text(
+def test_an_agent_and_its_memory_are_text(
     blank: Page, api: Forklore, user: str, url: str, quiet: Any
 ) -> None:
     parent = steps.talk(api, "Plan", title="Parent")
@@ -338,13 +285,11 @@ def test_an_agent_and_its_context_are_text(
 
     page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(child.id))
 
-    expect(steps.head(page)).to_contain_text(f"agent {HOSTILE[0]}")
-    expect(steps.row(page, HOSTILE[2])).to_contain_text(HOSTILE[0])
-    column = page.get_by_role("region", name="Context")
-    expect(column).to_contain_text("Epoch 2")
-    for folded in column.locator("summary").all():
-        folded.click()
-    expect(column).to_contain_text(json.dumps(HOSTILE[0])[1:-1])
+    expect(steps.head(page)).to_contain_text(HOSTILE[0])
+    page.get_by_role("tab", name="Memory").click()
+    memory = page.get_by_role("tabpanel", name="memory")
+    expect(memory).to_contain_text("epoch 2")
+    expect(memory).to_contain_text(HOSTILE[0])
     quiet()
 
 
@@ -355,44 +300,28 @@ def test_texts_of_5_mb_are_shown_in_parts_and_the_page_stays_usable(
     longest = f"<img src=/x onerror={RUN}> ".ljust(40) * 60_000
     made.say("ai", longest)
     made.append([{"data": longest}], content_type="application/x-long")
-    fork = made.fork(title="Other")
-    fork.say("user", "Hello")
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
 
-    first, second = steps.entries(page).first, steps.entries(page).last
-    expect(first.get_by_role("button", name="Show more: 2,380,000 characters left")).to_be_visible()
-    assert shown_length(first) == 20_000
-    first.get_by_role("button", name="Show more").click()
-    expect(first.get_by_role("button", name="Show more: 2,180,000 characters left")).to_be_visible()
-    assert shown_length(first) == 220_000
-    second.locator("summary").click()
-    expect(second.get_by_role("button", name="Show more")).to_be_visible()
+    first = steps.entries(page).first
+    expect(first.get_by_role("button", name="more characters")).to_be_visible()
+    assert len(first.locator(".body").text_content() or "") < 10_000
+    steps.entries(page).last.locator("summary").first.click()
+    expect(steps.entries(page).last.get_by_role("button", name="2,400,000 characters")).to_be_visible()
     quiet()
     steps.send(page, "The page is usable")
-    expect(steps.dot(page, "The page is usable")).to_be_visible()
-    steps.go_to(page, f"#/c/{fork.id}/compare/{made.id}")
-    expect(page.get_by_role("region", name="Other")).to_contain_text("Hello")
-    quiet()
+    expect(steps.dot(page, re.compile("The page is usable"))).to_be_attached()
 
 
-def shown_length(card: Locator) -> int:
-    """Return how many characters of the text of an entry are shown."""
-    parts = card.locator(".text > :not(button)").all()
-    return sum(len(part.text_content() or "") for part in parts)
-
-
-def test_many_spaces_behind_a_fence_and_many_half_addresses_take_no_time(
-    blank: Page, api: Forklore, user: str
-) -> None:
+def test_texts_that_slow_readers_of_markdown_down_take_no_time(blank: Page, api: Forklore, user: str) -> None:
     made = api.create()
-    texts = [f"{number} is slow\n```a{' ' * 19_000}b" for number in range(25)]
-    texts += [f"{number} is slow {'http://' * 1_000}{'.' * 12_000}" for number in range(25)]
-    steps.say_all(made, texts)
+    slow = ["[", "*a ", "<a ", "`a", "![", "[a](", "http://", "> ", "|a", "**", "a@", "<!--"]
+    texts = [f"{number} is slow\n{one * (3_500 // len(one))}" for number, one in enumerate(slow)]
+    steps.say_all(made, [*texts, f"a is slow\n```a{' ' * 3_500}b"])
 
     with traced(blank) as tasks:
         page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
-        expect(steps.entries(page)).to_have_count(50)
+        expect(steps.entries(page)).to_have_count(len(slow) + 1)
 
     assert max(tasks) < 3_000
 
@@ -400,64 +329,27 @@ def test_many_spaces_behind_a_fence_and_many_half_addresses_take_no_time(
 def test_10_000_combining_characters_stay_in_their_own_entry(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
-    marks = "a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DIAERESIS BELOW}" * 5_000
+    marks = "a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DIAERESIS BELOW}" * 1_500
     made = steps.talk(api, "Before", marks, "After", title=marks[:500])
 
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
 
-    shown = steps.entries(page).nth(1).locator(".text")
-    expect(shown).to_be_visible()
-    assert shown.text_content() == marks
+    expect(steps.entry(page, "After")).to_be_visible()
     # What is painted outside of an element covers its neighbours, unless the element clips it.
-    for one in (shown, steps.title(page), steps.rows(page).first.locator("b"), steps.dots(page).first):
+    shown = steps.entries(page).nth(1).locator(".body")
+    for one in (shown, steps.title(page), steps.rows(page).first.locator("b")):
         overflow, contain = one.evaluate(
             "one => [getComputedStyle(one).overflowY, getComputedStyle(one).contain]"
         )
-        assert overflow != "visible" or contain == "strict"
+        assert overflow != "visible" or "paint" in contain or contain in ("strict", "content")
     steps.press(page, "After", "Fork here")
-    steps.expect_messages(page, ["Before", marks, "After"])
-    expect(steps.rows(page)).to_have_count(1)
     quiet()
 
 
-def test_json_of_60_levels_is_shown(blank: Page, api: Forklore, user: str, quiet: Any) -> None:
-    deep: Any = HOSTILE[0]
-    for level in range(58):
-        deep = [deep] if level % 2 else {HOSTILE[2]: deep}
-    made = api.create()
-    made.append([deep], content_type="application/x-deep")
-    made.append(
-        [{"role": "AI", "text": "See", "events": [deep[HOSTILE[2]] if isinstance(deep, dict) else deep[0]]}]
-    )
-
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
-
-    expect(steps.entries(page)).to_have_count(2)
-    for folded in page.locator("summary").all():
-        folded.click()
-    text = steps.entries(page).first.locator(".json")
-    expect(text).not_to_be_empty()
-    assert json.loads(text.text_content() or "") == [deep]
-    quiet()
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        f"#/c/<img src=/x onerror={RUN}>",
-        f"#javascript:{RUN}",
-        "#/c/../../elsewhere",
-        "#/c/00000000-0000-4000-8000-000000000000/../../v1",
-        "#/c/%2e%2e%2f/e/%2e%2e",
-        "?q=<script>#/<script>",
-    ],
-)
-def test_an_address_that_names_nothing_is_the_list(
-    blank: Page, api: Forklore, user: str, quiet: Any, address: str
-) -> None:
+def test_an_address_that_names_nothing_is_the_list(blank: Page, api: Forklore, user: str, quiet: Any) -> None:
     steps.talk(api, "A asks", title="Lisbon")
 
-    page = steps.sign_in(blank, user, at=address)
+    page = steps.sign_in(blank, user, at=f"?q=<script>#/c/<img src=/x onerror={RUN}>")
 
     expect(steps.row(page, "Lisbon")).to_be_visible()
     quiet()
