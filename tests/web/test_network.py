@@ -554,3 +554,26 @@ def test_a_fork_that_is_asked_for_again_after_one_was_elsewhere_is_made_once(
     steps.expect_messages(page, ["A asks"])
     expect(steps.said(page, "waits for another answer")).to_be_visible()
     assert len(made.forks().list()) == 2
+
+
+def test_a_part_of_the_page_that_did_not_come_is_loaded_again(
+    blank: Page, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect("ERR_FAILED")
+    asked: list[str] = []
+
+    def refuse_once(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    blank.route("**/web/Markdown-*.js", refuse_once)
+    made = steps.talk(api, "A asks", title="Lisbon")
+    made.say("ai", "It is **by the sea**.")
+
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+
+    expect(page.locator("strong", has_text="by the sea")).to_be_visible()
+    assert len(asked) == 2

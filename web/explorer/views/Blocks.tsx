@@ -9,10 +9,10 @@ import type { Entry } from "../model/types.ts";
 import { clipped, counted, visible } from "../model/words.ts";
 import { Code } from "./Code.tsx";
 import { JsonTree } from "./JsonTree.tsx";
-import { Boundary, Press } from "./parts.tsx";
+import { Boundary, inTime, Press } from "./parts.tsx";
 import { ToolCall } from "./ToolCall.tsx";
 
-const Markdown = lazy(() => import("./Markdown.tsx"));
+const Markdown = lazy(() => inTime(() => import("./Markdown.tsx")));
 
 const FOLDED = 3_000; // characters of a text that are shown at first
 const READ_MAX = 200_000; // a longer text is shown as it is, without its marks

@@ -2,9 +2,9 @@
 
 import { Check, Copy } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { Press } from "./parts.tsx";
+import { inTime, Press } from "./parts.tsx";
 
-const Coloured = lazy(() => import("./Coloured.tsx"));
+const Coloured = lazy(() => inTime(() => import("./Coloured.tsx")));
 
 const COLOURED_MAX = 60_000; // characters
 const COPIED_MS = 1_500;

@@ -12,7 +12,7 @@ import { baseOf, rowsOf, wayOf, type Way } from "../model/ways.ts";
 import { counted, short, usd, visible } from "../model/words.ts";
 import { useSides, type LoadEntries } from "./compared.ts";
 import { Refs } from "./Outline.tsx";
-import { IconPress, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
+import { IconPress, inTime, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
 import { useWidth } from "./rows.ts";
 
 const COLUMNS_MAX = 6;
@@ -342,7 +342,9 @@ function useDifferences(from: string, to: string): ReturnType<typeof differences
 	const isNeeded = Boolean(from && to && from !== to);
 	useEffect(() => {
 		if (isNeeded)
-			void import("../model/differences.ts").then((loaded) => setCompute(() => loaded.differencesOf));
+			void inTime(() => import("../model/differences.ts")).then((loaded) =>
+				setCompute(() => loaded.differencesOf),
+			);
 	}, [isNeeded]);
 	return useMemo(
 		() => (isNeeded && compute ? (compute(from, to) ?? "other") : undefined),

@@ -21,13 +21,13 @@ import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
 import { First } from "./First.tsx";
 import { openPalette, type Action } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
-import { Boundary, Loading, Problem, Splitter, useKept } from "./parts.tsx";
+import { Boundary, inTime, Loading, Problem, Splitter, useKept } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
 import { toggleTheme } from "./theme.ts";
 
-const loadFull = () => import("./Full.tsx");
+const loadFull = () => inTime(() => import("./Full.tsx"));
 const Full = lazy(loadFull);
 const IDLE_MS = 3000; // then what is likely to be needed is loaded, so that it is there if the server is gone
 const LIST = { first: 292, least: 220, most: 480 };

@@ -118,6 +118,23 @@ export class Boundary extends Component<BoundaryProps, { hasFailed: boolean }> {
 	}
 }
 
+const TRIES = 30;
+const PAUSE_MS = 1_000;
+const PAUSE_MS_MAX = 10_000;
+
+/** A part of the page that is loaded when it is needed. While the server is gone it is asked for again, for some minutes. */
+export async function inTime<T>(load: () => Promise<T>): Promise<T> {
+	for (let tried = 1; tried < TRIES; tried++) {
+		try {
+			return await load();
+		} catch {
+			const pause = Math.min(PAUSE_MS * tried, PAUSE_MS_MAX);
+			await new Promise((done) => setTimeout(done, pause));
+		}
+	}
+	return load();
+}
+
 /** Grey lines in place of what is loading. They come after a moment. */
 export const Loading = ({ what }: { what: string }) => (
 	<div className="loading" role="status" aria-label={`Loading ${what}`}>
