@@ -44,7 +44,7 @@ def no_more(last: Part) -> ConflictError:
     """Return the error for what does not follow the last part of a log."""
     match last.kind:
         case PartKind.END:
-            told = {"nextAnswerId": last.next_id} if last.next_id else {}
+            told: dict[str, str | None] = {"nextAnswerId": last.next_id} if last.next_id else {}
             if last.entry:
                 told = {"entryId": last.entry.entry_id, "conversationId": last.entry.conversation_id}
             return ConflictError("the answer has ended", reason="answer_over", **told)
