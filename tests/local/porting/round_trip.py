@@ -11,7 +11,7 @@ from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.names import Name
-from forklore_service.storage import items
+from forklore_service.storage import items, schema
 from forklore_service.storage.connection import Item
 from forklore_service.storage.table import Table
 from tests.support.tables import Store
@@ -19,6 +19,8 @@ from tests.support.tables import Store
 EVERYTHING = Choice(Scope.EVERYTHING)
 NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy", *items.ANSWERING}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
+PLACE_BY_USE = {schema.ENTRY_SORT_KEY, "moves"}
+"""A row of a user's list moves at times; an import puts it where the tree was used last."""
 
 
 def exported(
@@ -40,10 +42,14 @@ def held(store: Store) -> dict[Key, Mapping[str, Any]]:
     contents = store.contents()
     live = {key.partition for key, item in contents.items() if _is_live(key, item)}
     return {
-        key: {name: value for name, value in items.plain(item).items() if name not in NOT_EXPORTED}
+        key: {name: value for name, value in items.plain(item).items() if name not in _left_out(key)}
         for key, item in contents.items()
         if _belongs(key, item, live, contents)
     }
+
+
+def _left_out(key: Key) -> set[str]:
+    return NOT_EXPORTED | PLACE_BY_USE if kind_of(key) is Kind.USER_TREE else NOT_EXPORTED
 
 
 def _is_live(key: Key, item: Item) -> bool:
