@@ -246,5 +246,31 @@ def test_a_line_says_what_a_message_holds_beside_role_and_text() -> None:
     assert content.line_of([{**message, "strands": {"a": 1}}]).holds == ["data", "events", "other"]
 
 
+LETTERS = "Ab9+/=_-" * 30
+
+
+@pytest.mark.parametrize(
+    ("held", "searched"),
+    [
+        (LETTERS[:200], [LETTERS[:200]]),
+        (LETTERS[:201], []),
+        (f"a tea {LETTERS} for two", ["a tea ", " for two"]),
+        (f'{{"image": "{LETTERS}"}}', ['{"image": "', '"}']),
+        ("\u00e9" * 300, ["\u00e9" * 300]),
+        ("data:image/png;base64,dGVh", []),
+        ("DATA:image/svg+xml,<svg>a tea</svg>", []),
+        ("data: a tea, for two", ["data: a tea, for two"]),
+        ("\u00e9" + LETTERS, ["\u00e9"]),
+        ("the data:text/plain,tea", ["the data:text/plain,tea"]),
+    ],
+)
+def test_data_in_an_event_is_not_searched(held: str, searched: list[str]) -> None:
+    assert content.searched_texts([{"events": [{"type": "x", "held": [held]}]}]) == searched
+
+
+def test_a_long_word_in_a_text_is_searched() -> None:
+    assert content.searched_texts([{"text": LETTERS}]) == [LETTERS]
+
+
 def test_titles_and_previews_have_the_lengths_of_the_api() -> None:
     assert (content.TITLE_CHARACTERS, content.PREVIEW_CHARACTERS) == (40, 100)

@@ -1,5 +1,6 @@
 """The rules of an entry's content, and what titles, previews and lines are made of."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +14,9 @@ LINE_CHARACTERS = 120
 """Of the text of a line."""
 WORD_CHARACTERS = 40
 """Of each other word of a line."""
+_DATA_URL = re.compile(r"data:[^\s,]*,", re.IGNORECASE)
+_DATA = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{201,}+")
+"""More than 200 letters of base64. The time is linear in the text: a run is looked through once."""
 
 
 def check_elements(content: Any) -> None:
@@ -129,12 +133,18 @@ def texts_of(content: Any) -> list[str]:
 def searched_texts(content: Any) -> list[str]:
     """Return what a search looks through: all texts, then what the events of each element hold.
 
+    Of the events data is left out: data URLs and what _DATA finds.
+
     >>> searched_texts([{"text": "hello", "events": [{"type": "tool", "output": ["rain"]}]}])
     ['hello', 'rain']
     """
     elements = content if isinstance(content, list) else []
     events = [element.get("events") for element in elements if isinstance(element, dict)]
-    return [*texts_of(content), *_strings_in(events)]
+    return [*texts_of(content), *(text for held in _strings_in(events) for text in _without_data(held))]
+
+
+def _without_data(text: str) -> Iterator[str]:
+    return filter(None, _DATA.split("" if _DATA_URL.match(text) else text))
 
 
 def _strings_in(value: Any) -> Iterator[str]:

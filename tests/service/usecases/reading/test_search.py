@@ -130,6 +130,16 @@ def test_what_a_tool_said_in_an_event_is_found_and_shown(table: Table) -> None:
         assert walk(table, query) == [], query
 
 
+def test_data_in_events_is_no_hit(table: Table) -> None:
+    data = base64.b64encode(random.Random(5).randbytes(45_000)).decode()
+    assert "tea" in data.lower()
+    events = [{"type": "reasoning", "encrypted_content": data}, {"url": f"data:image/png;base64,{data}"}]
+    append(table, ROOT, Draft.of(Channel.HISTORY, "history", text_of([{"text": "a", "events": events}])))
+    append(table, ROOT, said("a cup of tea"))
+
+    assert [hit.highlights for hit in walk(table, "tea")] == [["a cup of tea"]]
+
+
 def test_an_entry_is_found_by_its_agent(table: Table) -> None:
     [entry] = append(table, ROOT, said("two nights", agent_id="Travel-Planner"), "three nights")[:1]
 
