@@ -459,6 +459,7 @@ CASES: dict[str, Case] = {
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),
     "conversations, by creation": Case("listConversations", lambda _: {"order": "created", "limit": ROWS}),
+    "conversations, by a title": Case("listConversations", lambda _: {"query": "a", "limit": ROWS}),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}),
     "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}),

@@ -80,6 +80,16 @@ def test_a_tag_tells_whether_a_list_goes_on_and_not_where() -> None:
     assert tag("at ten") != tag(None)
 
 
+def test_what_is_spelled_like_the_cursor_counts() -> None:
+    def tag(*held: dict[str, str]) -> str | None:
+        fields = {"data": [{"metadata": one} for one in held], "afterCursor": "at nine"}
+        return watched(Response(200, to_json(fields)), fields, None).tag
+
+    like = {"afterCursor": "at nine"}
+    assert tag(like) != tag({})
+    assert tag(like, {}) != tag({}, like)
+
+
 @pytest.mark.parametrize("operation", sorted(WATCHED - {"getAnswer", "adminGetAnswer"}))
 def test_a_direct_invocation_with_wait_is_answered_at_once_and_says_when_to_ask_again(operation: str) -> None:
     """It has no headers, so it takes no If-None-Match either."""

@@ -37,9 +37,11 @@ def watched(response: Response, fields: Mapping[str, Any], if_none_match: str | 
 
 
 def _without_cursor(text: str, fields: Mapping[str, Any]) -> str:
-    """Return the body without the cursor with which its list goes on."""
-    cursor = fields.get("afterCursor")
-    return text if cursor is None else text.replace(to_json({"afterCursor": cursor})[1:-1], "")
+    """Return the body without the cursor with which its list goes on.
+
+    What else the body holds may contain the same text, so the body is made anew.
+    """
+    return text if fields.get("afterCursor") is None else to_json({**fields, "afterCursor": True})
 
 
 def _names(if_none_match: str, tag: str) -> bool:

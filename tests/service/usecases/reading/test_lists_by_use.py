@@ -6,14 +6,18 @@ import pytest
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.listing import Ancestry, Archived, ListPlace, Mode, Order
+from forklore_service.domain.listing import Ancestry, Archived, Filter, ListPlace, Mode, Order
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import MOVES_KEPT_MS, TreeRow
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
 from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.people.sharing import share_conversation
-from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
+from forklore_service.usecases.reading.conversation_lists import (
+    TREES_AT_ONCE,
+    ListRequest,
+    list_conversations,
+)
 from forklore_service.usecases.reading.list_orders import COMPARED_AT_TOP, SHOWN_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
@@ -217,6 +221,25 @@ def test_archived_and_started_trees_have_the_same_order(table: Table, clock: Sta
     assert listed(table, archived=Archived.ONLY) == [made[0], made[1]]
     assert listed(table) == [made[2], made[3]]
     assert listed(table, ancestry=Ancestry.CHILDREN) == []
+
+
+def test_a_full_page_with_a_filter_reads_no_more_trees(table: Table, clock: Standing) -> None:
+    made = [conversation(number) for number in range(1, 2 * TREES_AT_ONCE + 2)]
+    for one in made:
+        create(table, one, title="A trip")
+        clock.now_s += TEN
+    say(table, made[0], "x")
+    wire = Wire.of(table)
+    shown: list[str] = []
+    place: ListPlace | None = None
+    while not shown or place is not None:
+        before = wire.operations.count("BatchGetItem")
+        one_page = page(table, place, 5, wanted=Filter(query="trip"))
+        assert wire.operations.count("BatchGetItem") - before == 1
+        shown += [row.conversation.conversation_id for row in one_page.rows]
+        place = one_page.resume
+
+    assert shown == [made[0], *made[:0:-1]]
 
 
 # Walks

@@ -93,6 +93,8 @@ def list_conversations(
         in vain so far. The level in a row counts only for the first trees: rows are read ahead, so
         later ones may be older than a change of the membership.
         """
+        if request.sorts and len(page) >= request.limit:
+            return []
         at_once = TREES_AT_ONCE
         if request.wanted.is_open:
             room, in_vain = max(request.limit - len(page), 0), max(looked - len(page), 0)
