@@ -241,6 +241,20 @@ def test_a_deletion_closes_a_tree_whatever_its_answer_is_and_the_worker_removes_
     assert check(store.contents().values(), now_s=table.now_s()) == []
 
 
+def test_a_fork_whose_record_is_lost_is_closed_though_an_answer_is_being_written(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "Why?")
+    fork(table)
+    say(table, FORK, "And why?")
+    begin(table, of=FORK)
+    store.delete(keys.conversation(ROOT, FORK))
+
+    assert delete_conversation(store.process(), Mailbox().queue, caller=ANN, conversation_id=ROOT)
+    for one in (ROOT, FORK):
+        with pytest.raises(NotFoundError):
+            append(table, one, "too late")
+
+
 @pytest.mark.failure("unreliable-messages")
 def test_without_messages_the_sweep_completes_the_deletion(world: World) -> None:
     delete(world.store, mailbox=Mailbox(is_down=True))

@@ -155,7 +155,13 @@ def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
     """
     for some in in_batches(heads, CLOSED_AT_ONCE * READS_AT_ONCE):
         now_s = table.now_s()
-        table.commit_each([_closing(batch, now_s) for batch in in_batches(some, CLOSED_AT_ONCE)])
+        batches = [*in_batches(some, CLOSED_AT_ONCE)]
+        closed = table.commit_each([_closing(batch, now_s) for batch in batches])
+        # Refused: a CONV is lost. Its conversation is closed all the same; the log expires.
+        left = [batch for batch, is_closed in zip(batches, closed, strict=True) if not is_closed]
+        table.commit_each(
+            [_closing([head._replace(answer_id=None) for head in batch], now_s) for batch in left]
+        )
 
 
 def _closing(heads: Sequence[_Head], now_s: int) -> list[Action]:
