@@ -137,6 +137,8 @@ def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> I
         yield wrong("wrong_last_context", f"{head.lasts.context}, but the view ends with {last_context}")
     if head.untitled and conversation.has_title:
         yield wrong("wrong_untitled", "the conversation has a title", None)
+    if conversation.names_answer:
+        yield wrong("early_answer", "CONV names an answer, but the conversation is not closed", None)
     if tree.changes[conversation_id] != conversation.changes:
         counted = f"{tree.changes[conversation_id]} changes, but CONV counts {conversation.changes}"
         yield wrong("wrong_changes", counted, None)

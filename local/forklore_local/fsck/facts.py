@@ -72,7 +72,10 @@ NOTHING = Own()
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """The values of a CONV item that are compared. changes: as its HEAD counts them, too."""
+    """The values of a CONV item that are compared. changes: as its HEAD counts them, too.
+
+    names_answer: whether it names an answer, whose log goes with the tree.
+    """
 
     created_at: str
     client_id: str | None
@@ -80,6 +83,7 @@ class Conv:
     started_by: StartedBy | None
     has_title: bool
     changes: int
+    names_answer: bool
 
 
 @dataclass(frozen=True, slots=True)

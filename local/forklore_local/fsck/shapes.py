@@ -74,7 +74,7 @@ SHAPES = {
         "createdAt:S",
         "title:S tags:M metadata:S agentId:S clientId:S forkedAtConversationId:S forkedAtEntryId:S"
         " forkedAtPosition:S startedByConversationId:S startedByEntryId:S titledBy:S changes:N"
-        " imported:BOOL",
+        " imported:BOOL answer:S",
     ),
     Kind.PATH: _shape("path:B"),
     Kind.HEAD: _shape(

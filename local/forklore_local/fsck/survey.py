@@ -165,6 +165,7 @@ class Survey:
             conversation.started_by,
             has_title=conversation.described.title is not None,
             changes=items.changes(item),
+            names_answer=items.answer_id(item) is not None,
         )
 
     def _path(self, key: Key, item: Item) -> None:

@@ -1186,6 +1186,11 @@ CORRUPTIONS = [
         lambda m: m.change(head(PLAIN, PLAIN), answer=text(STRANGER)),
     ),
     a(
+        "an open conversation with an answer that goes with its tree",
+        "early_answer",
+        lambda m: m.change(conv(ROOT), answer=text(ANSWER)),
+    ),
+    a(
         "a record of the retention without a time",
         "malformed_retention",
         lambda m: m.change(keys.retention(), begunAt=text("today")),

@@ -827,6 +827,46 @@ def _is_row_of(key: Key, conversation_id: str) -> bool:
     return key.sort.startswith("TREE#") and key.sort.endswith(conversation_id)
 
 
+def remove_where_an_answer_begins(
+    of: Callable[[Endpoint], World], endpoint: Endpoint, rewrite: Rewrite | None = None
+) -> None:
+    """Assert that the log of an answer that begins just before its branch is removed goes, too."""
+    with built(of, endpoint).copy(endpoint) as store:
+
+        def begin_another() -> None:
+            other = Process(store)
+            if of is answering:
+                ended = other.ask("deleteAnswer", BOB, conversationId=FORK, answerId=ANSWER)
+                assert ended.status == 204, ended
+            begun = other.ask("beginAnswer", BOB, conversationId=FORK, id=NEW)
+            assert begun.status == 201, begun
+
+        removing = Process(store, first_write(begin_another), rewrite=rewrite)
+        answer = removing.ask("deleteConversation", ANN, conversationId=FORK, scope="branch")
+
+        hold(answer.status == 204, answer)
+        run_prune(ROOT, FORK)(Process(store))
+        hold(keys.part(ROOT, NEW, 0) not in store.contents(), "the log is still there")
+        assert_intact(store)
+
+
+def close_what_is_erased(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that a closing that comes after the worker leaves nothing of the tree."""
+    with built(answering, endpoint).copy(endpoint) as store:
+        waiting = [partial(run_deletion(ROOT), Process(store))]
+
+        def choose(call: Call) -> Fault | None:
+            if call.operation == WRITE and "SET #answer = :answer" in str(call.body) and waiting:
+                waiting.pop()()
+            return None
+
+        Process(store, choose, rewrite=rewrite).ask("deleteConversation", ANN, conversationId=FORK)
+
+        assert not waiting
+        found = [key for key in store.contents() if key.partition == ROOT]
+        hold(found == [], found)
+
+
 def remove_what_was_just_removed(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a branch is removed only once, although a torn read shows it as it was before.
 
@@ -946,6 +986,9 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "forget digests of a tree that is gone": forget_digests_of_a_tree_that_is_gone,
     "delete a child whose parent is gone": delete_a_child_whose_parent_is_gone,
     "remove what was just removed": remove_what_was_just_removed,
+    "remove where an answer begins": partial(remove_where_an_answer_begins, family),
+    "remove where another answer begins": partial(remove_where_an_answer_begins, answering),
+    "close what is erased": close_what_is_erased,
     "remove from what has a tombstone": remove_from_what_has_a_tombstone,
     "remove a branch as a former manager who is now a reader": partial(
         act_late, "deleteConversation", {"conversationId": FORK, "scope": "branch"}, by=MIA

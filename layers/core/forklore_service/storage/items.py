@@ -297,7 +297,7 @@ def head_row(item: Item) -> HeadRow:
 
 
 def answer_id(item: Item) -> str | None:
-    """Return the answer that a HEAD or a GONE names."""
+    """Return the answer that a HEAD, a GONE or a CONV names."""
     return str(item["answer"]["S"]) if "answer" in item else None
 
 

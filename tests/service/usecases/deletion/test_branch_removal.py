@@ -34,12 +34,17 @@ from tests.service.usecases.builders import (
     PLANNER,
     ROOT,
     TWIG,
+    A,
+    B,
     append,
+    begin,
     conversation,
     create,
+    drop,
     fork,
     idempotency_key,
     large,
+    log,
     page,
     promote,
     read,
@@ -48,6 +53,7 @@ from tests.service.usecases.builders import (
     show,
     texts,
     thought,
+    write,
 )
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
@@ -570,6 +576,31 @@ def first_write(act: Callable[[], object]) -> Callable[[Request], None]:
             waiting.pop()()
 
     return before
+
+
+@pytest.mark.parametrize("was", [None, A])
+def test_an_answer_that_begins_while_its_branch_is_removed_goes_with_it(
+    store: Store, was: str | None
+) -> None:
+    table = store.process()
+    say(table, ROOT, "Why?")
+    fork(table)
+    if was:
+        begin(table, was, of=FORK)
+
+    def begin_another() -> None:
+        if was:
+            drop(table, was, of=FORK)
+        begin(table, B, of=FORK)
+        write(table, 0, of=FORK, to=B)
+
+    late = store.process()
+    Wire.of(late).before(first_write(begin_another))
+    assert remove_branch(late, Mailbox().queue, caller=ANN, conversation_id=FORK)
+    prune(store)
+
+    assert log(store, B) == ["end"]
+    assert_intact(store)
 
 
 def test_the_last_branch_is_not_the_last_if_it_is_forked_meanwhile(store: Store) -> None:

@@ -42,6 +42,7 @@ from tests.service.usecases.builders import (
     create,
     fork,
     idempotency_key,
+    log,
     read,
     said,
     say,
@@ -215,6 +216,43 @@ def test_an_answer_that_is_being_written_goes_with_its_conversation_but_for_its_
     assert sorted(end) == ["PK", "SK", "conversation", "createdAt", "kind", "size", "ttl"]
     assert end["kind"]["S"] == "end"
     assert check(store.contents().values(), now_s=table.now_s()) == []
+
+
+def test_a_deletion_closes_a_tree_whatever_its_answer_is_and_the_worker_removes_the_log(store: Store) -> None:
+    """The request does not touch the log, which may be long, or be throttled."""
+    table, mailbox = store.process(), Mailbox()
+    say(table, ROOT, "Why?")
+    begin(table)
+    write(table, 0)
+    deleting = store.process()
+
+    def throttle(request: Request) -> None:
+        if "ANSWER#" in str(request.body):
+            raise UnavailableError("throttled")
+
+    Wire.of(deleting).before(throttle)
+    assert delete_conversation(deleting, mailbox.queue, caller=ANN, conversation_id=ROOT)
+    with pytest.raises(NotFoundError):
+        append(table, ROOT, "too late")
+    assert log(store) == ["begin", "data"]
+
+    drain(store, mailbox)
+    assert log(store) == ["end"]
+    assert check(store.contents().values(), now_s=table.now_s()) == []
+
+
+def test_a_fork_whose_record_is_lost_is_closed_though_an_answer_is_being_written(store: Store) -> None:
+    table = store.process()
+    say(table, ROOT, "Why?")
+    fork(table)
+    say(table, FORK, "And why?")
+    begin(table, of=FORK)
+    store.delete(keys.conversation(ROOT, FORK))
+
+    assert delete_conversation(store.process(), Mailbox().queue, caller=ANN, conversation_id=ROOT)
+    for one in (ROOT, FORK):
+        with pytest.raises(NotFoundError):
+            append(table, one, "too late")
 
 
 @pytest.mark.failure("unreliable-messages")

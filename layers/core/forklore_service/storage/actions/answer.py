@@ -95,3 +95,18 @@ def forget(of: Key, user_id: str) -> Action:
     return action.update(
         ActionKind.HEAD, of, _FORGET, of=f"{of.sort} answer", condition=condition, values=values
     )
+
+
+def keep(group_id: str, conversation_id: str, answer_id: str) -> Action:
+    """Name an answer in CONV, as the same transaction deletes HEAD of a deleted tree.
+
+    CONV is there until the worker removes the tree. It must not come back.
+    """
+    return action.update(
+        ActionKind.CONVERSATION,
+        keys.conversation(group_id, conversation_id),
+        "SET #answer = :answer",
+        of=conversation_id,
+        condition=action.IS_THERE,
+        values={":answer": text(answer_id)},
+    )

@@ -292,20 +292,23 @@ def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: Ent
     )
 
 
-def remove(conversation: Conversation) -> list[Action]:
+def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]:
     """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
 
+    answer_id: the answer that HEAD must still name; None: it must name none.
     The rest is for the worker.
     """
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
     tree = keys.tree(group_id, conversation.created_at, conversation_id)
+    seen = f"{IS_THERE} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
     return [
         rest_id(conversation_id, group_id),
         action.delete(
             ActionKind.HEAD,
             keys.head(group_id, conversation_id),
             of=conversation_id,
-            condition=IS_THERE,
+            condition=seen,
+            values={":seen": text(answer_id)} if answer_id is not None else {},
         ),
         action.delete(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
         action.delete(ActionKind.TREE, tree),

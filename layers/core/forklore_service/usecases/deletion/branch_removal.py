@@ -69,7 +69,7 @@ def remove_branch(
             return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
         if refused.has(ActionKind.MEMBER):
             raise ForbiddenError("this needs the access level 'manager'")
-        # Refused: the tree or its current branch has changed. Decide again.
+        # Refused: the tree, its current branch or the answer in this one has changed. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
 
@@ -90,7 +90,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str)
         actions.group.remove_branch(group, current=current, at=at),
         *([actions.conversation.check_exists(group.group_id, current)] if current else []),
         *([member] if is_manager else []),
-        *actions.conversation.remove(conversation),
+        *actions.conversation.remove(conversation, answer_id=answer_id),
         actions.remnant.put(remnant),
         actions.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce),
     ]

@@ -123,7 +123,8 @@ def _erase_transfer(table: Table, group: Group) -> None:
 def _erase_others(table: Table, group: Group) -> None:
     """Remove all other items in the tree's partition except GROUP.
 
-    What stays of a removed branch names its job, its id and an answer. So it goes after these.
+    What stays of a removed branch names its job, its id and an answer; CONV of a closed
+    conversation names an answer. So they go after these.
     """
     own = keys.group(group.group_id)
     for some in in_batches(table.read.others(group.group_id), ERASED_AT_ONCE):

@@ -17,10 +17,9 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import READS_AT_ONCE, Table
 from forklore_service.usecases.deletion.counted_items import all_child_keys, all_heads
-from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 
 CLOSED_AT_ONCE = 20
-"""Conversations closed in one transaction. Each takes two writes; DynamoDB allows 100."""
+"""Conversations closed in one transaction. Each takes two or three writes; DynamoDB allows 100."""
 CHILDREN_AT_ONCE = 100
 
 T = TypeVar("T")
@@ -152,14 +151,17 @@ def _heads(
 def _close_conversations(table: Table, heads: Sequence[_Head]) -> None:
     """Delete HEADs and retire the conversations' ids, in several transactions that overlap.
 
-    The log of an answer goes before the HEAD that names it.
+    The worker deletes the logs of the answers that were being written there. CONV names them.
     """
     for some in in_batches(heads, CLOSED_AT_ONCE * READS_AT_ONCE):
-        for head in some:
-            if head.answer_id is not None:
-                delete_log(table, AnswerRef(head.group_id, head.answer_id))
         now_s = table.now_s()
-        table.commit_each([_closing(batch, now_s) for batch in in_batches(some, CLOSED_AT_ONCE)])
+        batches = [*in_batches(some, CLOSED_AT_ONCE)]
+        closed = table.commit_each([_closing(batch, now_s) for batch in batches])
+        # Refused: a CONV is lost. Its conversation is closed all the same; the log expires.
+        left = [batch for batch, is_closed in zip(batches, closed, strict=True) if not is_closed]
+        table.commit_each(
+            [_closing([head._replace(answer_id=None) for head in batch], now_s) for batch in left]
+        )
 
 
 def _closing(heads: Sequence[_Head], now_s: int) -> list[Action]:
@@ -169,6 +171,8 @@ def _closing(heads: Sequence[_Head], now_s: int) -> list[Action]:
             actions.conversation.retire_id(head.conversation_id, now_s=now_s),
             actions.conversation.delete_head(head.group_id, head.conversation_id),
         ]
+        if head.answer_id is not None:
+            closing.append(actions.answer.keep(head.group_id, head.conversation_id, head.answer_id))
     return closing
 
 
