@@ -56,6 +56,7 @@ async function devices(
 	const address = `${await served()}#${encodeURIComponent(`${inject("url")} ${given}`)}`;
 	const browser = await chromium.launch({ executablePath: PROGRAM, args: ["--no-sandbox", "--disable-gpu"] });
 	onTestFinished(() => browser.close());
+	const isThread = given.includes(" ");
 	const wrong: string[] = [];
 	const device = async (): Promise<Page> => {
 		const page = await (await browser.newContext()).newPage();
@@ -63,8 +64,11 @@ async function devices(
 		page.on("console", (message) => {
 			if (message.type() === "error") wrong.push(message.text());
 		});
+		const asked = isThread ? page.waitForResponse(/\/forks\?/) : null;
 		await page.goto(address);
 		await page.getByText("ready").waitFor();
+		await asked; // what is said before the history is loaded would be lost
+		await poll(() => page.evaluate(() => window.runtime.thread.getState().isLoading)).toBe(false);
 		return page;
 	};
 	return { device, wrong };

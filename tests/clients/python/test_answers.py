@@ -305,19 +305,32 @@ def test_a_full_log_gets_signs_of_life_and_does_not_end_the_answer(
     assert (shown(log_of(here, chat, answer)), texts(here, chat)[1:]) == ("To ", ["To Porto."])
 
 
-def test_what_was_ended_elsewhere_without_an_entry_is_stored_all_the_same(here: Way) -> None:
+def test_an_answer_that_another_one_has_replaced_is_stored_all_the_same(
+    here: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chat, api = asked(here), here.client().api
+    monkeypatch.setattr(answer_logs, "SILENT_SECONDS", 0)
     for fork in (False, True):
         with block(here, chat.answer()) as answer:
             here.run(answer.write, "To Porto.")
-            here.run(lambda answer=answer: api.delete_answer(chat.id, answer.id))
+            other = here.run(lambda: api.begin_answer(chat.id))
             entry = here.run(lambda answer=answer, fork=fork: answer.finish(fork=fork))
         assert (text_of(entry), entry.conversation_id == chat.id) == ("To Porto.", not fork)
+        assert here.run(lambda other=other: api.get_answer(chat.id, other.id)).state == "silent"
+    assert texts(here, chat)[1:] == ["To Porto."]
+
+
+def test_an_answer_that_was_ended_elsewhere_by_intent_is_no_turn(here: Way) -> None:
+    chat, api = asked(here), here.client().api
+    answer = chat.answer()
+    with pytest.raises(ConflictError, match="has ended"):
+        write(here, answer, "To P", then=lambda: here.run(lambda: api.delete_answer(chat.id, answer.id)))
+    assert (answer.entry, texts(here, chat)) == (None, ["Where to?"])
     with block(here, chat.answer()) as answer:
         here.run(lambda: chat.turn("ai", "To Faro.", answer_id=answer.id))
         with pytest.raises(ConflictError, match="has ended"):
             here.run(answer.finish)
-    assert texts(here, chat)[1:] == ["To Porto.", "To Faro."]
+    assert texts(here, chat)[1:] == ["To Faro."]
 
 
 class _Between(Proxy):

@@ -52,7 +52,8 @@ class Part(NamedTuple):
     size: the bytes of content up to here. nonce: of the request that has begun the answer.
     user_id: who writes the answer; None in a stop and in an end, whoever has written them.
     client_id, agent_id, after: of the beginning. after: the entry that the answer follows.
-    content: of data. entry: of an end, what the answer has become, if it has.
+    content: of data. entry: of an end, what the answer has become, if it has. next_id: of an end,
+    the answer that has replaced this one, if one has.
     """
 
     position: int
@@ -67,6 +68,7 @@ class Part(NamedTuple):
     after: EntryId | None = None
     content: Json = NO_CONTENT
     entry: EntryRef | None = None
+    next_id: str | None = None
     nonce: str | None = None
 
     @property
@@ -116,9 +118,12 @@ class Part(NamedTuple):
         """Return the stop that follows."""
         return Part(self.position + 1, PartKind.STOP, self.conversation_id, at, self.ttl, self.size)
 
-    def ended(self, *, at: str, entry: EntryRef | None = None) -> "Part":
-        """Return the end that follows. entry: what the answer becomes in the same transaction."""
-        return self.stopped(at=at)._replace(kind=PartKind.END, entry=entry)
+    def ended(self, *, at: str, entry: EntryRef | None = None, next_id: str | None = None) -> "Part":
+        """Return the end that follows.
+
+        entry: what the answer becomes in the same transaction. next_id: the one that replaces it.
+        """
+        return self.stopped(at=at)._replace(kind=PartKind.END, entry=entry, next_id=next_id)
 
 
 def unbroken(log: Iterable[Part], *, first: int) -> list[Part]:

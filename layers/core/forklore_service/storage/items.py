@@ -631,6 +631,7 @@ _PART = Codec(
     conversation_id="conversation",
     content=Packed("body", bodies.encode, bodies.decode),
     entry=Packed("entry", _packed_ref, _ref_in),
+    next_id="next",
 )
 
 

@@ -107,7 +107,7 @@ def test_who_finishes_and_who_takes_over_do_not_both(
     begin(table)
     clock.now_s += SILENT_SECONDS
     at_once(table, TRANSACT, lambda: begin(other, B, by=BOB))
-    assert conflict(lambda: finish(table)) == {"reason": "answer_over"}
+    assert conflict(lambda: finish(table)) == {"reason": "answer_over", "nextAnswerId": B}
     assert (read(table), standing(table)) == (["Why?"], (B, "open"))
     clock.now_s += SILENT_SECONDS
     third = conversation(72)

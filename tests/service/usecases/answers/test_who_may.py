@@ -142,7 +142,7 @@ def test_a_silent_answer_is_sealed_by_the_next_one(
     assert (log(store, A), shown(table, A).state) == (["begin", "data", "end"], "dropped")
     assert standing(table) == (B, "open")
     for act in (lambda: write(table, 1), lambda: stop(table), lambda: finish(table)):
-        assert conflict(act) == {"reason": "answer_over"}
+        assert conflict(act) == {"reason": "answer_over", "nextAnswerId": B}
 
 
 def test_a_stopped_answer_waits_for_its_end(

@@ -124,12 +124,11 @@ class Answer:
     ) -> results.AppendedEntry:
         """End the answer, and append it as a turn in the same step; return the entry.
 
-        If the answer was ended without an entry, by who began another one or dropped it, the turn
-        is appended all the same.
+        If another answer has replaced it, because it was silent, the turn is appended all the same.
         said: what the entry says, if that is not what was written. fork: append to a new fork,
         which shows the conversation up to the entry that the answer follows. more: other arguments
         of `turn`.
-        Raises ConflictError with `answer_over` if somebody else has finished it.
+        Raises ConflictError with `answer_over` if somebody else has finished or dropped it.
         """
         begun = self._status
         self._close()
@@ -145,7 +144,7 @@ class Answer:
         try:
             self.entry = into.turn("ai", text, **more)
         except ConflictError as error:
-            if error.reason != OVER or "entryId" in error.details:
+            if error.reason != OVER or "nextAnswerId" not in error.details:
                 raise
             more["answer_id"] = None
             self.entry = into.turn("ai", text, **more)

@@ -88,7 +88,7 @@ def begin_answer(
         after = _after(table, caller, request, looked_up, loaded)
         try:
             require_match(request.if_match, loaded.head.lasts)
-            sealed = _seal(table, loaded)
+            sealed = _seal(table, loaded, answer_id)
         except ConflictError:
             once.raise_if_answered(table.get(once.keys))  # HEAD may be newer than the record was
             raise
@@ -153,8 +153,8 @@ def _after(
     return stored.entry_id
 
 
-def _seal(table: Table, loaded: LoadedConversation) -> list[Action]:
-    """Return the action that ends the answer which HEAD names, so that another one may begin.
+def _seal(table: Table, loaded: LoadedConversation, next_id: str) -> list[Action]:
+    """Return the action that ends the answer which HEAD names, so that the next one may begin.
 
     None is needed if its log has ended since HEAD was read, or has expired. Raises ConflictError if
     somebody may still be at it.
@@ -167,7 +167,8 @@ def _seal(table: Table, loaded: LoadedConversation) -> list[Action]:
     now_ms = table.now_ms()
     if not last.is_quiet(now_ms):
         raise in_progress(of.answer_id, last.state(now_ms))
-    return [actions.answer.put(*of, last.ended(at=ids.timestamp(now_ms)), now_s=table.now_s())]
+    end = last.ended(at=ids.timestamp(now_ms), next_id=next_id)
+    return [actions.answer.put(*of, end, now_s=table.now_s())]
 
 
 def _owner(caller: Caller, loaded: LoadedConversation) -> str | None:

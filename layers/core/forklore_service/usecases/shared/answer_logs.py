@@ -44,11 +44,10 @@ def no_more(last: Part) -> ConflictError:
     """Return the error for what does not follow the last part of a log."""
     match last.kind:
         case PartKind.END:
-            became = last.entry and {
-                "entryId": last.entry.entry_id,
-                "conversationId": last.entry.conversation_id,
-            }
-            return ConflictError("the answer has ended", reason="answer_over", **(became or {}))
+            told: dict[str, str | None] = {"nextAnswerId": last.next_id} if last.next_id else {}
+            if last.entry:
+                told = {"entryId": last.entry.entry_id, "conversationId": last.entry.conversation_id}
+            return ConflictError("the answer has ended", reason="answer_over", **told)
         case PartKind.STOP:
             return ConflictError("the answer was stopped", reason="answer_stopped", position=last.position)
     return ConflictError(
