@@ -11,7 +11,7 @@ from forklore_service.domain.answer_logs import KEPT_SECONDS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
-from forklore_service.domain.tree import State
+from forklore_service.domain.tree import MOVE_MS, State
 from forklore_service.storage import items
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.connection import Item
@@ -609,6 +609,28 @@ def change_in_a_child_of_later(
         assert_intact(store, settled=True)
 
 
+def append_while_another_moves_the_rows(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an append that is held up does not move a row back that a later one has moved."""
+    with built(family, endpoint).copy(endpoint) as store:
+        moved: set[str] = set()
+
+        def rows() -> set[str]:
+            named = (item for key, item in store.contents().items() if key.partition.startswith("USER#"))
+            return {item["L1"]["S"] for item in named if "L1" in item}
+
+        def choose(call: Call) -> Fault | None:
+            if call.operation == "UpdateItem" and not moved:
+                moved.add("begun")
+                other = Process(store, clock=later(4 * MOVE_MS // 1000))
+                assert other.ask("appendEntry", ANN, conversationId=ROOT, **said("later")).status == 201
+                moved.update(rows())
+            return None
+
+        process = Process(store, choose, clock=later(2 * MOVE_MS // 1000), in_order=True, rewrite=rewrite)
+        assert process.ask("appendEntry", BOB, conversationId=ROOT, **said("held up")).status == 201
+        hold(rows() == moved - {"begun"}, rows(), moved)
+
+
 def include_who_was_removed(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that a sharing that was held up lets nobody into a child who was removed meanwhile."""
     with built(family, endpoint).copy(endpoint) as store:
@@ -918,6 +940,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         change_in_a_child_of_later, "updateMembership", accessLevel="reader"
     ),
     "include who was removed": include_who_was_removed,
+    "append while another moves the rows": append_while_another_moves_the_rows,
     "end what another has ended": end_what_another_has_ended,
     "remove one more": remove_one_more,
     "hand on beside a removal": hand_on_beside_a_removal,

@@ -128,14 +128,17 @@ def _change_row(
 
 
 def move_row(group: Group, user_id: str, row: TreeRow, *, at: str) -> Action:
-    """Move a row, which is as it was read, to the top of a list by use, if it is still there."""
-    moved = row.moved(at)
+    """Move a row, which is as it was read, to the top of a list by use, if it is still there.
+
+    A row that another process has moved as far, or farther, stays as it is.
+    """
+    moved, place = row.moved(at), f"#{schema.ENTRY_SORT_KEY}"
     return action.update(
         ActionKind.USER_TREE,
         keys.user_tree(user_id, group.created_at, group.group_id, is_child=group.is_child),
-        f"SET #{schema.ENTRY_SORT_KEY} = :place, #moves = :moves",
+        f"SET {place} = :place, #moves = :moves",
         of=user_id,
-        condition=IS_THERE,
+        condition=f"{IS_THERE} AND (attribute_not_exists({place}) OR {place} < :place)",
         values={
             ":place": text(keys.used_user_tree(moved.used, is_child=group.is_child)),
             ":moves": items.moves(moved),
