@@ -15,7 +15,7 @@ from forklore_service.api import operations
 from tests.deployment.document import of_type, read_document
 from tools.harness.local_server import local_server
 
-SERVICE = Path(__file__).parents[3] / "web" / "service"
+SENDING = Path(__file__).parents[3] / "clients" / "typescript" / "src" / "sending.ts"
 ELSEWHERE = "http://localhost:3000"
 """The origin of a page that another server of this machine serves."""
 
@@ -151,15 +151,14 @@ def test_a_page_of_elsewhere_is_let_do_nothing_by_the_service(url: str) -> None:
     assert told(httpx.options(f"{url}/v1/conversations", headers=headers).headers) == set()
 
 
-def test_what_the_explorer_sends_and_reads_a_page_of_another_port_may_send_and_read() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in SERVICE.glob("*.js"))
-    sent = {*re.findall(r'headers\.set\("([\w-]+)"', text), *re.findall(r"Headers\(\{ ([\w-]+):", text)}
-    read = set(re.findall(r'headers\.get\("([\w-]+)"', text)) - {"Forklore-Server"}
-    methods = set(re.findall(r'"(GET|PUT|POST|PATCH|DELETE)"', text))
+def test_what_the_client_of_a_page_sends_and_reads_a_page_of_another_port_may_send_and_read() -> None:
+    text = SENDING.read_text(encoding="utf-8")
+    [named] = re.findall(r"const named = \{(.*?)\n\t\};", text, re.DOTALL)
+    sent = set(re.findall(r'^\t\t"?([\w-]+)"?:', named, re.MULTILINE))
+    read = set(re.findall(r'headers\.get\("([\w-]+)"', text)) - {"apigw-requestid"}
 
-    assert {"Authorization", "Idempotency-Key"} <= sent <= set(cors.HEADERS)
-    assert {"X-Request-Id"} <= read <= set(cors.EXPOSED)
-    assert {"POST", "DELETE"} <= methods <= set(cors.METHODS)
+    assert {"Authorization", "Idempotency-Key", "If-None-Match"} <= sent <= set(cors.HEADERS)
+    assert {"X-Request-Id", "ETag"} <= read <= set(cors.EXPOSED)
 
 
 def test_the_method_of_every_operation_is_let_through_and_no_other() -> None:
