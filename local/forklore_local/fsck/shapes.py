@@ -103,7 +103,7 @@ SHAPES = {
     ),
     Kind.PART: _shape(
         "kind:S conversation:S createdAt:S ttl:N",
-        "size:N userId:S clientId:S agentId:S after:S body:B entry:S nonce:S",
+        "size:N userId:S clientId:S agentId:S after:S body:B entry:S next:S nonce:S",
     ),
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),

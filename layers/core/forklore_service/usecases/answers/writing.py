@@ -205,9 +205,9 @@ def append_part(
             last = _last_of(table, of, conversation_id)
             if last.position >= after and last.kind in (PartKind.BEGIN, PartKind.DATA):
                 continue  # the part before it has just been written
-            raise no_more(last)
+            raise _over(table, caller, last)
         if before.kind not in (PartKind.BEGIN, PartKind.DATA):
-            raise no_more(_last_of(table, of, conversation_id))
+            raise _over(table, caller, _last_of(table, of, conversation_id))
         if before.conversation_id != conversation_id:
             raise no_answer(answer_id)
         if before.user_id != caller.user_id:
@@ -222,7 +222,7 @@ def append_part(
         elif (refused := _put(table, of, part)) is not None:
             there = refused.part(now_s=table.now_s())
         if there is None or (there.kind, there.content) != (part.kind, part.content):
-            raise no_more(_last_of(table, of, conversation_id))
+            raise _over(table, caller, _last_of(table, of, conversation_id))
         return part.position
     raise UnavailableError("the answer is busy; try again")
 
@@ -241,6 +241,16 @@ def _last_of(table: Table, of: AnswerRef, conversation_id: str) -> Part:
     return last
 
 
+def _over(table: Table, caller: Caller, last: Part) -> ConflictError:
+    """Return the error for what does not follow the last part of a log.
+
+    A deletion ends a log, too. Raises NotFoundError if its conversation is not there any more.
+    """
+    if last.is_end and last.entry is None:
+        look_up(table, last.conversation_id, caller=caller).require(last.conversation_id, AccessLevel.WRITER)
+    return no_more(last)
+
+
 def stop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id: str) -> Answer:
     """Stop an answer: nothing more is written to its log, but for its end.
 
@@ -255,7 +265,7 @@ def stop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id
         last = _last_of(table, of, conversation_id)
         begin = looked_up.found.part(*of, 0, now_s=table.now_s())
         if last.is_end:
-            raise no_more(last)
+            raise _over(table, caller, last)
         if begin is None:
             raise no_answer(answer_id)
         at = last.created_at if last.is_quiet(table.now_ms()) else table.now()
@@ -276,9 +286,10 @@ def drop_answer(table: Table, *, caller: Caller, conversation_id: str, answer_id
         loaded = looked_up.require(conversation_id, AccessLevel.WRITER)
         of = AnswerRef(loaded.group.group_id, answer_id)
         last = _last_of(table, of, conversation_id)
-        if last.entry is not None:
-            raise no_more(last)
         if last.is_end:
+            over = _over(table, caller, last)
+            if last.entry is not None:
+                raise over
             return
         ended = drop(table, of, last, loaded.head, owner=_owner(caller, loaded))
         refused = table.try_commit([*ended, *_check_member(caller, loaded)])
