@@ -37,7 +37,6 @@ from tests.service.usecases.builders import (
     TWIG,
     append,
     begin,
-    conflict,
     conversation,
     create,
     fork,
@@ -210,7 +209,8 @@ def test_an_answer_that_is_being_written_goes_with_its_conversation_but_for_its_
         drain(store, mailbox)
 
     Wire.of(table).just_before("PutItem", delete_it)
-    assert conflict(lambda: write(table, 3, of=FORK)) == {"reason": "answer_over"}
+    with pytest.raises(NotFoundError):
+        write(table, 3, of=FORK)
 
     [end] = [item for key, item in store.contents().items() if keys.is_part(key)]
     assert sorted(end) == ["PK", "SK", "conversation", "createdAt", "kind", "size", "ttl"]
