@@ -55,6 +55,7 @@ ROOMS = {
 BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
     "shared": (),
+    "attachments": ("shared",),
     "reading": ("shared",),
     "branches": ("shared", "reading"),
     "answers": ("shared", "reading"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import PENDING_SECONDS
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.tree import State
 from forklore_service.errors import UnavailableError
@@ -12,11 +13,14 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.attachments import let_go
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
 SWEPT_MAX = 10_000
 """The most jobs of a kind that one sweep looks at."""
+UPLOADS_ENDED_MAX = 500
+"""The most uploads that one sweep looks at. The next one goes on."""
 ANNOUNCE_ALL_SECONDS = 15.0
 
 
@@ -58,6 +62,7 @@ def sweep(
             if job.leased_until_ms <= table.now_ms() and _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
     found += creations
+    _end_uploads(table, alone)
     since = [job.since_ms for job in found if job.since_ms is not None]
     oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
     return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
@@ -118,6 +123,21 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
             )
             alone.unreadable -= 1
     return found
+
+
+def _end_uploads(table: Table, alone: _Alone) -> None:
+    """Remove each attachment that no entry has named for a day, and those that were going.
+
+    Younger ones are not even read: the ids of their jobs come after these.
+    """
+    day_ago = ids.fresh_id(max(0, table.now_ms() - PENDING_SECONDS * 1000), 0)
+    for job in table.read.jobs(JobKind.UPLOAD, limit=UPLOADS_ENDED_MAX, before=day_ago):
+        with alone.each():
+            if isinstance(job, Malformed):
+                raise job.error
+            attachment_id = job.name.group_id
+            let_go(table, [attachment_id])
+            table.try_commit(actions.attachment.settle(attachment_id))
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:
