@@ -62,7 +62,7 @@ for name, inner in {
     "writing": ("shared", "branches"),
     "deletion": ("shared",),
     "people": ("shared", "deletion"),
-    "background": ("deletion", "people"),
+    "background": ("attachments", "deletion", "people"),
 }.items():
     ROOMS[f"forklore_service.usecases.{name}"] = {
         f"forklore_service.usecases.{one}" for one in (name, *inner)

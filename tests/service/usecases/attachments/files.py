@@ -39,7 +39,7 @@ def send(answer: Answer, content: bytes) -> None:
 def name(process: Process, *attachment_ids: str, to: str = ROOT, by: Caller = ANN, **more: Any) -> Answer:
     """Append an entry that names attachments. more: other fields of the append."""
     content = [{"role": "USER", "text": "look", "attachments": [{"id": one} for one in attachment_ids]}]
-    said = {"channel": "history", "contentType": "history", "content": content}
+    said: dict[str, Any] = {"channel": "history", "contentType": "history", "content": content}
     return process.ask("appendEntry", by, conversationId=to, **said, **more)
 
 

@@ -79,7 +79,7 @@ def test_a_hostile_name_is_refused(service: Process, hostile: str) -> None:
     assert service.ask("uploadAttachment", ANN, **described(name=hostile)).status == 400
     mine = upload(service)
     content = [{"text": "x", "attachments": [{"id": mine, "name": hostile}]}]
-    said = {"contentType": "history", "content": content}
+    said: dict[str, Any] = {"contentType": "history", "content": content}
     assert service.ask("appendEntry", ANN, conversationId=ROOT, **said).status == 400
 
 
@@ -175,7 +175,7 @@ def test_every_way_to_make_entries_names_attachments(store: Store, service: Proc
     first = name(service, mine, key="first")
     name(service, mine, to=FORK, forkedAtConversationId=ROOT, forkedAtEntryId=first.id)
     name(service, mine, to=TWIG, startedByConversationId=ROOT)
-    said = {"contentType": "history", "content": [{"text": "x", "attachments": [{"id": mine}]}]}
+    said: dict[str, Any] = {"contentType": "history", "content": [{"text": "x", "attachments": [{"id": mine}]}]}
     assert service.ask("appendEntryByName", ANN, name="n", **said).status == 201
     service.ask("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
     service.ask("copyConversation", ANN, conversationId=ROOT, id=OTHER)
@@ -323,7 +323,7 @@ def test_an_admin_lists_the_attachments_of_a_user_page_by_page(service: Process)
     upload(service, by=BOB)
     found, cursor = [], None
     while True:
-        after = {} if cursor is None else {"afterCursor": cursor}
+        after: dict[str, str] = {} if cursor is None else {"afterCursor": cursor}
         page = service.ask("adminListAttachments", ADA, userId="ann", limit=2, **after).body
         found += page["data"]
         cursor = page["afterCursor"]

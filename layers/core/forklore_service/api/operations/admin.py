@@ -64,6 +64,7 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
         "summary": "Show any conversation, with the client that its context is bound to.",
     },
     "getAttachment": {
+        "query": admin_requests.Justified,
         "answer": answers.AdminAttachment,
         "summary": "Show any attachment, with who has uploaded it.",
     },

@@ -34,12 +34,13 @@ def get_attachment(request: CheckedRequest) -> answers.Attachment:
     For who has uploaded it, and for every member of a fork tree with an entry that names it. Of 100
     trees that name it one is found; `conversationId` says which one.
     """
-    query: attachment_requests.GetAttachment = request.query
+    query: attachment_requests.GetAttachment | admin_requests.Justified = request.query
+    of = query.conversation_id if isinstance(query, attachment_requests.GetAttachment) else None
     shown = reading.get_attachment(
         request.table,
         caller=request.caller,
         attachment_id=_attachment_id(request),
-        conversation_id=query.conversation_id,
+        conversation_id=of,
     )
     return answers.attachment_for(request.caller, shown)
 

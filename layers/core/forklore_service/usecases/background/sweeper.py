@@ -13,7 +13,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.attachments import let_go
+from forklore_service.usecases.attachments.ending import end_upload
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
@@ -135,9 +135,7 @@ def _end_uploads(table: Table, alone: _Alone) -> None:
         with alone.each():
             if isinstance(job, Malformed):
                 raise job.error
-            attachment_id = job.name.group_id
-            let_go(table, [attachment_id])
-            table.try_commit(actions.attachment.settle(attachment_id))
+            end_upload(table, job.name.group_id)
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

@@ -348,8 +348,9 @@ def _own_entries(
     table: Table, caller: Caller, request: ForkRequest, group_id: str, inherited: _Inheritance
 ) -> _Own | None:
     """Decide what the fork appends. None: not all of the inherited context can be read yet."""
-    path, drafts = inherited.path, with_attachments(table, caller, request.drafts)
+    path = inherited.path
     if request.context is None:
+        drafts = with_attachments(table, caller, request.drafts)
         epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
         return _Own(drafts, epoch)
     decision = decide_on_inherited(
@@ -357,6 +358,7 @@ def _own_entries(
     )
     if decision is None:
         return None
+    drafts = with_attachments(table, caller, request.drafts)
     return _Own([*drafts, *decision.drafts], decision.epoch, decision)
 
 
