@@ -19,7 +19,7 @@ SAID: Mapping[str, Any] = {
 }
 PLAIN: Mapping[str, Any] = {"contentType": "text/plain", "content": ["hello"]}
 NOTED: Mapping[str, Any] = {"channel": "context", "contentType": "note", "content": [{"kept": True}]}
-PHOTO: Mapping[str, Any] = {
+PHOTO: dict[str, Any] = {
     "name": "cat.png",
     "contentType": "image/png",
     "size": 3,

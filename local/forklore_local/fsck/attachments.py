@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
-from forklore_service.domain import keys
-from forklore_service.domain.attachments import File, Reference
+from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import KEPT_SECONDS, File, Reference
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
 
@@ -52,8 +52,12 @@ def _missing(survey: Survey, references: list[Reference], group_id: str) -> Iter
 
 
 def _listed(survey: Survey, file: File) -> Iterator[Finding]:
-    """Yield the missing item that names an attachment among those of its owner."""
-    if file.owner is None or file.named == 0 or not file.can_be_named:
+    """Yield the missing item that names an attachment among those of its owner.
+
+    Nobody goes on with an old upload that no entry has named, so another one may have its place.
+    """
+    is_over = file.named == 0 and ids.milliseconds(file.created_at) // 1000 + KEPT_SECONDS < survey.now_s
+    if file.owner is None or not file.can_be_named or is_over:
         return
     row = keys.user_file(file.owner, file.sha256, file.content_type)
     if survey.user_files.get(row) != file.attachment_id and row not in survey.unreadable:

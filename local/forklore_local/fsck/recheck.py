@@ -117,7 +117,9 @@ def _attachments_at(places: Iterable[Key]) -> Iterator[str]:
 def _attachments_in(found: Mapping[Key, Item]) -> Iterator[str]:
     """Yield the attachments that some items name."""
     for key, item in found.items():
-        with contextlib.suppress(LookupError, TypeError, ValueError):  # a malformed item names nothing
+        with contextlib.suppress(
+            AttributeError, LookupError, TypeError, ValueError
+        ):  # a malformed item names nothing
             if kind_of(key) is Kind.ENTRY:
                 yield from items.entry_layout(item).attachment_ids
             elif kind_of(key) is Kind.USER_FILE:
@@ -127,7 +129,7 @@ def _attachments_in(found: Mapping[Key, Item]) -> Iterator[str]:
 def _rows_of_owners(found: Mapping[Key, Item]) -> Iterator[Key]:
     """Yield the items that name attachments among those of their owners."""
     for key, item in found.items():
-        with contextlib.suppress(LookupError, TypeError, ValueError):
+        with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
             file = items.file(item) if kind_of(key) is Kind.FILE else None
             if file is not None and file.owner is not None:
                 yield keys.user_file(file.owner, file.sha256, file.content_type)

@@ -69,6 +69,7 @@ NOT_OF_AUDITORS = {
     ("listConversations", "order"): "all trees are listed by creation",
     ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
+    ("getAttachment", "conversationId"): "an auditor sees every attachment",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
 }
 PHOTO = {name: held for name, held in CONTENT_OF_PHOTO.items() if name != "content"}

@@ -11,6 +11,8 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 """What makes a name read in another order than it is written."""
 PENDING_SECONDS = 24 * 3600
 """For how long an upload waits for the first entry that names it."""
+KEPT_SECONDS = PENDING_SECONDS - 3600
+"""For how long it is gone on with. Later the sweep may be about to end it."""
 
 
 class FileState(StrEnum):

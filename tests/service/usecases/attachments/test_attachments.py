@@ -175,7 +175,10 @@ def test_every_way_to_make_entries_names_attachments(store: Store, service: Proc
     first = name(service, mine, key="first")
     name(service, mine, to=FORK, forkedAtConversationId=ROOT, forkedAtEntryId=first.id)
     name(service, mine, to=TWIG, startedByConversationId=ROOT)
-    said: dict[str, Any] = {"contentType": "history", "content": [{"text": "x", "attachments": [{"id": mine}]}]}
+    said: dict[str, Any] = {
+        "contentType": "history",
+        "content": [{"text": "x", "attachments": [{"id": mine}]}],
+    }
     assert service.ask("appendEntryByName", ANN, name="n", **said).status == 201
     service.ask("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
     service.ask("copyConversation", ANN, conversationId=ROOT, id=OTHER)

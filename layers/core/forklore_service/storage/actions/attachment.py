@@ -24,7 +24,7 @@ def put(file: File, owner: str, *, in_place_of: str | None) -> list[Action]:
     """
     condition = IS_NEW if in_place_of is None else _NAMES_IT
     return [
-        action.put_new(ActionKind.FILE, items.file_item(file), of=file.attachment_id),
+        action.put(ActionKind.FILE, items.file_item(file), of=file.attachment_id),
         action.put(
             ActionKind.USER_FILE,
             items.user_file_item(owner, file),
@@ -66,10 +66,8 @@ def name(group_id: str, entries: Iterable[Entry]) -> list[Action]:
 
 
 def arrived(attachment_id: str) -> Action:
-    """Note that the bytes of an attachment are there, if it is not going."""
-    return action.update(
-        ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=f"{IS_THERE} AND {_STAYS}"
-    )
+    """Note that the bytes of an attachment are there, if it is."""
+    return action.update(ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=IS_THERE)
 
 
 def give_up(file: File, *, at: str) -> list[Action]:
@@ -96,21 +94,13 @@ def _check_gone(reference: Reference) -> Action:
     return action.check(ActionKind.REFERENCE, keys.reference(reference), IS_NEW)
 
 
-def settle(attachment_id: str) -> list[Action]:
-    """Delete the job of an upload, unless its attachment is going."""
-    return [
-        action.check(ActionKind.FILE, keys.file(attachment_id), _STAYS),
-        job.delete(JobKind.UPLOAD, attachment_id),
-    ]
-
-
 def remove(attachment_id: str) -> Action:
     """Note that the bytes of an attachment are removed, while entries may name it still."""
     return action.update(
         ActionKind.FILE,
         keys.file(attachment_id),
         "SET #removed = :true REMOVE #pending",
-        condition=f"{IS_THERE} AND {_STAYS}",
+        condition=IS_THERE,
         values={":true": {"BOOL": True}},
     )
 
@@ -122,8 +112,8 @@ def disown(attachment_id: str, owner: str) -> Action:
         keys.file(attachment_id),
         "REMOVE #owner",
         of=attachment_id,
-        condition="#owner = :owner",
-        values={":owner": text(owner)},
+        condition="#owner = :user",
+        values={":user": text(owner)},
     )
 
 
@@ -135,10 +125,8 @@ def unlist(row: Key, attachment_id: str) -> Action:
 
 
 def delete(attachment_id: str) -> list[Action]:
-    """Delete an attachment that is going, and its job."""
+    """Delete an attachment that is going, and its job. Its id is never used again."""
     return [
-        action.delete(
-            ActionKind.FILE, keys.file(attachment_id), condition=f"{IS_NEW} OR attribute_exists(#going)"
-        ),
+        action.delete(ActionKind.FILE, keys.file(attachment_id)),
         job.delete(JobKind.UPLOAD, attachment_id),
     ]

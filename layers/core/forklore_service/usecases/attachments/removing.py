@@ -12,8 +12,7 @@ def remove_attachment(table: Table, *, attachment_id: str) -> None:
     Raises NotFoundError if there is none, and ConflictError if this deployment keeps none.
     """
     objects = require_objects(table)
-    file = table.get([keys.file(attachment_id)]).file(attachment_id)
-    if file is None or file.is_going:
+    if table.get([keys.file(attachment_id)]).file(attachment_id) is None:
         raise not_found(attachment_id)
     table.update(actions.attachment.remove(attachment_id))
     objects.delete(attachment_id)

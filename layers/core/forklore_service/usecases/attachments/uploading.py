@@ -7,7 +7,7 @@ import hashlib
 from typing import NamedTuple
 
 from forklore_service.domain import keys
-from forklore_service.domain.attachments import PENDING_SECONDS, File
+from forklore_service.domain.attachments import KEPT_SECONDS, File
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError, ValidationError
 from forklore_service.storage import actions
@@ -16,9 +16,6 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.attachments.reading import ReadFile
 from forklore_service.usecases.shared.attachments import expected, is_old, require_objects
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
-
-_KEPT_SECONDS = PENDING_SECONDS - 3600
-"""An older upload that nobody has named is not gone on with: the sweep may be about to end it."""
 
 
 class NewFile(NamedTuple):
@@ -86,4 +83,4 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
 
 
 def _ends(table: Table, file: File) -> bool:
-    return file.named == 0 and is_old(file.attachment_id, now_ms=table.now_ms(), seconds=_KEPT_SECONDS)
+    return file.named == 0 and is_old(file.attachment_id, now_ms=table.now_ms(), seconds=KEPT_SECONDS)

@@ -57,12 +57,15 @@ def sweep(
     queue.announce_prunes(free_branches, within_s=ANNOUNCE_ALL_SECONDS)
     found += prunes
     creations = _jobs(table, JobKind.CREATION, alone)
+    uploads = _old_uploads(table, alone)
     for job in creations:
         with alone.each():
             if job.leased_until_ms <= table.now_ms() and _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
     found += creations
-    _end_uploads(table, alone)
+    for upload in uploads:
+        with alone.each():
+            end_upload(table, upload.group_id)
     since = [job.since_ms for job in found if job.since_ms is not None]
     oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
     return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
@@ -91,7 +94,7 @@ class _Alone:
 
 
 class _Job(NamedTuple):
-    """Work in progress on a tree. For an erasure, `group_id` is its id.
+    """Work in progress on a tree. For an erasure or an attachment, `group_id` is its id.
 
     since_ms: when it was requested; None if the job does not say.
     leased_until_ms: until when a worker holds it; 0 if no worker does.
@@ -104,9 +107,11 @@ class _Job(NamedTuple):
     branch: tuple[str, str] | None = None
 
 
-def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
+def _jobs(
+    table: Table, kind: JobKind, alone: _Alone, *, limit: int = SWEPT_MAX, before: str | None = None
+) -> list[_Job]:
     found: list[_Job] = []
-    for job in table.read.jobs(kind, limit=SWEPT_MAX):
+    for job in table.read.jobs(kind, limit=limit, before=before):
         alone.unreadable += 1
         with alone.each():
             if isinstance(job, Malformed):
@@ -125,17 +130,13 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
     return found
 
 
-def _end_uploads(table: Table, alone: _Alone) -> None:
-    """Remove each attachment that no entry has named for a day, and those that were going.
+def _old_uploads(table: Table, alone: _Alone) -> list[_Job]:
+    """Return the jobs of attachments that are older than a day.
 
     Younger ones are not even read: the ids of their jobs come after these.
     """
     day_ago = ids.fresh_id(max(0, table.now_ms() - PENDING_SECONDS * 1000), 0)
-    for job in table.read.jobs(JobKind.UPLOAD, limit=UPLOADS_ENDED_MAX, before=day_ago):
-        with alone.each():
-            if isinstance(job, Malformed):
-                raise job.error
-            end_upload(table, job.name.group_id)
+    return _jobs(table, JobKind.UPLOAD, alone, limit=UPLOADS_ENDED_MAX, before=day_ago)
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:
