@@ -225,7 +225,8 @@ UNSEEN = {
     ("uploadAttachment", "content"),
 }
 """What they leave out, refuse, reach or end is seen by test_merging.py, test_copying.py,
-test_context.py, test_spreading.py, test_answers.py and test_attachments.py in tests/service/usecases."""
+test_context.py, test_spreading.py, test_answers.py and test_attachments.py in
+tests/service/usecases."""
 
 
 def value_of(name: str, schemas: list[Json]) -> Json:

@@ -335,12 +335,12 @@ def offered_answering(endpoint: Endpoint) -> World:
 
 def attached(endpoint: Endpoint) -> World:
     """Return the world of a tree whose fork has an entry with an attachment, and of another one."""
-    return build(endpoint, _family, _attached)
+    return build(endpoint, _family, _attached, later_s=TWO_DAYS)
 
 
 def attached_withdrawn(endpoint: Endpoint) -> World:
     """Return the world of the same tree, when an admin has removed the bytes."""
-    return build(endpoint, _family, _attached, _withdrawn)
+    return build(endpoint, _family, _attached, _withdrawn, later_s=TWO_DAYS)
 
 
 def attached_removed(endpoint: Endpoint) -> World:
@@ -1082,8 +1082,8 @@ OPERATIONS: dict[str, Operation] = {
     "finish an answer and fork": finish(
         to=NEW, forkedAtConversationId=FORK, forkedAtEntryId="<of fork>", forkedAtPosition="after"
     ),
-    "upload": change("uploadAttachment", BOB, **PHOTO),
-    "upload what is to be sent": change("uploadAttachment", BOB, **TO_SEND),
+    "upload": change("uploadAttachment", ANN, of=attached, **PHOTO),
+    "upload what is to be sent": change("uploadAttachment", ANN, of=attached, **TO_SEND),
     "upload the same again": change("uploadAttachment", BOB, of=attached, **PHOTO),
     "upload what was removed": change("uploadAttachment", BOB, of=attached_withdrawn, **PHOTO),
     "append an attachment": append(BOB, of=attached, entry=showing("<photo>")),

@@ -134,7 +134,9 @@ of_entries = {
     "turn": st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
     "merged_from": st.none() | refs,
     "copied_from": st.none() | refs,
-    "attachments": st.lists(st.builds(Attached, conversation_ids, hostile(), hostile(), counts)).map(tuple),
+    "attachments": st.lists(
+        st.builds(Attached, conversation_ids, hostile(), hostile(), counts, st.none(), st.none())
+    ).map(tuple),
     "indexed_content": st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
 }
 of_entries |= {name: by_type[held] for name, held in Entry.__annotations__.items() if name not in of_entries}

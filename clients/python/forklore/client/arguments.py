@@ -143,10 +143,6 @@ class AdminLookUpEntry(Justified, LookUpEntry, total=False):
     pass
 
 
-class AdminGetAttachment(Justified, GetAttachment, total=False):
-    pass
-
-
 class AdminDeleteConversation(Justified, DeleteConversation, total=False):
     pass
 

@@ -28,8 +28,8 @@ NAME_BYTES_MAX = 255
 TITLE_CHARACTERS_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
 ATTACHMENT_BYTES_MAX = 100_000_000
-ATTACHMENT_INLINE_BYTES_MAX = 1_000_000
-"""Of an attachment that is sent in the request that names it."""
+ATTACHMENT_INLINE_BYTES_MAX = 999_999
+"""Of an attachment that is sent in the request, where three bytes are four letters."""
 ATTACHMENTS_PER_ENTRY_MAX = 10
 ATTACHMENT_NAME_BYTES_MAX = 255
 WAIT_SECONDS_MAX = 20

@@ -601,12 +601,12 @@ class Methods:
 
     @operation("GET", "/v1/admin/attachments/{attachmentId}", results.AdminAttachment.of)
     def admin_get_attachment(
-        self, attachment_id: str, **given: Unpack[arguments.AdminGetAttachment]
+        self, attachment_id: str, **given: Unpack[arguments.Justified]
     ) -> results.AdminAttachment:
         """Show any attachment, with who has uploaded it.
 
         For who has uploaded it, and for every member of a fork tree with an entry that names
-        it. Of 100 trees that name it one is found; `conversation_id` says which one.
+        it. Of 100 trees that name it one is found; `conversationId` says which one.
         """
 
     @operation("DELETE", "/v1/admin/conversations/{conversationId}", nothing)

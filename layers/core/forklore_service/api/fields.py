@@ -376,7 +376,6 @@ Bytes = Annotated[
         {
             "type": "string",
             "contentEncoding": "base64",
-            "maxLength": ATTACHMENT_INLINE_BYTES_MAX // 3 * 4,
             "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
             "description": f"The bytes in base64, if these are at most {ATTACHMENT_INLINE_BYTES_MAX}.",
         }
