@@ -84,7 +84,8 @@ def build(store: Store) -> World:
     _gone(process)
     _removed(process)
     _erased(process)
-    world = replace(world, **_attached(process))
+    named, unnamed = _attached(process)
+    world = replace(world, named=named, unnamed=unnamed)
     retention.delete_unused(process.table, Mailbox().queue, days=36_500)
     dying(process)
     with pytest.raises(Killed):
@@ -340,19 +341,19 @@ def _erased(process: Process) -> None:
             worker.go_on(process.table, queue, message, wait_s=0)
 
 
-def _attached(process: Process) -> dict[str, str]:
-    """Upload two attachments, and name the first one in an entry. Return them by their names."""
-    uploaded = {
-        name: process.ask("uploadAttachment", EVE, **{**PHOTO, "name": f"{name}.png", "contentType": kind}).id
-        for name, kind in (("named", "image/png"), ("unnamed", "image/gif"))
-    }
-    content = [{"text": "look", "attachments": [{"id": uploaded["named"]}]}]
+def _attached(process: Process) -> tuple[str, str]:
+    """Upload two attachments, and name the first one in an entry."""
+    named, unnamed = (
+        process.ask("uploadAttachment", EVE, **PHOTO | {"contentType": kind}).id
+        for kind in ("image/png", "image/gif")
+    )
+    content = [{"text": "look", "attachments": [{"id": named}]}]
     said = process.ask(
         "appendEntry", EVE, conversationId=SHOWING_FILE, contentType="history", content=content
     )
     assert said.status == 201, said
-    end_upload(process.table, uploaded["named"])
-    return uploaded
+    end_upload(process.table, named)
+    return named, unnamed
 
 
 def dying(process: Process) -> None:
