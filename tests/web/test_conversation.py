@@ -168,8 +168,9 @@ def test_another_alternative_opens_at_its_place_while_what_stands_before_is_load
     steps.hold(blank, re.compile("/entries.*beforeCursor="))
     page = open_(blank, user, made)
     turn = steps.turn(page, "Message 010")
+    expect(steps.entry(page, "Message 059")).to_be_in_viewport()  # before that there is nothing to scroll
     scroller(page).evaluate("one => one.scrollTop = 0")
-    expect(page.get_by_text("Loading older messages…")).to_be_attached()
+    expect(page.get_by_text("Loading older messages…")).to_be_in_viewport()
 
     turn.get_by_role("button", name="Next way").click()
 
