@@ -5,15 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
-from forklore.cli.parts import lines_in
+from forklore.cli.parts import OF_MESSAGE, lines_in
 from forklore.client import jsontext
 from forklore.client.messages import HISTORY, role_of, text_in
 from forklore.client.results import ConversationDetails, Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
 INDENT = "    "
-_OF_MESSAGE = {"role", "text", "events", "attachments", "source"}
-"""What a message has that an import or a person has written. Adapters keep more."""
 ERASED = "[erased]"
 """What is shown of an entry whose author was erased."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -109,7 +107,7 @@ def text_to_show(entry: Entry) -> str:
 
 
 def _shown(element: Any, content_type: str) -> str:
-    if content_type == HISTORY and isinstance(element, Mapping) and not element.keys() - _OF_MESSAGE:
+    if content_type == HISTORY and isinstance(element, Mapping) and not element.keys() - OF_MESSAGE:
         lines = list(lines_in(element))
         if lines or "text" in element:
             return "\n".join(lines)

@@ -5,25 +5,33 @@ from typing import Any
 
 from forklore.client import jsontext
 
+Part = Mapping[str, Any]
+OF_MESSAGE = {"role", "text", "events", "attachments", "source"}
+"""What a message has that an import or a person has written. Adapters keep more."""
+
+
+def parts_in(element: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield what an element says: its `text`, the parts among its `events`, and its files."""
+    text, events = element.get("text"), _listed(element.get("events"))
+    words = text if isinstance(text, str) else ""
+    if words and not any("textAt" in event for event in events):
+        yield {"type": "text", "text": words}
+    for event in events:
+        at = event.get("textAt")
+        yield {"type": "text", "text": _between(words, at)} if isinstance(at, list) else event
+    for file in _listed(element.get("attachments")):
+        yield {"type": "file", "name": file.get("name") or file.get("attachmentId") or file.get("href")}
+
 
 def lines_in(element: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an element says: its `text`, the parts among its `events`, and its files.
+    """Yield what an element says, part by part.
 
     Calls and results of tools are spelled as the adapters spell them.
 
     >>> list(lines_in({"text": "Yes.", "events": [{"type": "tool_use", "name": "pay"}]}))
     ['Yes.', '[calls pay {}]']
     """
-    text, events = element.get("text"), _listed(element.get("events"))
-    words = text if isinstance(text, str) else ""
-    is_in_events = any("textAt" in event for event in events)
-    if words and not is_in_events:
-        yield words
-    for event in events:
-        at = event.get("textAt")
-        yield _between(words, at) if isinstance(at, list) else line_of(event)
-    for file in _listed(element.get("attachments")):
-        yield f"[file {file.get('name') or file.get('attachmentId') or file.get('href')}]"
+    return map(line_of, parts_in(element))
 
 
 def _between(text: str, at: list[int]) -> str:
@@ -32,9 +40,13 @@ def _between(text: str, at: list[int]) -> str:
     return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
-def line_of(part: Mapping[str, Any]) -> str:
+def line_of(part: Part) -> str:
     """Return what a part says."""
     kind = part.get("type")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    if kind == "file":
+        return f"[file {part.get('name')}]"
     if kind in ("thinking", "reasoning", "thoughts", "reasoning_recap"):
         held = next(
             (part[name] for name in ("thinking", "thoughts", "summary", "content") if part.get(name)), ""

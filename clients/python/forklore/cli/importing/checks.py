@@ -40,6 +40,8 @@ def problem_of(content: Any) -> Reason | None:
         text = jsontext.write(content)
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
+    if len(text) * ESCAPED_BYTES_MAX <= ENTRY_BYTES_MAX:
+        return None
     return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
 
 

@@ -252,4 +252,4 @@ def in_order(said: Iterable[str | Mapping[str, Any]]) -> tuple[str, list[dict[st
 
 def units(text: str) -> int:
     """Return how many units of UTF-16 a text has, as JavaScript counts."""
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
