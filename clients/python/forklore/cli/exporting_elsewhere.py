@@ -44,7 +44,8 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         is_plain = (
             entry.content_type == HISTORY and isinstance(first, Mapping) and not first.keys() - OF_MESSAGE
         )
-        parts = list(parts_in(first)) if is_plain else [{"type": "text", "text": text_in(first) or ""}]
+        words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
+        parts = list(parts_in(first)) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
         yield Turn(entry.id, role, said_at(entry), parts)
 

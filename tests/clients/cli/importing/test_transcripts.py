@@ -108,6 +108,19 @@ def test_the_sidechains_of_a_folder_are_children_of_their_sessions(tmp_path: Pat
     assert (tree.tree_id, alone.tree_id) == ("s", "s/x")
 
 
+def test_rows_of_which_none_names_another_follow_each_other() -> None:
+    rows = [
+        row("u", None),
+        row("a", None, "assistant", call("t")),
+        row("r", None, "tool_result", result("t")),
+    ]
+
+    tree = read(*rows)
+
+    assert shape(tree) == [("u", None), ("a", "u"), ("r", "a")]
+    assert tree.messages[2].role == "TOOL"
+
+
 def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None:
     report = ImportReport()
 
@@ -117,7 +130,7 @@ def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None
         {"type": "file-history-snapshot", "sessionId": "s"},
         row("u", None),
         row("meta", "u", isMeta=True),
-        row("p", "meta", "progress"),
+        {"sessionId": "s", "uuid": "p", "parentUuid": "meta", "type": "progress", "data": {}},
         {
             "sessionId": "s",
             "uuid": "c",
@@ -150,6 +163,7 @@ def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None
 
     tree = read(
         {"timestamp": "2025-10-01T09:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/p"}},
+        item("message", role="user", content=[{"type": "input_text", "text": "<environment_context>"}]),
         item("message", role="user", content=[{"type": "input_text", "text": "List"}]),
         item("reasoning", summary=[{"type": "summary_text", "text": "Hm."}], encrypted_content="e"),
         item("function_call", name="shell", arguments='{"c": 1}', call_id="c1"),
@@ -167,7 +181,10 @@ def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None
         ("SYSTEM", "So far: x", None),
     ]
     assert tree.messages[1].content["source"]["encrypted_content"] == "e"
-    assert report.lines() == ["record that is no message: 1 (ghost_snapshot in line 7)"]
+    assert sorted(report.lines()) == [
+        "hidden message: 1 (1)",
+        "record that is no message: 1 (ghost_snapshot in line 8)",
+    ]
 
 
 def test_an_older_rollout_has_the_items_as_they_are() -> None:

@@ -87,7 +87,13 @@ class _Session:
         self._call: dict[str, str] = {}  # of a call, the message that makes it
 
     def conversation(self, name: str) -> Conversation:
-        """Return the conversation of the session."""
+        """Return the conversation of the session: a line, where no row names another one."""
+        if not any(row.get("parentUuid") or row.get("logicalParentUuid") for row in self.rows.values()):
+            above = [None, *self.rows]
+            self.rows = {
+                uuid: row if row.get("isSidechain") else {**row, "parentUuid": before}
+                for before, (uuid, row) in zip(above, self.rows.items(), strict=False)
+            }
         below: dict[str | None, list[str]] = {}
         for uuid, row in self.rows.items():
             below.setdefault(self._above(row), []).append(uuid)
@@ -121,7 +127,7 @@ class _Session:
             if not isinstance(above, str) or above not in self.rows or above in seen:
                 return above if isinstance(above, str) and above not in seen else None
             row = self.rows[above]
-            if row.get("type") in _KEPT and _reason(row) is None:
+            if _reason(row) is None:
                 return above
             seen.add(above)
 
@@ -143,7 +149,7 @@ class _Session:
         """Return the calls whose results a row is; empty if it says anything else."""
         blocks = _blocks(row)
         ids = [str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
-        return ids if row.get("type") == "user" and len(ids) == len(blocks) else []
+        return ids if len(ids) == len(blocks) else []
 
     def _put_result(self, uuid: str, row: Row) -> None:
         heads = {self._call.get(one) for one in self._result_ids(row)}
@@ -211,7 +217,8 @@ class _Session:
 
 def _reason(row: Row) -> Reason | None:
     """Return why a row is no message to show."""
-    if row.get("type") not in _KEPT:
+    message = row.get("message")
+    if row.get("type") not in _KEPT and not (isinstance(message, Mapping) and message.get("role")):
         return Reason.OTHER_RECORD
     return Reason.HIDDEN if row.get("isMeta") else None
 

@@ -13,6 +13,8 @@ from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.messages import parsed
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
+_HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions ")
+"""How texts begin that Codex writes for the model in the user's name, and does not show."""
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 
 
@@ -55,6 +57,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 parent=messages[-1].id if messages else None,
                 role=_role_of(item, kind),
                 said=said,
+                left_out=Reason.HIDDEN if str(said[0]).startswith(_HIDDEN) else None,
                 at=line.get("timestamp"),
                 source=rest(
                     item,
