@@ -90,6 +90,38 @@ def test_swipes_are_branches_and_the_chat_goes_on_after_the_one_that_was_chosen(
     assert (tree.current, tree.title, tree.messages[0].said_at) == (2, "Oak", "2024-05-01T10:00:00.000Z")
 
 
+def test_without_a_swipe_id_the_swipe_with_the_messages_text_was_chosen() -> None:
+    [tree] = read(
+        {"is_user": True, "mes": "Hi", "send_date": "2026-09-01 @18h 00m 00s 000ms"},
+        {"is_user": False, "mes": "Two", "swipes": ["One", "Two"], "send_date": 1_714_557_900_000},
+    )
+
+    assert told(tree) == [("USER", "Hi", None), ("AI", "Two", 0), ("AI", "One", 0)]
+    assert [one.said_at for one in tree.messages[:2]] == [
+        "2026-09-01T18:00:00.000Z",
+        "2024-05-01T10:05:00.000Z",
+    ]
+
+
+def test_messages_of_librechat_that_stand_alone_are_those_of_their_conversations() -> None:
+    rows = [
+        {"messageId": "q", "conversationId": "t", "isCreatedByUser": True, "text": "Hi"},
+        {"messageId": "x", "conversationId": "other", "isCreatedByUser": True, "text": "Ho"},
+        {
+            "messageId": "a",
+            "conversationId": "t",
+            "parentMessageId": "q",
+            "isCreatedByUser": False,
+            "text": "Hello",
+        },
+    ]
+
+    first, second = read(*rows)
+
+    assert (first.tree_id, told(first)) == ("t", [("USER", "Hi", None), ("AI", "Hello", 0)])
+    assert (second.tree_id, told(second)) == ("other", [("USER", "Ho", None)])
+
+
 def test_parts_of_librechat_and_files_are_kept() -> None:
     call = {"id": "c", "name": "sky", "args": '{"d": 1}', "output": "wet"}
     parts = [
@@ -124,6 +156,9 @@ def test_a_chat_of_open_webui_may_be_archived_older_and_have_files() -> None:
         }
     )
 
+    [alone] = read({"title": "T", "history": {"messages": {"q": {"role": "user", "content": "Hi"}}}})
+
+    assert told(alone) == [("USER", "Hi", None)]
     assert (tree.is_archived, tree.title) == (True, "T")
     assert told(tree) == [("USER", "Read", None), ("AI", "Yes", 0)]
     assert tree.messages[0].content["events"][0]["text"] == "words"

@@ -27,6 +27,8 @@ _LISTS = ("attachments", "events")
 _PARTS = (*_LISTS, "source")
 """Members of an element that are no words of its author's: the first two are lists."""
 _OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PART_TOO_DEEP}
+_MILLISECONDS_FROM = 100_000_000_000
+"""As seconds it would be in the year 5138."""
 _YEAR_10000_S = 253_402_300_800
 
 
@@ -188,7 +190,7 @@ def title_of(raw: Any) -> str | None:
 def time_of(raw: Any) -> str | None:
     """Return a time as RFC 3339 in UTC with milliseconds; None for what is no time.
 
-    raw: seconds since 1970, or RFC 3339.
+    raw: seconds or milliseconds since 1970, or RFC 3339.
 
     >>> time_of(1700000000.5)
     '2023-11-14T22:13:20.500Z'
@@ -201,6 +203,8 @@ def time_of(raw: Any) -> str | None:
             at = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
         else:
             seconds = float(raw)
+            if seconds >= _MILLISECONDS_FROM:
+                seconds /= 1000
             if isinstance(raw, bool) or not math.isfinite(seconds) or not 0 <= seconds < _YEAR_10000_S:
                 return None
             at = datetime.fromtimestamp(seconds, UTC)

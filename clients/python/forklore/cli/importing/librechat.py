@@ -1,16 +1,17 @@
 """Reads conversations of LibreChat.
 
 A nested one has the replies to a message in its `children`, a flat one has all in one list.
+Messages without a conversation around them belong to the one that they name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.messages import parsed
-from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
+from forklore.cli.importing.plain_conversations import Conversation, File, Message, rest
 
 NO_PARENT = "00000000-0000-0000-0000-000000000000"
 """What the first message of a conversation names as its parent."""
@@ -23,6 +24,8 @@ _ABOUT = ("conversationId", "title", "messages", "createdAt", "updatedAt", "isAr
 
 def is_conversation(value: Mapping[str, Any]) -> bool:
     """Tell whether a record is a conversation."""
+    if {"messageId", "conversationId"} <= value.keys():
+        return True
     messages = listed(value.get("messages"))
     return bool(messages) and isinstance(messages[0], Mapping) and "messageId" in messages[0]
 
@@ -42,7 +45,17 @@ def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
     )
 
 
-conversations_of = each(_conversation_of)
+def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
+    """Yield the conversations of a file, and then those of its messages that stand alone."""
+    alone: dict[str, list[Any]] = {}
+    for record in records:
+        raw = record.value
+        if isinstance(raw, Mapping) and "messageId" in raw:
+            alone.setdefault(str(raw.get("conversationId")), []).append(raw)
+        else:
+            yield _conversation_of(record, report)
+    for named, messages in alone.items():
+        yield _conversation_of(FileRecord({"conversationId": named, "messages": messages}, named), report)
 
 
 def _messages(held: Any, report: ImportReport) -> Iterator[Message]:

@@ -23,12 +23,15 @@ _ABOUT = ("id", "chat", "title", "created_at", "updated_at", "archived")
 def is_chat(value: Mapping[str, Any]) -> bool:
     """Tell whether a record is a chat."""
     chat = value.get("chat")
-    return isinstance(chat, Mapping) and ("history" in chat or "messages" in chat)
+    if isinstance(chat, Mapping):
+        return "history" in chat or "messages" in chat
+    history = value.get("history")
+    return isinstance(history, Mapping) and isinstance(history.get("messages"), Mapping)
 
 
 def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
     raw = record.value if isinstance(record.value, Mapping) else {}
-    held = raw.get("chat")
+    held = raw.get("chat", raw)
     chat: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
     history = chat.get("history")
     nodes = history.get("messages") if isinstance(history, Mapping) else None
@@ -42,7 +45,10 @@ def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
         updated_at=raw.get("updated_at"),
         current=history.get("currentId") if isinstance(history, Mapping) else None,
         is_archived=raw.get("archived") is True,
-        about={**rest(raw, *_ABOUT), **rest(chat, "id", "title", "history", "messages")},
+        about={
+            **rest(raw, *_ABOUT, "history", "messages"),
+            **rest(chat, "id", "title", "history", "messages"),
+        },
     )
 
 

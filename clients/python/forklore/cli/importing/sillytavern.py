@@ -16,8 +16,6 @@ from forklore.cli.importing.plain_conversations import Conversation, Message, re
 
 _MAPPED = ("is_user", "is_system", "send_date", "mes", "swipes", "swipe_id", "swipe_info")
 _DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
-_MILLISECONDS_FROM = 100_000_000_000
-"""Seconds would be of the year 5138."""
 
 
 def is_line(value: Mapping[str, Any]) -> bool:
@@ -59,7 +57,8 @@ def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Itera
     """Yield a message, and then the alternatives to it."""
     swipes, infos = listed(raw.get("swipes")), listed(raw.get("swipe_info"))
     held = raw.get("swipe_id")
-    chosen = held if isinstance(held, int) and 0 <= held < len(swipes) else 0
+    shown = swipes.index(raw["mes"]) if raw["mes"] in swipes else len(swipes)
+    chosen = held if isinstance(held, int) and 0 <= held < len(swipes) else shown
     texts = {at: text for at, text in enumerate(swipes) if isinstance(text, str)} | {chosen: raw["mes"]}
     role = "system" if raw.get("is_system") else "user" if raw.get("is_user") else "assistant"
     for at in sorted(texts, key=lambda at: (at != chosen, at)):
@@ -76,16 +75,14 @@ def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Itera
 
 
 def date_of(raw: object) -> object:
-    """Return a date of SillyTavern as seconds since 1970, or as it is if it is RFC 3339.
+    """Return a date as SillyTavern writes it as seconds since 1970, any other one as it is.
 
-    >>> date_of("May 1, 2024 10:05am"), date_of(1714557900000), date_of("2024-05-01@10h05m00s")
-    (1714557900.0, 1714557900.0, 1714557900.0)
+    >>> date_of("May 1, 2024 10:05am"), date_of("2024-05-01 @10h 05m 00s 000ms")
+    (1714557900.0, 1714557900.0)
     """
-    if isinstance(raw, int | float):
-        return raw / 1000 if raw >= _MILLISECONDS_FROM else raw
     text = re.sub(r"\s*\d+ms$", "", raw) if isinstance(raw, str) else ""
     if text.isdecimal():
-        return date_of(int(text))
+        return int(text)
     for form in _DATES:
         try:
             return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
