@@ -74,7 +74,7 @@ typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
 kits := $(addprefix clients/,assistant-ui ai-sdk)
 newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
-in_kits = $(newer_node) && for kit in $(kits); do ( cd $$kit && npm run --silent $(1) ) || exit 1; done
+in_kits = $(newer_node) && printf '%s\n' $(kits) | xargs -P 2 -I '{}' npm --prefix '{}' run --silent $(1)
 random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)

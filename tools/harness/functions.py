@@ -25,5 +25,5 @@ def functions_on(store: Store, **variables: str) -> Iterator[Template]:
     at = {"FORKLORE_DYNAMODB_ENDPOINT": store.endpoint} if store.endpoint else {}
     with mock.patch.dict(os.environ, {**at, "FORKLORE_TABLE": store.name, **variables}):
         set_environment()
-        with given(Given(None if store.endpoint else store.new_client)):
+        with given(Given(None if store.endpoint else store.new_client, objects=store.objects)):
             yield template

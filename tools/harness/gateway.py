@@ -182,7 +182,7 @@ def store_in_memory() -> Iterator[Store]:
             if name.startswith(("AWS_", "FORKLORE_")):
                 del os.environ[name]
         set_environment()
-        with given(Given(store.new_client)):
+        with given(Given(store.new_client, objects=store.objects)):
             yield store
 
 

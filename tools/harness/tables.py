@@ -19,6 +19,7 @@ from botocore.session import Session
 
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import Engine
+from forklore_local.embedded.objects import FolderObjects
 from forklore_local.embedded.opened import open_database
 from forklore_local.embedded.outbox import note
 from forklore_service.storage import schema
@@ -38,12 +39,16 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class Store:
-    """The table from outside. endpoint: of a DynamoDB. database: of an engine; then no endpoint."""
+    """The table from outside. endpoint: of a DynamoDB. database: of an engine; then no endpoint.
+
+    objects: the bytes of its attachments.
+    """
 
     client: Any
     name: str
     endpoint: str | None = None
     database: Database | None = field(default=None, kw_only=True)
+    objects: FolderObjects = field(default_factory=FolderObjects, kw_only=True)
 
     def new_client(self) -> Any:
         """Return a client of its own, as another process has one."""

@@ -35,6 +35,8 @@ const LIMIT_MAX_MS = 86_400_000;
 export const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const REFUSED = 429; // the retried status that says that nothing has happened; a 503 may come after the work
 const TIME_IS_UP = new Error("time is up");
+/** What is said of a call that is not sent again, because it could undo what others have done. */
+const DONE_OR_NOT = "; it may have been done: look before you repeat it";
 
 /** There is no answer. The service may have carried the call out. */
 interface Lost {
@@ -108,7 +110,8 @@ export async function send(
 	}
 	if ("status" in outcome) return { ...outcome, attempts, idempotencyKey };
 	const times = attempts === 1 ? "once" : `${attempts} times`;
-	throw new NoAnswerError(`${name} was sent ${times} and has no answer: ${outcome.why}`, {
+	const doneOrNot = attempts && !mayBeRepeated(call) ? DONE_OR_NOT : "";
+	throw new NoAnswerError(`${name} was sent ${times} and has no answer: ${outcome.why}${doneOrNot}`, {
 		attempts,
 		idempotencyKey,
 		cause: outcome.cause,

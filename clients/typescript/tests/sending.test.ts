@@ -239,6 +239,15 @@ describe("pauses and limits", () => {
 		});
 	});
 
+	test.each([
+		{ call: REMOVE, isTold: true },
+		{ call: UNNAME_KNOWN, isTold: false },
+	])("who must not repeat a call without a look is told so: $isTold", async ({ call, isTold }) => {
+		const { fl } = told([LOST], { retries: 0 });
+		const error = await outcome(call(fl));
+		expect((error as Error).message.endsWith("look before you repeat it")).toBe(isTold);
+	});
+
 	test("what a credential's function throws after a lost answer comes with the key", async () => {
 		const cause = new Error("no new token");
 		const token = vi.fn().mockReturnValueOnce("ann").mockRejectedValue(cause);

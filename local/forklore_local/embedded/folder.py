@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from forklore_local.embedded.database import WAIT_SECONDS, failure
+from forklore_local.embedded.objects import ATTACHMENTS
 from forklore_local.embedded.outbox import MESSAGES, TELLER
 from forklore_local.embedded.rows import LAYOUT, PUT, row_of
 from forklore_local.embedded.turn import TURN
@@ -29,7 +30,7 @@ MOVED_ELSEWHERE = (
 """What is said of their data."""
 OWNER_ONLY, OWNER_ONLY_FOLDER, OTHERS_RIGHTS = 0o600, 0o700, 0o077
 IGNORED = ".gitignore"
-BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN}
+BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN, ATTACHMENTS}
 
 
 class DataError(Exception):

@@ -1,4 +1,4 @@
-"""What a service needs of a folder, or of memory: the table and the worker."""
+"""What a service needs of a folder, or of memory: the table, the files and the worker."""
 
 import os
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import NAME, Engine
 from forklore_local.embedded.folder import prepared
+from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
 from forklore_local.embedded.outbox import MESSAGES, note
 from forklore_local.embedded.rows import LAYOUT
 from forklore_local.embedded.worker import Worker
@@ -52,7 +53,7 @@ def open_database(folder: Path | None) -> Database:
 
 
 class Opened:
-    """An open folder, its table and its worker. folder: None for memory.
+    """An open folder, its table, its files and its worker. folder: None for memory.
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
@@ -74,6 +75,7 @@ class Opened:
         self.delete_wait_s = delete_wait_s
         self.database = open_database(self.folder)
         self.engine = Engine(self.database, name=name, told=note)
+        self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
         self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
         self.table = Table(Connection(self.engine, name, Clock()), threads=self._threads)
         self.worker = Worker(
@@ -92,3 +94,4 @@ class Opened:
             self.worker.stop()
             self._threads.shutdown(wait=False)
             self.database.close()
+            self.objects.close()

@@ -13,6 +13,7 @@ from forklore_local.embedded import rows
 from forklore_local.embedded.database import WAIT_SECONDS, DamagedRowError, failure
 from forklore_local.embedded.folder import FILE, FORMAT, IGNORED, DataError, format_of
 from forklore_local.embedded.items import Place
+from forklore_local.embedded.objects import sync
 from forklore_service.errors import DamagedError, ForkloreError
 
 IN_FILE: Place = ("", "")
@@ -70,7 +71,7 @@ def back_up(folder: Path, to: Path) -> None:
     try:
         _copy(folder, made)
         made.rename(to)
-        _sync(to.parent)
+        sync(to.parent)
     except ForkloreError as error:
         raise DataError(str(error)) from error
     except OSError as error:
@@ -86,8 +87,8 @@ def _copy(folder: Path, to: Path) -> None:
         if copy.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DataError(f"{folder} is damaged, so no backup was made; `forklore fsck` shows where")
     (to / IGNORED).write_text("*\n")
-    _sync(to / FILE)
-    _sync(to)
+    sync(to / FILE)
+    sync(to)
 
 
 @contextmanager
@@ -104,13 +105,3 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise failure(error, folder / FILE) from error
-
-
-def _sync(place: Path) -> None:
-    """Have the disk keep a file, or the names in a folder, where the system can do that."""
-    if os.name != "nt":
-        opened = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)

@@ -141,7 +141,7 @@ def _open_store(
     opened = Opened(data, name=settings.table_name, **jobs)
     stack.callback(opened.close)
     events.require(opened)
-    give(Given(lambda: opened.engine, opened.worker.queue))
+    give(Given(lambda: opened.engine, opened.worker.queue, opened.objects))
     told = FORGETS if data is None else f"The embedded store keeps the data in {data}."
     return told, opened.worker, opened.database.moment
 

@@ -225,6 +225,19 @@ def test_a_call_that_must_not_happen_twice_is_sent_again_only_if_it_did_not_happ
         assert len(run(call, *outcomes, OK).sent) == sent
 
 
+@pytest.mark.parametrize(
+    ("call", "outcome", "is_told"),
+    [(ONCE_ONLY, LOST, True), (ONCE_ONLY, NOT_SENT, False), (a_call(WRITE), LOST, False)],
+)
+def test_who_must_not_repeat_a_call_without_a_look_is_told_so(
+    call: Call, outcome: Outcome, is_told: bool
+) -> None:
+    done = run(call, outcome, options=Options(retries_max=0))
+
+    assert done.error
+    assert str(done.error).endswith("look before you repeat it") == is_told
+
+
 def test_a_patch_with_if_match_is_sent_again_as_it_cannot_undo_what_came_between() -> None:
     done = run(
         a_call("updateConversation", if_match="2026-03-01T09:15:00.000Z"), LOST, RawAnswer(503, ""), OK

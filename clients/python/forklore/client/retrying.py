@@ -27,6 +27,8 @@ REFUSED = 429
 GONE, NO_CONTENT = 404, 204
 NOT_FOUND = "not_found"
 """The service's code of a 404."""
+DONE_OR_NOT = "; it may have been done: look before you repeat it"
+"""What is said of a call that is not sent again, because it could undo what others have done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +118,7 @@ def attempts(
             except Exception as error:
                 if not may_have_arrived:
                     raise
-                raise _no_answer(call, sent - 1, type(error).__name__) from error
+                raise _no_answer(call, sent - 1, type(error).__name__, may_have_arrived) from error
             assert outcome is not None
             last = outcome
             if may_have_arrived and call.shape.method == "DELETE" and _finds_nothing(last):
@@ -129,13 +131,15 @@ def attempts(
             break
         yield Sleep(pause_s)
     if not isinstance(last, RawAnswer):
-        raise _no_answer(call, sent, last or "there was no time to send it") from last
+        raise _no_answer(call, sent, last or "there was no time to send it", may_have_arrived) from last
     return replace(last, attempts=sent, idempotency_key=call.idempotency_key)
 
 
-def _no_answer(call: Call, sent: int, why: object) -> NoAnswerError:
+def _no_answer(call: Call, sent: int, why: object, may_have_arrived: bool) -> NoAnswerError:
     times = "once" if sent == 1 else f"{sent} times"
     said = f"{call.shape.name} was sent {times} and has no answer: {why}"
+    if may_have_arrived and not call.may_be_repeated:
+        said += DONE_OR_NOT
     return NoAnswerError(said, idempotency_key=call.idempotency_key, attempts=sent)
 
 

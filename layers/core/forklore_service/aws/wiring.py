@@ -1,4 +1,4 @@
-"""The settings in the environment, and the table and the queue, opened once for each process."""
+"""The settings in the environment, and what a process opens once: table, queue and objects."""
 
 import os
 from collections.abc import Callable
@@ -11,16 +11,19 @@ from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
 from forklore_service.storage.consumption import Consumption
+from forklore_service.storage.objects import Objects
 from forklore_service.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore_service.storage.table import Table
 
 __all__ = [
     "Consumption",
     "Given",
+    "Objects",
     "Queue",
     "ServiceSettings",
     "Table",
     "give",
+    "open_objects",
     "open_queue",
     "open_table",
     "served_api",
@@ -129,11 +132,13 @@ def stack_name() -> str:
 class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
-    new_client: returns a client of DynamoDB. queue: takes the announced work.
+    new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
+    bytes of attachments.
     """
 
     new_client: Callable[[], Any] | None = None
     queue: Queue | None = None
+    objects: Objects | None = None
 
 
 _given = Given()
@@ -162,3 +167,8 @@ def open_table() -> Table:
 def open_queue() -> Queue:
     """Return this process's queue of deletions."""
     return _given.queue or Queue(None, ServiceSettings.from_environment().queue_url)
+
+
+def open_objects() -> Objects | None:
+    """Return where the bytes of attachments lie. None: there are no attachments."""
+    return _given.objects

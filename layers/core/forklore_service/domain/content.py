@@ -10,7 +10,7 @@ from forklore_service.limits import ELEMENTS_MAX
 ROLES = ("USER", "AI", "SYSTEM", "TOOL")
 TITLE_CHARACTERS = 40
 PREVIEW_CHARACTERS = 100
-LINE_CHARACTERS = 120
+LINE_CHARACTERS = 100
 """Of the text of a line."""
 WORD_CHARACTERS = 40
 """Of each other word of a line."""

@@ -10,7 +10,7 @@ def as_line(entry: Json) -> Json:
     """Return an entry as a page of lines shows it."""
     rest = {name: held for name, held in entry.items() if name != "metadata"}
     said = [[one] if isinstance(one, str) else texts_of(one) for one in entry["content"]]
-    text = " ".join(" ".join(text for texts in said for text in texts).split())[:120]
+    text = " ".join(" ".join(text for texts in said for text in texts).split())[:100]
     first = next((one for one in entry["content"][:1] if isinstance(one, dict)), {})
     held = {name if name in HELD else "other" for name, value in first.items() if value and name not in SAID}
     line = {"role": first.get("role"), "text": text or None, "holds": sorted(held) or None}

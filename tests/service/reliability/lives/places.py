@@ -103,7 +103,7 @@ class Place:
         if self._way != "folder":
             opened = Opened(self.folder)
             stack.callback(opened.close)
-            stack.enter_context(given(Given(lambda: opened.engine, opened.worker.queue)))
+            stack.enter_context(given(Given(lambda: opened.engine, opened.worker.queue, opened.objects)))
         self.url = stack.enter_context(served(template)) if self._way == "http" else ""
         self._made: dict[str, Forklore] = {}
         self.own: Any = self._client(AsyncForklore if is_async else Forklore, "ann")

@@ -14,6 +14,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.people.sharing import share_conversation
 from forklore_service.usecases.reading.conversation_lists import (
+    ROWS_AT_ONCE,
     TREES_AT_ONCE,
     ListRequest,
     list_conversations,
@@ -265,6 +266,23 @@ def test_more_trees_than_a_page_reads_in_ten_minutes_are_all_shown_once(
         assert place.walk is not None
         assert len(place.walk.shown) <= SHOWN_MAX + 2
     assert sorted(shown) == sorted(made)
+
+
+def test_a_page_reads_once_what_was_used_since_the_walk_began(table: Table, clock: Standing) -> None:
+    made = make(table, clock, range(1, 2 * ROWS_AT_ONCE + 2), apart=TEN)
+    for one in (made[0], made[-1]):
+        update_conversation(table, caller=ANN, conversation_id=one, change=Patch({"title": "A trip"}))
+    place = page(table, None, 1, wanted=Filter(query="trip")).resume
+    for one in made[:20]:
+        say(table, one, "x")
+    clock.now_s += TEN
+    counts: list[int] = []
+    Wire.of(table).after(lambda request, answer: counts.append(answer.get("Count", 0)))
+
+    assert [
+        one.conversation.conversation_id for one in page(table, place, 1, wanted=Filter(query="trip")).rows
+    ] == [made[0]]
+    assert sum(counts) == len(made) - 1 + 20
 
 
 def test_of_a_hundred_trees_of_ten_minutes_the_one_that_was_just_used_stands_first(

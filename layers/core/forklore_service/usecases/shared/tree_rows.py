@@ -67,7 +67,8 @@ class RowsByUse:
         kinds: Sequence[bool] = BOTH_KINDS,
     ) -> None:
         self._began = after.walk.began if after.walk else TOP
-        self.since = self._began
+        self.since = self._unread = self._began
+        self._moved: list[TreeRow] = []
         self._table, self._user_id, self._kinds, self._page = table, user_id, kinds, page
         self._after = after
 
@@ -79,7 +80,7 @@ class RowsByUse:
             read = list(islice(merged, self._page))
             low = read[-1][0] if len(read) == self._page else BOTTOM
             # Read after the others: what has left its old place by now is among these.
-            rows = [*(row for _, row in read), *self._moved()]
+            rows = [*(row for _, row in read), *self._moved_rows()]
             newest = {row.group_id: row for row in sorted(rows, key=lambda row: row.used)}
             for place, row in sorted(_standing(newest.values(), began), reverse=True):
                 if low <= place < high and row.group_id not in yielded:
@@ -90,15 +91,21 @@ class RowsByUse:
             if low < self.since:
                 began, high = self.since, low
 
-    def _moved(self) -> Iterator[TreeRow]:
-        """Yield the rows that were moved since the moment. The first time, that is only set."""
-        if self.since == TOP:
-            self.since = _just_now(self._table)
-            return iter(())
-        return chain.from_iterable(
-            self._table.read.user_trees(self._user_id, is_child=is_child, after=self.since, by_use=True)
-            for is_child in self._kinds
-        )
+    def _moved_rows(self) -> list[TreeRow]:
+        """Return the rows that were moved since the moment. The first time, that is only set.
+
+        Each time, only what was moved since the last time is read.
+        """
+        after, now = self._unread, _just_now(self._table)
+        if after == TOP:
+            self.since = self._unread = now
+            return []
+        self._unread = max(after, now)
+        for is_child in self._kinds:
+            self._moved += self._table.read.user_trees(
+                self._user_id, is_child=is_child, after=after, by_use=True
+            )
+        return self._moved
 
     def _both_lists(self) -> Iterator[tuple[ListKey, TreeRow]]:
         """Yield the rows of the list by creation and of that by use, each with its place there."""
