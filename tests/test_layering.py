@@ -160,6 +160,7 @@ ROOMS["forklore_local.server"] = {
     ),
     *(
         "forklore_service.storage.clients",
+        "forklore_service.storage.objects",
         "forklore_service.storage.schema",
         "forklore_service.events.event",
         "forklore_service.domain",

@@ -472,6 +472,8 @@ CARDS = [
         Step("searchConversations", {"query": "hello", "afterCursor": "x"}),
         Step("searchConversations", {"query": " "}),
         Step("searchConversations", {"query": "hello"}, user="eve"),
+        Step("searchConversations", at("root", query="hello")),
+        Step("searchConversations", at("root", query="hello"), user="eve"),
     ),
     card(
         "shareConversation",
@@ -558,6 +560,7 @@ CARDS = [
         Step("adminSearchConversations", {"query": "hello", "justification": "a ticket"}, user="aude"),
         Step("adminSearchConversations", {"query": "hello", "userId": "bob", "limit": 2}, user="aude"),
         Step("adminSearchConversations", {"query": "hello", "userId": ""}, user="aude"),
+        Step("adminSearchConversations", at("root", query="hello"), user="aude"),
         Step("adminSearchConversations", {"query": "hello"}),
     ),
     card(

@@ -462,6 +462,9 @@ CASES: dict[str, Case] = {
     "conversations, by a title": Case("listConversations", lambda _: {"query": "a", "limit": ROWS}),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}),
+    "search in a conversation": Case(
+        "searchConversations", lambda world: {**subject(world), "query": "their", "limit": ROWS}
+    ),
     "search, nothing found": Case("searchConversations", lambda _: {"query": "0"}),
     "entry of a key": Case("lookUpEntry", _keyed, knows=Knows.READ),
     "entry of a key, cold": Case("lookUpEntry", _keyed),

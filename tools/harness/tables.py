@@ -19,9 +19,9 @@ from botocore.session import Session
 
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.objects import FolderObjects
 from forklore_local.embedded.opened import open_database
 from forklore_local.embedded.outbox import note
+from forklore_local.server.files import ServedObjects
 from forklore_service.storage import schema
 from forklore_service.storage.clients import CONNECTIONS_MAX, make_client, make_session
 from forklore_service.storage.clock import Clock
@@ -48,7 +48,7 @@ class Store:
     name: str
     endpoint: str | None = None
     database: Database | None = field(default=None, kw_only=True)
-    objects: FolderObjects = field(default_factory=FolderObjects, kw_only=True)
+    objects: ServedObjects = field(default_factory=ServedObjects, kw_only=True)
 
     def new_client(self) -> Any:
         """Return a client of its own, as another process has one."""

@@ -63,6 +63,7 @@ export interface AdminNamePage {
 /** What to search for; without `userId` in every tree. */
 export interface AdminSearchConversations {
 	afterCursor?: string | null | undefined;
+	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
 	query: string;
@@ -650,6 +651,7 @@ export type Scope = "tree" | "branch";
 /** What to search for: all words of the `query` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
+	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
 	query: string;
@@ -1336,9 +1338,10 @@ export interface Operations {
 	/**
 	 * Find the entries that have all words of a query, the newest conversations first.
 	 *
-	 * A grep over the history of every conversation that you may see, not a search engine: a word is
-	 * found wherever its letters occur, in an entry's text, events, `indexedContent` or `agentId`. A
-	 * page may be short, even empty: only an `afterCursor` of null ends the search.
+	 * A grep over the history of every conversation that you may see, or of the one with
+	 * `conversationId`, not a search engine: a word is found wherever its letters occur, in an entry's
+	 * text, events, `indexedContent` or `agentId`. A page may be short, even empty: only an
+	 * `afterCursor` of null ends the search.
 	 */
 	searchConversations(given: SearchConversationsArguments, options?: Sent): Promise<SearchPage>;
 	/**
@@ -1591,7 +1594,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	deleteAnswer: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/answers/{answerId}"},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
 	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
-	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"query": 500}, "answers": ["afterCursor", "data"]},
+	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"conversationId": 1000, "query": 500}, "answers": ["afterCursor", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
 	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["children", "userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "children", "conversationId", "createdAt", "userId"]},
@@ -1619,7 +1622,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
 	adminGetAnswer: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/answers/{answerId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "parts", "position", "state", "userId"]},
-	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},

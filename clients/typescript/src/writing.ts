@@ -1,12 +1,15 @@
 // An answer while it is written: pieces into its log, by time.
 
 import type { Sent } from "./calls.ts";
-import { ConflictError, NotFoundError, type ApiError } from "./errors.ts";
+import { ApiError, ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { stringify } from "./json.ts";
 import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
 import { paused } from "./watching.ts";
 
-/** How an answer is written. onError: is told, once, why nothing more is written. */
+/**
+ * How an answer is written. onError: is told, once, why nothing more is written. What passes, such as a service that
+ * is away or a token that has expired, is no reason: what waits is sent when it has passed.
+ */
 export interface WriterOptions extends Sent {
 	onError?: ((error: unknown) => void) | undefined;
 }
@@ -33,7 +36,11 @@ export class AnswerWriter {
 	readonly #closing = new AbortController();
 	readonly #work: Promise<void>;
 	#waiting: unknown[] = [];
+	/** What is sent. It stays until it has arrived: the service may have it already. */
+	#part: unknown[] | undefined;
 	#position: number;
+	/** Whether the log takes no more, but signs that somebody writes. */
+	#isFull = false;
 
 	private constructor(api: Operations, begun: AnswerStatus, onError: WriterOptions["onError"]) {
 		this.#api = api;
@@ -55,7 +62,7 @@ export class AnswerWriter {
 
 	/** Write small values, and texts of any length, behind those before. What comes soon goes with them. */
 	write(...pieces: unknown[]): void {
-		if (this.#closing.signal.aborted) return;
+		if (this.#closing.signal.aborted || this.#isFull) return;
 		for (const piece of pieces) this.#waiting.push(...slicesOf(piece));
 	}
 
@@ -77,22 +84,40 @@ export class AnswerWriter {
 		try {
 			for (;;) {
 				const isClosing = this.#closing.signal.aborted;
-				const content = this.#next();
+				const content = (this.#part ??= this.#next());
 				if (isClosing && content.length === 0) return;
-				if (content.length > 0 || Date.now() - lastAt >= HEARTBEAT_MS) {
-					const { conversationId, id: answerId } = this;
-					const part = { conversationId, answerId, after: this.#position, content };
-					this.#position = (await this.#api.appendToAnswer(part)).position;
-					lastAt = Date.now();
+				const isDue = content.length > 0 || Date.now() - lastAt >= HEARTBEAT_MS;
+				const hasArrived = isDue && (await this.#send(content, isClosing));
+				if (hasArrived) lastAt = Date.now();
+				if (hasArrived || !isDue) this.#part = undefined;
+				if (!(hasArrived && this.#hasMore())) {
+					await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
 				}
-				if (!this.#isFull()) await paused(PACE_MS, this.#closing.signal).catch(() => undefined);
 			}
 		} catch (error) {
 			this.#closing.abort();
 			this.#waiting = [];
 			const { reason = "" } = error instanceof ConflictError ? error : {};
 			if (["answer_stopped", "answer_over"].includes(reason)) this.#stopped.abort(error);
-			else this.#onError(error);
+			else if (!this.#isFull) this.#onError(error);
+		}
+	}
+
+	/** Send a part, and tell whether it has arrived. Throws if no other part will, or if this is the last try. */
+	async #send(content: unknown[], isLast: boolean): Promise<boolean> {
+		const { conversationId, id: answerId } = this;
+		try {
+			const part = { conversationId, answerId, after: this.#position, content };
+			this.#position = (await this.#api.appendToAnswer(part)).position;
+			return true;
+		} catch (error) {
+			if (error instanceof ConflictError && error.reason === "answer_full" && content.length > 0) {
+				this.#isFull = true;
+				this.#waiting = [];
+				this.#part = undefined;
+				this.#onError(error);
+			} else if (isLast || isFinal(error)) throw error;
+			return false;
 		}
 	}
 
@@ -102,7 +127,7 @@ export class AnswerWriter {
 	}
 
 	/** Tell whether more waits than fits into a part. */
-	#isFull(): boolean {
+	#hasMore(): boolean {
 		return this.#fitting() < this.#waiting.length;
 	}
 
@@ -129,6 +154,13 @@ export async function dropAnswer(
 /** Tell whether an answer has ended already, or is gone. */
 export const isEnded = (error: unknown): error is ApiError =>
 	error instanceof NotFoundError || (error instanceof ConflictError && error.reason === "answer_over");
+
+/** Tell whether the service itself takes no more, now and later, or the part cannot be sent. */
+const isFinal = (error: unknown): boolean => {
+	const { code = "", status = 0 } = error instanceof ApiError ? error : {};
+	const isRefused = code !== "" && status >= 400 && status < 500 && ![401, 429].includes(status);
+	return isRefused || error instanceof InputError;
+};
 
 /** Return a text in slices of at most PART_UNITS, none of which ends within a character; any other value alone. */
 function slicesOf(text: unknown): unknown[] {

@@ -1,6 +1,6 @@
 // What is new, as it comes: entries, and an answer while it is written.
 
-import { expect, inject, test } from "vitest";
+import { expect, inject, test, vi } from "vitest";
 
 import { AnswerWriter } from "../src/chat.ts";
 import {
@@ -130,6 +130,64 @@ test("who writes learns that the answer was stopped, and nothing else breaks", a
 	lost.write("Porto.");
 	await lost.close();
 	expect([lost.signal.aborted, errors.length]).toEqual([false, 1]);
+});
+
+/** Return a writer whose parts are refused so first, and what it sends and tells. */
+async function refused(status: number, told: object) {
+	const sent: unknown[] = [];
+	const errors: unknown[] = [];
+	const fl = new Forklore(inject("url"), {
+		token: "watcher",
+		fetch: async (...request) => {
+			if (!(request[0] as string).endsWith("/parts")) return fetch(...request);
+			sent.push((JSON.parse(request[1]?.body as string) as { content: unknown }).content);
+			return sent.length === 1 ? Response.json(told, { status }) : fetch(...request);
+		},
+	});
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const writer = await AnswerWriter.begin(
+		fl.api,
+		{ conversationId: chat.id },
+		{
+			onError: (error) => {
+				errors.push(error);
+			},
+		},
+	);
+	writer.write("Lisbon.");
+	return { chat, writer, sent, errors };
+}
+
+test("who writes goes on when a token has expired", async () => {
+	const { writer, sent, errors } = await refused(401, { code: "unauthorized" });
+	await vi.waitFor(() => {
+		expect(sent.length).toBeGreaterThan(1);
+	}, 30_000);
+	await writer.close();
+	expect([sent, errors]).toEqual([[["Lisbon."], ["Lisbon."]], []]);
+	await writer.drop();
+});
+
+test("a log that is full gets signs of life, and the answer ends with its entry", async () => {
+	vi.useFakeTimers({ toFake: ["Date"] });
+	try {
+		const full = { code: "conflict", details: { reason: "answer_full" } };
+		const { chat, writer, sent, errors } = await refused(409, full);
+		await vi.waitFor(() => {
+			expect(errors).toHaveLength(1);
+		}, 30_000);
+		writer.write("Porto.");
+		vi.setSystemTime(Date.now() + 10_000);
+		await vi.waitFor(() => {
+			expect(sent).toEqual([["Lisbon."], []]);
+		}, 30_000);
+		await writer.close();
+		expect(textOf(await chat.say("ai", "Lisbon. Porto.", { answerId: writer.id }))).toBe("Lisbon. Porto.");
+		expect(errors).toHaveLength(1);
+	} finally {
+		vi.useRealTimers();
+	}
 });
 
 test("what is written all the time goes in few parts", async () => {

@@ -20,6 +20,7 @@ from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
 from forklore_local.server.events import CONTENTS, Events
+from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
@@ -96,7 +97,7 @@ def _serve(
         stack.callback(events.close)
         events.open({**environment, "FORKLORE_URL": _url(listener)})
         set_environment()
-        store, worker, moment = _open_store(arguments.data, events, stack)
+        store, worker, objects, moment = _open_store(arguments.data, events, stack)
     except (OSError, DatabaseError, DataError, ValueError) as error:
         print(f"forklore: {error}", file=sys.stderr)
         return CANNOT_START
@@ -104,7 +105,7 @@ def _serve(
     gateway = Gateway(
         functions, authorize=authorizer, commits=commits, explain=hinted, verbose=arguments.verbose
     )
-    server = uvicorn.Server(_configuration(gateway, callers))
+    server = uvicorn.Server(_configuration(gateway, callers, objects))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     write(BANNER.format(url=_url(listener), store=store), sys.stdout)
     worker.start()
@@ -116,11 +117,11 @@ def _serve(
 
 def _open_store(
     data: Path | None, events: Events, stack: contextlib.ExitStack
-) -> tuple[str, Worker, Callable[[], int | None] | None]:
-    """Open the table, and let the handlers use it.
+) -> tuple[str, Worker, ServedObjects, Callable[[], int | None] | None]:
+    """Open the table and the files, and let the handlers use them.
 
-    Return what the banner says, the worker, and what returns the moment, as of Commits; None where
-    the commits of others are not seen here.
+    Return what the banner says, the worker, the files, and what returns the moment, as of Commits;
+    None where the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
@@ -134,16 +135,20 @@ def _open_store(
             raise ValueError(f"--data and {ENDPOINT} name two stores")
         events.require(None, f"a DynamoDB at {ENDPOINT}")
         open_table_at(endpoint)
+        objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
+        stack.callback(objects.close)
+        give(Given(objects=objects))
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
-        give(Given(queue=worker.queue))
-        return f"The store is the DynamoDB at {endpoint}.", worker, None
+        give(Given(queue=worker.queue, objects=objects))
+        return f"The store is the DynamoDB at {endpoint}.", worker, objects, None
     opened = Opened(data, name=settings.table_name, **jobs)
     stack.callback(opened.close)
     events.require(opened)
-    give(Given(lambda: opened.engine, opened.worker.queue, opened.objects))
+    objects = ServedObjects(opened.objects.folder)
+    give(Given(lambda: opened.engine, opened.worker.queue, objects))
     told = FORGETS if data is None else f"The embedded store keeps the data in {data}."
-    return told, opened.worker, opened.database.moment
+    return told, opened.worker, objects, opened.database.moment
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -193,9 +198,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _configuration(gateway: Gateway, callers: Callers) -> uvicorn.Config:
+def _configuration(gateway: Gateway, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
     return uvicorn.Config(
-        with_cors(with_page(with_reference(gateway, document)), callers),
+        with_cors(with_files(with_page(with_reference(gateway, document)), objects), callers),
         http="h11",
         ws="none",
         lifespan="off",

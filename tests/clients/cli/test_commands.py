@@ -569,6 +569,7 @@ def test_grep_finds_words(trip: Forklore) -> None:
     assert rows(found.out)[0][2] == "Two nights in Lisbon?"
     assert objects(trip("grep lisbon --json").out)[0]["entry"]["key"] == "asked"
     assert trip("grep nights -n 1").out.count("\n") == 1
+    assert rows(trip("grep nights --in other").out)[0][2] == "Three nights in Porto?"
 
 
 def test_grep_that_finds_nothing_says_no(trip: Forklore) -> None:

@@ -14,9 +14,11 @@ from botocore.exceptions import ClientError
 from forklore_local.server import invocation
 from forklore_local.server.callers import Callers
 from forklore_local.server.cors import with_cors
+from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import read_authorizer
 from forklore_local.server.server import _listen, _url
+from forklore_service.aws.wiring import open_objects
 from tests.service.aws.direct import AGENT
 from tools.deployment.template import Template
 from tools.harness.gateway import AGENTS
@@ -32,7 +34,10 @@ def served(template: Template) -> Iterator[str]:
     keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
     gateway = Gateway(template.functions, authorize=read_authorizer({"FORKLORE_API_KEYS": keys, **ROLES}))
     settings: dict[str, Any] = {"http": "h11", "ws": "none", "lifespan": "off", "log_config": None}
-    server = uvicorn.Server(uvicorn.Config(with_cors(gateway, Callers()), access_log=False, **settings))
+    objects = open_objects()
+    assert isinstance(objects, ServedObjects)
+    app = with_cors(with_files(gateway, objects), Callers())
+    server = uvicorn.Server(uvicorn.Config(app, access_log=False, **settings))
     listener = _listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

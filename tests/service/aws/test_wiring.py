@@ -1,6 +1,7 @@
 import pytest
 
-from forklore_service.aws.wiring import ServiceSettings
+from forklore_service.aws.wiring import Given, ServiceSettings, give, open_objects
+from forklore_service.storage.objects_s3 import S3Objects
 
 
 @pytest.fixture
@@ -13,6 +14,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_RETENTION_TAG",
         "FORKLORE_DIRECT_USERS",
         "FORKLORE_LOG_USERS",
+        "FORKLORE_ATTACHMENTS",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -34,6 +36,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_RETENTION_TAG", "ignored")
     environment.setenv("FORKLORE_DIRECT_USERS", "planner=ann lee, ops=*")
     environment.setenv("FORKLORE_LOG_USERS", "plain")
+    environment.setenv("FORKLORE_ATTACHMENTS", "a-bucket")
 
     expected = ServiceSettings(
         "t",
@@ -44,8 +47,19 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
         ignore_retention_tag=True,
         direct_users=(("planner", "ann lee"), ("ops", "*")),
         logs_users=True,
+        attachments="a-bucket",
     )
     assert ServiceSettings.from_environment() == expected
+
+
+def test_the_bytes_of_attachments_lie_in_the_bucket_if_one_is_set(environment: pytest.MonkeyPatch) -> None:
+    give(Given())
+    assert open_objects() is None
+
+    environment.setenv("FORKLORE_ATTACHMENTS", "a-bucket")
+    give(Given())
+    assert isinstance(open_objects(), S3Objects)
+    give(Given())
 
 
 @pytest.mark.failure("unsafe-settings")

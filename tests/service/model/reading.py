@@ -110,13 +110,17 @@ class Reading:
             self._list_after_all(Request("adminListConversations", caller, query))
 
     def search(self) -> None:
-        """Search all conversations of a user. First the oracle learns in which order they are."""
+        """Search all conversations of a user, or one.
+
+        First the oracle learns in which order they are.
+        """
         words = self._choose.random.sample([*QUERIES, *WORDS], self._choose.one_of(1, 1, 2))
         query: dict[str, Json] = {"query": " ".join(words).strip() or "tea"}
         query |= self._choose.some_of(includeEntry=self._choose.chance(0.5))
         query |= self._choose.some_of(searchType=self._choose.one_of("auto", "fulltext", ["fulltext"]))
         if self._choose.chance(0.05):
             query["searchType"] = self._choose.one_of("semantic", ["semantic"])
+        query |= {"conversationId": self._choose.target()[0]} if self._choose.chance(0.4) else {}
         self._both.learn_times(self._choose.conversations)
         if self._admins and self._choose.chance(0.3):
             query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}

@@ -143,11 +143,6 @@ class AdminDeleteConversation(Justified, DeleteConversation, total=False):
     pass
 
 
-class SearchArguments(TypedDict, total=False):
-    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
-    include_entry: bool | None
-
-
 class ListMemberships(Paged, Watched, total=False):
     pass
 
@@ -166,6 +161,12 @@ class AdminGetAnswer(GetAnswer, Justified, total=False):
 
 class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
+
+
+class SearchArguments(TypedDict, total=False):
+    conversation_id: str | None
+    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
+    include_entry: bool | None
 
 
 class ListForks(ListMemberships, total=False):
@@ -214,10 +215,6 @@ class UpdateConversation(Described, total=False):
     if_match: str | None
 
 
-class SearchConversations(Paged, SearchArguments, total=False):
-    query: Required[str]
-
-
 class SetName(DeleteName, Keyed, total=False):
     conversation_id: Required[str]
     data: Mapping[str, Any] | None
@@ -247,6 +244,10 @@ class BeginAnswer(Keyed, total=False):
     if_match: str | None
 
 
+class SearchConversations(SearchArguments, Paged, total=False):
+    query: Required[str]
+
+
 class MergeArguments(Keyed, total=False):
     after_entry_id: str | None
     up_to_entry_id: str | None
@@ -263,10 +264,6 @@ class CreateConversation(Described, Keyed, total=False):
 
 class MergeConversation(MergeArguments, total=False):
     from_conversation_id: Required[str]
-
-
-class AdminSearchConversations(SearchConversations, Justified, total=False):
-    user_id: str | None
 
 
 class EntriesArguments(TypedDict, total=False):
@@ -297,6 +294,10 @@ class SyncContext(Keyed, total=False):
     channel: str | None
     user_id: str | None
     usage: Mapping[str, Any] | None
+
+
+class AdminSearchConversations(SearchConversations, Justified, total=False):
+    user_id: str | None
 
 
 class AdminListConversations(AdminListMemberships, total=False):

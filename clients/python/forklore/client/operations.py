@@ -288,10 +288,10 @@ class Methods:
     def search_conversations(self, **given: Unpack[arguments.SearchConversations]) -> results.SearchPage:
         """Find the entries that have all words of a query, the newest conversations first.
 
-        A grep over the history of every conversation that you may see, not a search engine: a
-        word is found wherever its letters occur, in an entry's text, events, `indexedContent`
-        or `agentId`. A page may be short, even empty: only an `after_cursor` of null ends the
-        search.
+        A grep over the history of every conversation that you may see, or of the one with
+        `conversation_id`, not a search engine: a word is found wherever its letters occur, in
+        an entry's text, events, `indexedContent` or `agentId`. A page may be short, even
+        empty: only an `after_cursor` of null ends the search.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)

@@ -42,6 +42,7 @@ class SearchConversations(Request):
     """What to search for: all words of the `query` must occur in an entry."""
 
     query: fields.SearchQuery
+    conversation_id: fields.NamedId | None = None
     limit: Annotated[int, Field(ge=1, le=200), fields.WHOLE] | None = None
     after_cursor: fields.Cursor | None = None
     search_type: fields.SearchTypes | None = None

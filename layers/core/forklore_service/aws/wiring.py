@@ -44,7 +44,8 @@ class ServiceSettings(NamedTuple):
     user_requests_per_minute: how many requests of a user are answered in a minute; 0: any number.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
-    a change names its user, in place of a hash.
+    a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
+    are no attachments.
     """
 
     table_name: str
@@ -58,6 +59,7 @@ class ServiceSettings(NamedTuple):
     ignore_retention_tag: bool = False
     direct_users: tuple[tuple[str, str], ...] = ()
     logs_users: bool = False
+    attachments: str | None = None
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -86,6 +88,7 @@ class ServiceSettings(NamedTuple):
             ignore_retention_tag=_chosen("FORKLORE_RETENTION_TAG", no="counts", yes="ignored"),
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
+            attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
         )
 
 
@@ -153,6 +156,7 @@ def give(given: Given) -> Given:
     before, _given = _given, given
     open_table.cache_clear()
     open_queue.cache_clear()
+    open_objects.cache_clear()
     return before
 
 
@@ -169,6 +173,12 @@ def open_queue() -> Queue:
     return _given.queue or Queue(None, ServiceSettings.from_environment().queue_url)
 
 
+@cache
 def open_objects() -> Objects | None:
     """Return where the bytes of attachments lie. None: there are no attachments."""
-    return _given.objects
+    bucket = ServiceSettings.from_environment().attachments
+    if _given.objects is not None or bucket is None:
+        return _given.objects
+    from forklore_service.storage.objects_s3 import S3Objects
+
+    return S3Objects(bucket)

@@ -1,4 +1,4 @@
-"""Clients of botocore for DynamoDB and SQS."""
+"""Clients of botocore for DynamoDB, SQS and S3."""
 
 import logging
 from typing import Any
@@ -35,6 +35,19 @@ def make_queue_client() -> Any:
     """Return an SQS client that gives up soon and never retries."""
     config = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=1)
     return make_session().create_client("sqs", config=config)
+
+
+def make_objects_client() -> Any:
+    """Return an S3 client that signs addresses of its own region."""
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=2,
+        read_timeout=5,
+        signature_version="s3v4",
+        s3={"addressing_style": "virtual"},  # else an address leads to another region first
+        request_checksum_calculation="when_required",  # the caller's own are sent
+    )
+    return make_session().create_client("s3", config=config)
 
 
 def make_session() -> Session:

@@ -2,7 +2,7 @@
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
 from tests.service.model.oracle.lines import as_line, tools_in
-from tests.service.model.oracle.trees import Entry, Tree
+from tests.service.model.oracle.trees import Conversation, Entry, Tree
 from tests.service.model.oracle.world import World
 
 
@@ -15,23 +15,33 @@ class Search(World):
         words = r.given["query"].casefold().split()
         everyone = r.caller.bypasses_membership and "userId" not in r.given
         user = r.given.get("userId", r.caller.user)
+        inside = self._opened(r) if "conversationId" in r.given else None
         mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
         found = [(tree, entry) for tree in mine for entry in tree.entries()[::-1] if is_history(entry)]
+        if inside is not None:
+            found = [(tree, entry) for tree, entry in found if entry in inside.view()]
         told = {row["entryId"]: row["conversationId"] for row in chosen} if isinstance(chosen, list) else {}
-        rows = [self._hit(r, *each, told.get(each[1]["id"], "")) for each in found if holds(each[1], words)]
+        rows = [
+            self._hit(r, entry, inside or shown_by(tree, entry, told.get(entry["id"], "")))
+            for tree, entry in found
+            if holds(entry, words)
+        ]
         return 200, rows
 
-    def _hit(self, r: Request, tree: Tree, entry: Entry, told: str) -> Json:
-        """Return a row: at the entry's own conversation, or if that was removed, at the one
-        that the service has told, if it shows the entry.
-        """
-        showing = {c.id: c for c in tree.live() if entry in c.view()}
-        oldest = next(iter(showing.values()))
-        shown_by = showing.get(entry["conversationId"]) or showing.get(told) or oldest
+    def _hit(self, r: Request, entry: Entry, shown_by: Conversation) -> Json:
         row = {"conversationId": shown_by.id, "conversationTitle": shown_by.said.get("title")}
         row |= {"entryId": entry["id"], "createdAt": entry["createdAt"], "line": as_line(entry)["line"]}
         row |= {"agentId": entry["agentId"]} if "agentId" in entry else {}
         return row | ({"entry": entry} if r.given.get("includeEntry", True) else {})
+
+
+def shown_by(tree: Tree, entry: Entry, told: str) -> Conversation:
+    """Return the entry's own conversation, or if that was removed, the one that the service has
+    told, if it shows the entry.
+    """
+    showing = {c.id: c for c in tree.live() if entry in c.view()}
+    oldest = next(iter(showing.values()))
+    return showing.get(entry["conversationId"]) or showing.get(told) or oldest
 
 
 def holds(entry: Entry, words: list[str]) -> bool:

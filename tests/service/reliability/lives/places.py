@@ -16,6 +16,7 @@ from forklore import AsyncForklore, Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore_local.embedded.folder import FILE
 from forklore_local.embedded.opened import Opened
+from forklore_local.server.files import ServedObjects
 from forklore_service.aws.wiring import Given
 from tests.clients.python.here import InvokesHere, served
 from tests.support.processes import PROJECT
@@ -103,7 +104,8 @@ class Place:
         if self._way != "folder":
             opened = Opened(self.folder)
             stack.callback(opened.close)
-            stack.enter_context(given(Given(lambda: opened.engine, opened.worker.queue, opened.objects)))
+            objects = ServedObjects(opened.objects.folder)
+            stack.enter_context(given(Given(lambda: opened.engine, opened.worker.queue, objects)))
         self.url = stack.enter_context(served(template)) if self._way == "http" else ""
         self._made: dict[str, Forklore] = {}
         self.own: Any = self._client(AsyncForklore if is_async else Forklore, "ann")

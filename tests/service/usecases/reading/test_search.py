@@ -14,8 +14,9 @@ from forklore_service.domain import jsontext, keys, matching
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import text_of
+from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel
-from forklore_service.errors import InvalidCursorError, PayloadTooLargeError
+from forklore_service.errors import ForbiddenError, InvalidCursorError, NotFoundError, PayloadTooLargeError
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.connection import BUDGET_MAX_S
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
@@ -45,6 +46,7 @@ from tests.service.usecases.builders import (
     read,
     said,
     say,
+    show,
     thought,
 )
 from tests.support.mailbox import Mailbox
@@ -107,6 +109,42 @@ def test_the_newest_tree_comes_first_and_in_a_tree_the_newest_entry(table: Table
     [four] = say(table, FORK, "hello 4")
 
     assert found(walk(table, "hello")) == [(OTHER, three), (FORK, four), (ROOT, two), (ROOT, one)]
+
+
+def test_of_one_conversation_all_is_found_there_that_it_shows(table: Table) -> None:
+    one, two, three = say(table, ROOT, "hello 1", "hello 2", "hello 3")
+    say(table, OTHER, "hello of another tree")
+    fork(table, ROOT, FORK, three)
+    [four] = say(table, FORK, "hello 4")
+    remove(table, ROOT)
+    fork(table, FORK, TWIG, two)
+
+    for limit in (1, 2, 200):
+        assert found(walk(table, "hello", limit=limit, conversation_id=FORK)) == [
+            (FORK, four),
+            (FORK, two),
+            (FORK, one),
+        ]
+    assert found(walk(table, "hello", by=AUDITOR, conversation_id=TWIG)) == [(TWIG, one)]
+    assert walk(table, "hello", by=AUDITOR, conversation_id=TWIG, of_user="eve") == []
+
+
+def test_one_conversation_is_searched_by_its_members(store: Store, table: Table) -> None:
+    say(table, ROOT, "hello")
+    store.add_member(ROOT, "bob")
+
+    assert len(walk(table, "hello", by=BOB, conversation_id=ROOT)) == 1
+    with pytest.raises(ForbiddenError):
+        walk(table, "hello", by=EVE, conversation_id=ROOT)
+    with pytest.raises(NotFoundError):
+        walk(table, "hello", conversation_id=OTHER)
+
+
+def test_nothing_follows_the_last_entry_of_one_conversation(table: Table) -> None:
+    say(table, ROOT, "hello 1", "hello 2")
+    place = SearchPlace(ListKey(show(table, ROOT).conversation.created_at, ROOT))
+
+    assert one_page(table, "hello", after=place, conversation_id=ROOT) == PageOf([], None)
 
 
 def test_words_may_stand_in_several_parts_of_the_content(table: Table) -> None:

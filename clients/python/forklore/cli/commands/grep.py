@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from forklore.cli import completing
 from forklore.cli.exits import NO
 from forklore.cli.output import Part
 from forklore.cli.registering import command
@@ -27,13 +28,24 @@ def register(app: typer.Typer) -> None:
         number: Annotated[
             int | None, typer.Option("-n", "--number", min=1, metavar="N", help="At most N entries.")
         ] = None,
+        conversation: Annotated[
+            str | None,
+            typer.Option(
+                "--in", metavar="NAME|ID", help="Only in this one.", autocompletion=completing.names
+            ),
+        ] = None,
     ) -> int | None:
         """Find the entries that have all words, in every conversation that you may see.
 
         A word is found wherever its letters occur, in capitals or not. The newest conversation
         comes first. Exit code 1: nothing is found.
         """
-        hits = islice(shell.client.search(" ".join(words), include_entry=shell.out.is_json or None), number)
+        found = shell.client.search(
+            " ".join(words),
+            include_entry=shell.out.is_json or None,
+            conversation_id=None if conversation is None else shell.conversation(conversation).resolve(),
+        )
+        hits = islice(found, number)
         count = shell.out.results(hits) if shell.out.is_json else _show(shell, hits, words)
         return None if count else NO
 

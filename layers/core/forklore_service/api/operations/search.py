@@ -19,24 +19,24 @@ AVAILABLE_TYPES = (fields.FULLTEXT,)
 def search_conversations(request: CheckedRequest) -> answers.SearchPage:
     """Find the entries that have all words of a query, the newest conversations first.
 
-    A grep over the history of every conversation that you may see, not a search engine: a word is
-    found wherever its letters occur, in an entry's text, events, `indexedContent` or `agentId`. A
-    page may be short, even empty: only an `afterCursor` of null ends the search.
+    A grep over the history of every conversation that you may see, or of the one with
+    `conversationId`, not a search engine: a word is found wherever its letters occur, in an entry's
+    text, events, `indexedContent` or `agentId`. A page may be short, even empty: only an
+    `afterCursor` of null ends the search.
     """
-    body: conversation_requests.SearchConversations = request.body
-    resource = json.dumps(["search", request.caller.user_id, words_of(body.query)])
-    return _search(request, resource, of_user=None)
+    return _search(request, ["search", request.caller.user_id], of_user=None)
 
 
 def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
     """Find the entries that have all words of a query, in everybody's history or in one user's."""
     body: admin_requests.AdminSearchConversations = request.body
-    resource = json.dumps(["admin/search", body.user_id, words_of(body.query)])
-    return _search(request, resource, of_user=body.user_id)
+    return _search(request, ["admin/search", body.user_id], of_user=body.user_id)
 
 
-def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> answers.SearchPage:
+def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str | None) -> answers.SearchPage:
     body: conversation_requests.SearchConversations = request.body
+    inside = [] if body.conversation_id is None else [body.conversation_id]
+    resource = json.dumps([*list_of, words_of(body.query), *inside])
     if set(body.search_type or ()) == {fields.SEMANTIC}:
         raise SearchTypeUnavailableError(
             "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
@@ -51,6 +51,7 @@ def _search(request: CheckedRequest, resource: str, *, of_user: str | None) -> a
             after=cursors.to_search(resource, body.after_cursor),
             with_entries=with_entries,
             of_user=of_user,
+            conversation_id=body.conversation_id,
         ),
     )
     return {
@@ -66,7 +67,7 @@ OPERATIONS = (
         "/v1/conversations/search",
         search_conversations,
         body=conversation_requests.SearchConversations,
-        errors=(501,),
+        errors=(403, 404, 501),
         own_errors=(SearchTypeUnavailableError,),
         only_reads=True,
     ),

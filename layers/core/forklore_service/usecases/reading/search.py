@@ -1,4 +1,5 @@
-"""Search: look through the history of all trees of which the caller is a member.
+"""Search: look through the history of all trees of which the caller is a member, or of one
+conversation.
 
 There is no index of words. Each request reads a bounded number of bytes, tree by tree, the newest
 tree first and in each tree the newest entry first. It then goes on where the one before stopped.
@@ -11,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from forklore_service.domain import content, jsontext, keys, matching
-from forklore_service.domain.ids import LAST, EntryId
+from forklore_service.domain import ancestry, content, jsontext, keys, matching
+from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
 from forklore_service.limits import PAGE_BYTES_MAX, escaped_size
@@ -21,6 +22,7 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
 from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
@@ -55,6 +57,7 @@ class SearchRequest(NamedTuple):
 
     words: in folded case; all must occur. with_entries: whether the hits need their content.
     of_user: for a caller who bypasses membership, the user whose trees are searched. None: all.
+    conversation_id: what to look through alone, with what it has inherited. None: all trees.
     """
 
     words: tuple[str, ...]
@@ -62,13 +65,15 @@ class SearchRequest(NamedTuple):
     after: SearchPlace | InvalidCursor | None = None
     with_entries: bool = True
     of_user: str | None = None
+    conversation_id: str | None = None
 
 
 class Hit(NamedTuple):
     """An entry that has all words.
 
-    conversation: the one that owns the entry, or if that was removed, one that shows it.
-    entry: without its content if that was not asked for. highlights: text around the words.
+    conversation: the one that was looked through; else the one that owns the entry, or if that was
+    removed, one that shows it. entry: without its content if that was not asked for.
+    highlights: text around the words.
     """
 
     conversation: Conversation
@@ -81,13 +86,16 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> PageOf[Hi
     """Return the next entries that have all words, in the trees of which the caller is a member.
 
     A caller who bypasses membership searches the trees of `of_user`, or all trees.
-    Raises InvalidCursorError.
+    Raises InvalidCursorError; NotFoundError or ForbiddenError for the conversation to look through.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
+    inside = None
+    if request.conversation_id is not None:
+        inside = load_conversation(table, request.conversation_id, caller=caller)
     after = cursors.valid(request.after)
     user_id = request.of_user if caller.bypasses_membership else caller.user_id
-    looking = _Looking(table, user_id, request, after, after)
-    rows = _rows(table, user_id, after)
+    looking = _Looking(table, user_id, request, after, after, inside)
+    rows = _rows(table, user_id, after) if inside is None else _row_of(inside, after)
     ahead: deque[_Part] = deque()
     at_once = 1
     while not looking.is_over:
@@ -115,6 +123,12 @@ def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Itera
     else:
         rows = tree_rows.of_user(table, user_id, before=before, through=through, page=ROWS_AT_ONCE)
     return (row.place for row in rows)
+
+
+def _row_of(inside: LoadedConversation, after: SearchPlace | None) -> Iterator[ListKey]:
+    """Yield the place of a conversation's tree, unless it was looked through."""
+    if after is None or after.entry_id is not None:
+        yield ListKey(inside.group.created_at, inside.group.group_id)
 
 
 def _start(tree: ListKey, after: SearchPlace | None) -> tuple[ListKey, EntryId]:
@@ -160,7 +174,8 @@ class _Finding(NamedTuple):
 class _Looking:
     """A search under way. start, place: what was looked through at first, and so far.
 
-    user_id: whose trees; None for all. answer_bytes: about the size of the answer so far.
+    user_id: whose trees; None for all. inside: the conversation that alone is looked through.
+    answer_bytes: about the size of the answer so far.
     is_over: whether the request has done all that it may do.
     """
 
@@ -169,12 +184,23 @@ class _Looking:
     request: SearchRequest
     start: SearchPlace | None
     place: SearchPlace | None
+    inside: LoadedConversation | None
     hits: list[Hit] = field(default_factory=list)
     read_bytes: int = 0
     content_bytes: int = 0
     answer_bytes: int = 0
     is_over: bool = False
     _showing: dict[str, Showing] = field(default_factory=dict)
+    _stops: dict[str, EntryId] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.inside is not None:
+            self._stops = ancestry.bounds_of(self.inside.view)
+
+    def _is_wanted(self, entry: Entry) -> bool:
+        """Return whether the entry is a part of what is looked through."""
+        is_inside = self.inside is None or entry.entry_id < self._stops.get(entry.conversation_id, FIRST)
+        return is_inside and entry.channel is Channel.HISTORY
 
     def room(self, at_once: int) -> int:
         """Return how many trees to read side by side: as many as Queries surely fit in."""
@@ -215,7 +241,7 @@ class _Looking:
         matches: list[_Match] = []
         place, answer_bytes = self.place, self.answer_bytes
         for stored in part.entries:
-            if stored.entry.channel is Channel.HISTORY:
+            if self._is_wanted(stored.entry):
                 if not self._may_look_at(stored, place):
                     return _Finding(matches, place, is_cut=True)
                 match = self._match(part.tree.conversation_id, stored, place)
@@ -268,7 +294,7 @@ class _Looking:
 
     def _read_tree(self, group_id: str, matches: Sequence[_Match]) -> Found:
         """Return the GROUP, the user's MEM, and the CONV of each owner that is not removed."""
-        owners = {match.entry.conversation_id for match in matches}
+        owners = {match.entry.conversation_id for match in matches if self.inside is None}
         wanted = [keys.group(group_id), *(keys.conversation(group_id, owner) for owner in owners)]
         of_user = [] if self.user_id is None else [keys.member(group_id, self.user_id)]
         return self.table.get([*wanted, *of_user])
@@ -281,6 +307,9 @@ class _Looking:
         """
         showing = self._showing.setdefault(group_id, Showing(self.table, group_id))
         for match in matches:
+            if self.inside is not None:
+                self._add(match, self.inside.conversation)
+                continue
             owner, reads = match.entry.conversation_id, showing.reads
             needs_reads = found.conversation(group_id, owner) is None and not showing.knows(owner)
             if needs_reads and self.read_bytes >= READ_BYTES_MAX and match.before != self.start:
@@ -288,9 +317,12 @@ class _Looking:
             conversation = showing.conversation_of(match.entry, found)
             self.read_bytes += (showing.reads - reads) * UNIT_BYTES
             if conversation is not None:
-                self.hits.append(Hit(conversation, match.entry, match.line, match.highlights))
-                self.answer_bytes += match.answer_bytes
+                self._add(match, conversation)
         return None
+
+    def _add(self, match: _Match, conversation: Conversation) -> None:
+        self.hits.append(Hit(conversation, match.entry, match.line, match.highlights))
+        self.answer_bytes += match.answer_bytes
 
     def _may_read(self, found: Found, group_id: str) -> bool:
         group = found.group(group_id)
