@@ -318,7 +318,8 @@ def _showing(world: World) -> dict[str, Any]:
     attachment_id = world.ask("uploadAttachment", **_file(world)).id
     said = world.said()
     [message] = said["content"]
-    return {**subject(world), **said, "content": [{**message, "attachments": [{"id": attachment_id}]}]}
+    content = [{**message, "attachments": [{"id": attachment_id}]}]
+    return {"conversationId": _small(world), **said, "content": content}
 
 
 def _shown_file(world: World) -> dict[str, Any]:
