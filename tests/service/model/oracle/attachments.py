@@ -48,7 +48,7 @@ class Attachments(World):
         """Return the last one with each bytes and type. The service chooses the order of types."""
         own = [one for one in self.files.values() if one.owner == r.given["userId"]]
         last = {(one.said["sha256"], one.said["contentType"]): one for one in own}
-        order = {row["id"]: at for at, row in enumerate(chosen)}
+        order = {row["id"]: at for at, row in enumerate(chosen if isinstance(chosen, list) else [])}
         rows = [{**one.said, "userId": one.owner} for one in last.values()]
         return 200, sorted(rows, key=lambda row: (row["sha256"], order.get(row["id"], 0)))
 
