@@ -12,11 +12,16 @@ from tests.support.dynamodb_local import any_dynamodb, dynamodb_local_or_skip
 from tests.support.lines import Lines, reading_lines
 
 
-def pytest_configure() -> None:
-    """Let the processes that tests start be interrupted.
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes that tests start be interrupted, and let no example be too slow.
 
     A shell that runs a command in the background ignores SIGINT, and each process inherits that.
     """
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import settings  # not every environment of tests has it
+
+        settings.register_profile("on any machine", deadline=None)
+        settings.load_profile("on any machine")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

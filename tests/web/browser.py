@@ -67,6 +67,11 @@ def traced(page: Page) -> Iterator[list[float]]:
     tasks += [one["tdur"] / 1000 for one in events if "tdur" in one and (one["pid"], one["tid"]) in mains]
 
 
+def slow_down(page: Page, times: float) -> None:
+    """Give a page so many times less of the processor."""
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": times})
+
+
 @dataclass
 class Watch:
     """What went wrong in the pages of a context, in order. Each test ends with none of it.

@@ -1,5 +1,6 @@
 """A real server, a real browser, and for each test a user of its own who has just come."""
 
+import os
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -7,12 +8,14 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from forklore import Forklore
-from tests.web.browser import Watch, chromium
+from tests.web.browser import Watch, chromium, slow_down
 from tests.web.steps import WAIT_S
 from tools.harness.local_server import local_server
 
 AGENTS = {"planner": "planner-key", "hotels": "hotels-key"}
 """The agents that the server knows, and their keys."""
+SLOWER = "FORKLORE_TEST_SLOWER"
+"""If this variable is set, such as to 6, pages have so many times less of the processor."""
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +62,8 @@ def new_context(browser: Browser, url: str, watch: Watch) -> Iterator[Callable[.
         context = browser.new_context(base_url=url, reduced_motion="reduce", **options)  # type: ignore[arg-type]
         context.set_default_timeout(WAIT_S * 1000)
         watch.follow(context)
+        if slower := os.environ.get(SLOWER):
+            context.on("page", lambda page: slow_down(page, float(slower)))
         made.append(context)
         return context
 

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
-from playwright.sync_api import Locator, Page, Request, Route, expect
+from playwright.sync_api import FloatRect, Locator, Page, Request, Route, expect
 
 from forklore import Conversation, Forklore, role_of, text_of
 
@@ -239,6 +239,39 @@ def let_go(page: Page, address: str | re.Pattern[str], held: list[Route]) -> Non
     while held:
         held.pop().continue_()
     page.unroute(address)
+
+
+def expect_read(page: Page, read: Callable[[], object], value: object) -> None:
+    """Wait until what is read in the page is this value."""
+    give_up_at = time.monotonic() + WAIT_S
+    while (found := read()) != value and time.monotonic() < give_up_at:
+        page.wait_for_timeout(20)
+    assert found == value
+
+
+SCROLL = """(one, top) => new Promise((done) => {
+    const wanted = Math.min(top, one.scrollHeight - one.clientHeight);
+    one.scrollTop = wanted;
+    requestAnimationFrame(() => done(Math.abs(one.scrollTop - wanted) < 1));
+})"""
+"""Scrolls, and tells whether the page has seen it: what is drawn before that may take it back."""
+FAR = 1_000_000
+
+
+def scroll(page: Page, box: Locator, top: int = FAR) -> None:
+    """Scroll to a place, or to the end, and wait until the page has seen it."""
+    wait_until(page, lambda: bool(box.evaluate(SCROLL, top)))
+
+
+def resting(page: Page, part: Locator) -> FloatRect:
+    """Return where a part of the page stands when it moves no more."""
+    give_up_at = time.monotonic() + WAIT_S
+    earlier = None
+    while (place := part.bounding_box()) is None or place != earlier:
+        assert time.monotonic() < give_up_at, f"{part} moves after {WAIT_S} s"
+        earlier = place
+        page.wait_for_timeout(200)
+    return place
 
 
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:

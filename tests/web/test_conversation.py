@@ -58,7 +58,7 @@ def test_older_entries_come_as_one_scrolls_up_and_nothing_jumps(
     held = steps.hold(page, re.compile("/entries.*beforeCursor="))
 
     for oldest, next_one in (("Message 100", "Message 099"), ("Message 050", "Message 049")):
-        scroller(page).evaluate("one => one.scrollTop = 250")
+        steps.scroll(page, scroller(page), 250)
         expect(steps.entry(page, oldest)).to_be_attached()
         steps.wait_until(page, lambda: len(held) == 1)
         name, top = scroller(page).evaluate(FIRST_IN_VIEW)
@@ -66,7 +66,7 @@ def test_older_entries_come_as_one_scrolls_up_and_nothing_jumps(
         expect(steps.entry(page, next_one)).to_be_attached()
         assert scroller(page).evaluate(TOP_OF, name) == pytest.approx(top, abs=2), name
 
-    scroller(page).evaluate("one => one.scrollTop = 0")
+    steps.scroll(page, scroller(page), 0)
     expect(steps.entry(page, "Message 000")).to_be_in_viewport()
     assert held == []
 
@@ -169,7 +169,7 @@ def test_another_alternative_opens_at_its_place_while_what_stands_before_is_load
     page = open_(blank, user, made)
     turn = steps.turn(page, "Message 010")
     expect(steps.entry(page, "Message 059")).to_be_in_viewport()  # before that there is nothing to scroll
-    scroller(page).evaluate("one => one.scrollTop = 0")
+    steps.scroll(page, scroller(page), 0)
     expect(page.get_by_text("Loading older messages…")).to_be_in_viewport()
 
     turn.get_by_role("button", name="Next way").click()
@@ -340,7 +340,7 @@ def test_a_link_into_the_middle_shows_what_stands_before_and_after(
     for text in ("Message 099", "Message 101"):
         expect(steps.entry(page, text)).to_be_attached()
     for newest in ("Message 149", "Message 199", "Message 249", "Message 299"):
-        scroller(page).evaluate("one => one.scrollTop = one.scrollHeight")
+        steps.scroll(page, scroller(page))
         expect(steps.entry(page, newest)).to_be_attached()
 
 

@@ -25,6 +25,7 @@ from tests.web.steps import (
     sign_in,
     switcher,
     title,
+    wait_until,
 )
 
 FORKS = "**/forks?*"
@@ -94,10 +95,8 @@ def test_a_conversation_opens_at_its_end_also_when_the_head_grows_later(
 
     expect(head(blank).get_by_text("6 entries")).to_be_visible()
 
-    assert (
-        blank.locator(".talk .scroll").evaluate("one => one.scrollHeight - one.scrollTop - one.clientHeight")
-        < 2
-    )
+    below = "one => one.scrollHeight - one.scrollTop - one.clientHeight"
+    wait_until(blank, lambda: blank.locator(".talk .scroll").evaluate(below) < 2)
 
 
 def test_a_chosen_entry_stays_in_view_when_switchers_appear_above_it(

@@ -21,9 +21,8 @@ def expect_titles(page: Page, names: list[str]) -> None:
 
 
 def scroll_to(page: Page, count: int) -> None:
-    """Scroll down in the list until it has so many rows."""
-    steps.rows(page).first.hover()
-    page.mouse.wheel(0, 100_000)
+    """Scroll to the end of the list, and wait until it has so many rows."""
+    steps.scroll(page, steps.conversations(page).locator(".rows"))
     expect(steps.rows(page)).to_have_count(count)
 
 
@@ -73,10 +72,8 @@ def test_more_conversations_come_as_one_scrolls(blank: Page, api: Forklore, user
 
     expect(steps.rows(page)).to_have_count(40)
     assert [one for one in pages_of(asked) if "afterCursor" in one] == []
-    steps.rows(page).first.hover()
     for count in (80, 120, 125):
-        page.mouse.wheel(0, 100_000)
-        expect(steps.rows(page)).to_have_count(count)
+        scroll_to(page, count)
     expect_titles(page, names[::-1])
     assert len([one for one in pages_of(asked) if "afterCursor" in one]) == 3
 
@@ -90,10 +87,8 @@ def test_the_row_where_the_keyboard_is_keeps_the_focus_when_more_come(
     expect(steps.rows(page)).to_have_count(40)
 
     steps.row(page, "Trip 055").focus()
-    page.mouse.move(100, 300)
-    page.mouse.wheel(0, 100_000)
+    scroll_to(page, 60)
 
-    expect(steps.rows(page)).to_have_count(60)
     expect(steps.row(page, "Trip 055")).to_be_focused()
     expect(steps.row(page, "Trip 055")).not_to_be_in_viewport()
 
@@ -237,6 +232,7 @@ def test_one_walks_through_an_endless_list_by_tab(blank: Page, api: Forklore, us
 def test_a_list_that_is_loaded_again_keeps_the_focus(blank: Page, api: Forklore, user: str) -> None:
     made = [api.create(title=f"Trip {number:03}") for number in range(50)]
     page = steps.sign_in(blank, user)
+    expect(steps.rows(page)).to_have_count(40)
     scroll_to(page, 50)
     steps.row(page, "Trip 001").focus()
     made[1].update(title="Trip to Lisbon")

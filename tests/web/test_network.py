@@ -336,7 +336,7 @@ def test_a_list_that_is_asked_to_wait_comes_later(
     page = steps.sign_in(blank, user)
 
     expect(steps.row(page, "Lisbon")).to_be_visible()
-    assert times == 3
+    assert times >= 3  # the next look may have come
 
 
 def test_an_answer_after_10_s_is_waited_for(timed: Page, api: Forklore, user: str) -> None:

@@ -13,9 +13,11 @@ from tests.web.steps import (
     at_conversation,
     dot,
     dots,
+    expect_read,
     go_to,
     let_time_pass,
     place_of,
+    resting,
     sign_in,
     title,
     tree,
@@ -64,20 +66,12 @@ def press(page: Page, *keys: str) -> None:
 
 
 def test_a_branch_stands_below_the_entry_where_it_parts_with_a_line_in_its_colour(page: Page) -> None:
-    assert picture(page) == [
-        "Which fish?",
-        "A goldfish.",
-        "Side 1",
-        "Side 2",
-        "How large?",
-        "Ten centimetres. | current",
-    ]
+    rows = ["Which fish?", "A goldfish.", "Side 1", "Side 2", "How large?", "Ten centimetres. | current"]
+    expect_read(page, lambda: picture(page), rows)
     names = ["branch Pond, current: A goldfish.", "branch Side arm: Side 1"]
-    parts, first = [dot(page, name).bounding_box() for name in names]
-    bend = page.locator("path.bend").bounding_box()
-    assert parts
-    assert first
-    assert bend
+    parts, first, bend = [
+        resting(page, one) for one in [*(dot(page, name) for name in names), page.locator("path.bend")]
+    ]
     assert abs(bend["y"] - (parts["y"] + parts["height"] / 2)) < 6
     assert abs(bend["y"] + bend["height"] - (first["y"] + first["height"] / 2)) < 6
     colour = "element => getComputedStyle(element).getPropertyValue('--c')"
@@ -105,7 +99,8 @@ def test_what_others_do_is_drawn_and_a_branch_without_entries_has_a_row_that_ope
 
     row = dot(page, "no entries of its own, branch Empty")
     let_time_pass(page, row.is_visible)
-    assert picture(page)[:5] == ["Which fish?", "Empty", "A goldfish.", "Side 1", "Side 2 | current"]
+    rows = ["Which fish?", "Empty", "A goldfish.", "Side 1", "Side 2 | current"]
+    expect_read(page, lambda: picture(page)[:5], rows)
     row.click()
     expect(page).to_have_url(re.compile(at_conversation(empty.id)))
 
@@ -119,7 +114,7 @@ def test_a_deleted_branch_is_drawn_as_far_as_others_show_it(page: Page, grown: P
 
     row = dot(page, re.compile("^user, .*, Side 1: Side 1|^ai, .*, Side 1: Side 2"))
     let_time_pass(page, lambda: row.count() == 2)
-    assert picture(page)[2:5] == ["Side 1", "Side 2", "Heir"]
+    expect_read(page, lambda: picture(page)[2:5], ["Side 1", "Side 2", "Heir"])
     dot(page, "Side 1: Side 2").click()
     expect(page).to_have_url(re.compile(at_conversation(heir.id, grown.answered[1].id)))
 
@@ -225,7 +220,7 @@ def test_rows_that_come_above_leave_what_one_looks_at_in_its_place(
     tree(timed).focus()
     press(timed, "ArrowUp", "ArrowDown")
     expect(row).to_be_in_viewport()
-    before = row.bounding_box()
+    before = resting(timed, row)
 
     side = chat.fork(after=said[10])
     grow(side, ["News 1", "News 2", "News 3"])
@@ -261,17 +256,16 @@ def test_each_branch_has_a_row_with_what_it_is_worth_and_the_columns_sort(page: 
     at_tree(page, grown.main.id)
     page.reload()
 
-    expect(dot(page, re.compile("0.75"))).to_be_visible()
-    expect(dot(page, re.compile("best-so-far"))).to_be_visible()
-    assert cells(page) == [
+    rows = [
         ["Pond current", "", "4", ""],
         ["Better best-so-far", "0.75", "0", ""],
         ["Side arm", "0.25", "3", "$0.50"],
     ]
+    expect_read(page, lambda: cells(page), rows)
     page.get_by_role("button", name="Cost").click()
-    assert cells(page)[0][0] == "Side arm"
+    expect_read(page, lambda: cells(page)[0][0], "Side arm")
     page.get_by_role("button", name="Score").click()
-    assert [row[1] for row in cells(page)] == ["0.75", "0.25", ""]
+    expect_read(page, lambda: [row[1] for row in cells(page)], ["0.75", "0.25", ""])
 
 
 def test_weak_branches_are_one_row_which_opens(page: Page, grown: Pond) -> None:

@@ -499,7 +499,7 @@ export interface Hit {
 /**
  * What an entry says, on one line: the role and the first words of it.
  *
- * `tool`, `failed`: the first tool that its events or parts name, and whether one of these failed.
+ * `tool`, `failed`: the first tool that its first element names, and whether one of these failed.
  * `holds`: what its first element has beside role and text.
  */
 export interface Line {

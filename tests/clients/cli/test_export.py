@@ -489,3 +489,86 @@ def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> Non
         assert reads == {"listForks": 1, "getConversation": 12}
         assert text.count('"inheritedUpToEntryId"') == (10 if agent else 0)
         assert text.count('"type":"conversation"') == 12
+
+
+MESSAGES = [
+    {"role": "system", "content": "Be brief", "created_at": "2024-05-01T10:00:00.000Z"},
+    {"role": "user", "content": "Rain?", "created_at": "2024-05-01T10:00:01.000Z"},
+    {
+        "role": "assistant",
+        "content": "I look 🐟.",
+        "created_at": "2024-05-01T10:00:02.000Z",
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "sky", "arguments": '{"d":1}'}}],
+    },
+    {
+        "role": "tool",
+        "content": "wet",
+        "created_at": "2024-05-01T10:00:03.000Z",
+        "tool_call_id": "c",
+        "name": "sky",
+    },
+    {"role": "assistant", "content": "Yes.", "created_at": "2024-05-01T10:00:04.000Z"},
+]
+
+
+@pytest.fixture
+def talk(run: Forklore, tmp_path: Path) -> str:
+    """A conversation with a tool, from elsewhere."""
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps({"id": "talk", "title": "Rain", "messages": MESSAGES}))
+    return run(f"import {path}").lines[0].split("\t")[0]
+
+
+def lines_of(run: Forklore, conversation: str) -> list[list[str]]:
+    """Return who says what in a conversation, and when."""
+    shown = run(f"log {conversation} --reverse").out.split("entry ")[1:]
+    return [[line.split(" ")[0], line[-24:], *said] for _, line, _, *said in map(str.splitlines, shown)]
+
+
+def test_messages_are_as_they_were(run: Forklore, talk: str) -> None:
+    found = json.loads(run(f"export {talk} --format messages").out)
+
+    assert (found["title"], found["messages"]) == ("Rain", MESSAGES)
+
+
+@pytest.mark.parametrize("name", ["messages", "claude-code"])
+def test_what_is_exported_for_another_system_is_imported_as_it_was(
+    run: Forklore, talk: str, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "out"
+    assert run(f"export {talk} --format {name} --output {path}").code == 0
+
+    again = run(f"import {path}").lines[0].split("\t")
+
+    assert again[2] == "Rain"
+    assert lines_of(run, again[0]) == lines_of(run, talk)
+
+
+def test_in_chatgpts_export_a_call_is_a_message_of_its_own(run: Forklore, talk: str, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    run(f"export {talk} --format chatgpt --output {path}")
+
+    again = run(f"import {path}").lines[0].split("\t")
+
+    lines = [line.split(" ", 1)[1] for line in run(f"log {again[0]} --oneline --reverse").lines]
+    assert lines == [
+        "system Be brief",
+        "user Rain?",
+        "ai I look 🐟.",
+        'ai [calls sky {"d":1}]',
+        "tool [sky returned wet]",
+        "ai Yes.",
+    ]
+    assert "2024-05-01 10:00:04 UTC" in run(f"log {again[0]} -n 1").out
+
+
+def test_markdown_is_for_people(run: Forklore, talk: str) -> None:
+    text = run(f"export {talk} --format markdown").out
+
+    assert text.startswith("# Rain\n\n## system, 2024-05-01 10:00:00 UTC\n\nBe brief\n\n## user")
+    assert 'I look 🐟.\n\n[calls sky {"d":1}]' in text
+
+
+def test_a_format_is_known_and_goes_with_one_conversation(run: Forklore, talk: str) -> None:
+    assert run(f"export {talk} --format odd").code == 2
+    assert run(f"export {talk} {talk} --format messages").code == 2

@@ -16,6 +16,7 @@ from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Reporter
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
+from forklore.client.transports.in_process import InProcessTransport
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.clients.cli.running import Forklore
 
@@ -259,3 +260,134 @@ def test_an_imported_tree_is_found_by_its_title_and_sorted_by_its_time(run: Fork
     assert [row[2] for row in sorted_[1:]] == [f"{year}-05-01 10:00:00" for year in (2025, 2024, 2023)]
     assert run("ls --by-origin -n 1").lines[0].endswith("\thello")
     assert run("ls --names --by-origin").code == 2
+
+
+def node(parent: str | None, role: str, text: str, at: float, **fields: Any) -> dict[str, Any]:
+    """Return a node of a ChatGPT export."""
+    content = {"content_type": "text", "parts": [text]}
+    said = {"author": {"role": role}, "content": content, "create_time": at, **fields}
+    return {"parent": parent, "message": said}
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """Two conversations of 2023 and one of 2024, which is archived and forks."""
+    mapping = {
+        "q": node(None, "user", "Ferns?", 1_700_000_000),
+        "a": node("q", "assistant", "Green.", 1_700_000_060),
+    }
+    forked = {
+        "q": node(None, "user", "Moss?", 1_710_000_000),
+        "t": node("q", "assistant", '{"find": "moss"}', 1_710_000_005, recipient="herbarium"),
+        "r": node("t", "tool", "4 sheets", 1_710_000_006),
+        "a": node("r", "assistant", "Soft.", 1_710_000_010),
+        "b": node("q", "assistant", "Old.", 1_710_000_001),
+    }
+    path = tmp_path / "conversations.json"
+    rows = [
+        {"id": "moss", "title": "Moss", "mapping": forked, "create_time": 1_710_000_000, "is_archived": True},
+        {"id": "ferns", "title": "Ferns", "mapping": mapping, "create_time": 1_700_000_000},
+        {"id": "later", "title": "Later", "mapping": {"q": node(None, "user", "Hi", 1_705_000_000)}},
+    ]
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_what_is_shown_is_when_it_was_said(run: Forklore, export: Path) -> None:
+    run("say here hello")
+    run(f"import {export}")
+
+    rows = [line.split("\t") for line in run("ls --archived include").lines]
+    assert [(row[4], row[2][:10]) for row in rows[1:]] == [
+        ("Moss", "2024-03-09"),
+        ("Later", "2024-01-11"),
+        ("Ferns", "2023-11-14"),
+    ]
+    assert rows[0][4] == "hello"
+    assert "2023-11-14 22:14:20 UTC" in run(f"log {rows[3][1]} -n 1").out
+    shown = run(f"show {rows[3][1]}").out
+    assert "created\t2023-11-14 22:13:20" in shown
+    assert "updated\t2023-11-14 22:14:20" in shown
+    assert "created\t2023-11-14 22:14:20" in run(f"show {rows[3][1]} -1").out
+
+    run(f"say {rows[3][1]} more")
+    assert [line.split("\t")[4] for line in run("ls").lines] == ["Ferns", "hello", "Later"]
+
+
+def test_what_is_archived_there_is_archived_and_stays_as_the_user_has_it_since(
+    run: Forklore, export: Path
+) -> None:
+    run(f"import {export}")
+
+    [row] = run("ls --archived only").lines
+    assert row.split("\t")[3:] == ["owner, archived", "Moss"]
+    run(f"unarchive {row.split(chr(9))[1]}")
+    export.write_text(export.read_text().replace("Soft.", "Soft!"))
+    assert run(f"import {export}").code == 0
+    assert run("ls --archived only").lines == []
+
+
+def test_calls_and_results_of_tools_are_told_apart_from_words_and_are_found(
+    run: Forklore, export: Path
+) -> None:
+    current = run(f"import {export}").lines[0].split("\t")[0]
+
+    shown = [line.split(" ", 1)[1] for line in run(f"log {current} --oneline --reverse").lines]
+    assert shown == [
+        "user Moss?",
+        'ai [calls herbarium {"find":"moss"}]',
+        "tool [tool returned 4 sheets]",
+        "ai Soft.",
+    ]
+    assert len(run("grep 4 sheets").lines) == 1
+
+
+def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklore, export: Path) -> None:
+    first = run(f"import {export}").lines
+    sent: list[str] = []
+    send = InProcessTransport.send
+
+    def noting(self: InProcessTransport, call: Any, timeout_s: float) -> Any:
+        sent.append(call.shape.name)
+        return send(self, call, timeout_s)
+
+    with mock.patch.object(InProcessTransport, "send", noting):
+        again = run(f"import {export}")
+    assert (again.lines, again.code) == (first, 0)
+    assert "3 trees, 8 entries, 8 of them from an earlier import" in again.err
+    assert set(sent) == {"listConversations"}
+
+
+def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:
+    run(f"import {export}")
+    rows = json.loads(export.read_text())
+    rows[1]["mapping"]["c"] = node("a", "user", "Why?", 1_700_000_100)
+    export.write_text(json.dumps(rows))
+
+    assert "9 entries, 8 of them" in run(f"import {export}").err
+    assert "9 entries, 9 of them" in run(f"import {export}").err
+    assert [line.split("\t")[2] for line in run("ls").lines][-1] == "2023-11-14 22:15:00"
+
+
+def test_a_switch_of_the_user_stays(run: Forklore, export: Path) -> None:
+    current = run(f"import {export}").lines[0].split("\t")[0]
+    [other] = [line.split("\t")[1] for line in run(f"branch {current}").lines if current not in line]
+    run(f"switch {other}")
+
+    run(f"import {export}")
+
+    marked = [line for line in run(f"branch {current}").lines if line.startswith("*")]
+    assert [other in line for line in marked] == [True]
+
+
+def test_a_refused_import_makes_no_folder(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"prompt": "x"}')
+    fresh = Forklore(("--data", str(tmp_path / "new")), {"XDG_CONFIG_HOME": str(home)})
+
+    found = fresh(f"import {path}")
+
+    assert found.code == 2
+    assert "no format that is known; --format forces one of: chatgpt, claude" in found.err
+    assert not (tmp_path / "new").exists()
+    assert fresh(f"import {path} --format nothing").code == 2

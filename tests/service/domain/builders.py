@@ -41,7 +41,7 @@ def examples(number: int, *, always: bool = False) -> settings:
     """
     if not always and os.environ.get(FIGURES) != "gate":
         number = min(number, EXAMPLES_MAX)
-    return settings(derandomize=True, max_examples=number, deadline=None)
+    return settings(derandomize=True, max_examples=number)
 
 
 def at(millisecond: int) -> EntryId:

@@ -231,6 +231,16 @@ def test_the_line_of_what_is_no_message_says_nothing(value: Any) -> None:
         ({"events": [{"type": "tool", "name": 5, "isError": False}]}, None, False),
         ({"events": [{"type": "note", "isError": True}, "tool", {"type": 5}, {}]}, None, False),
         ({"events": "tool", "content": "tool"}, None, False),
+        ({"message": {"parts": [{"type": "tool-pay", "state": "output-error"}]}}, "pay", True),
+        ({"message": {"parts": [{"type": "tool-pay", "state": "output-available"}]}}, "pay", False),
+        ({"message": {"parts": [{"part_kind": "tool-return", "tool_name": "pay"}]}}, "pay", False),
+        ({"message": {"parts": [{"part_kind": "retry-prompt", "tool_name": "pay"}]}}, "pay", True),
+        ({"message": {"parts": [{"part_kind": "retry-prompt"}]}}, None, False),
+        ({"lines": [{"message": {"content": [{"type": "tool_result", "is_error": True}]}}]}, None, True),
+        ({"strands": {"content": [{"toolUse": {"name": "pay"}}]}}, "pay", False),
+        ({"strands": {"content": [{"toolResult": {"status": "error"}}]}}, None, True),
+        ({"toolResult": "error", "status": "error"}, None, False),
+        ({"events": [{"type": "function_call", "name": "pay", "outcome": "failed"}]}, "pay", True),
     ],
 )
 def test_a_line_names_the_first_tool_and_says_whether_one_failed(
@@ -266,6 +276,19 @@ LETTERS = "Ab9+/=_-" * 30
 )
 def test_data_in_an_event_is_not_searched(held: str, searched: list[str]) -> None:
     assert content.searched_texts([{"events": [{"type": "x", "held": [held]}]}]) == searched
+
+
+def test_what_tools_were_given_and_returned_is_searched_wherever_it_stands() -> None:
+    result = {"type": "tool_result", "content": [{"type": "text", "text": "rain"}]}
+    message = {"role": "assistant", "parts": [{"type": "tool-look", "input": {"city": "Lisbon"}}, result]}
+    held = {"text": "I look.", "content": [result], "message": message, "data": ["passed over"]}
+    assert content.searched_texts([held, {"toolUse": {"name": "b"}}]) == [
+        "I look.",
+        "rain",
+        "Lisbon",
+        "rain",
+        "b",
+    ]
 
 
 def test_a_long_word_in_a_text_is_searched() -> None:

@@ -195,6 +195,9 @@ class Choices:
             message["content"] = parts
         if self.chance(0.15):
             message = {"role": "AI", "events": [{"kind": WORDS[1]}, []]}
+        if self.chance(0.1):
+            state = self.one_of("output-available", "output-error")
+            message["message"] = {"parts": [{"type": "tool-pay", "state": state, "output": [self.text()]}]}
         draft: Json = {"contentType": self.one_of("history", "history/x", "HISTORY"), "content": [message]}
         if channel is None and self.chance(0.7):
             opaque: list[Json] = [[], [None], [{"text": 5}], [message, message], ["text"], [[1.25]]]

@@ -9,7 +9,7 @@ from tests.service.model.choices import CLIENTS, WORDS, Choices
 from tests.service.model.comparing import Comparison
 from tests.service.model.oracle import Conversation
 
-QUERIES = ("e", "TEA", "zÜR", "🫖", "nothing such")
+QUERIES = ("e", "TEA", "zÜR", "🫖", "failed", "nothing such")
 ROWS_OF_ONE = [
     one.name
     for one in LISTS

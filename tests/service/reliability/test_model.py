@@ -116,7 +116,6 @@ def test_every_request_is_answered_as_the_oracle_says(
                 max_examples=-(-steps * 6 // (5 * STEPS)),  # some examples are shorter
                 stateful_step_count=1 + STEPS,
                 database=None,
-                deadline=None,
                 print_blob=True,
                 suppress_health_check=list(HealthCheck),
             ),

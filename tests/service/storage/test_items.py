@@ -58,7 +58,7 @@ ODD = [
 
 
 def examples(number: int) -> settings:
-    return settings(derandomize=True, max_examples=number, deadline=None)
+    return settings(derandomize=True, max_examples=number)
 
 
 def hostile(max_size: int = 40) -> st.SearchStrategy[str]:

@@ -251,6 +251,30 @@ test("imports of Claude show thoughts, tools and the text of files", () => {
 	]);
 });
 
+test("parts of imports are shown in their order, and a text that is stored once at its places", () => {
+	const messages = [
+		{
+			role: "AI",
+			text: "I look 🐟.\n\nThere are two.",
+			events: [
+				{ type: "text", textAt: [0, 10] },
+				{ type: "tool_use", name: "search", input: { q: "fish" } },
+				{ type: "text", textAt: [12, 26], citations: [{ url: "u" }] },
+			],
+		},
+		{
+			role: "TOOL",
+			events: [{ type: "tool_result", name: "search", content: "2 found" }],
+			source: { author: { role: "tool", name: "search" } },
+		},
+		{ role: "USER", text: "Read it.", events: [{ type: "extracted_text", name: "a.txt", text: "hello" }] },
+	];
+	expect(told(shownOf(messages.map((one) => entry(one))))).toEqual([
+		'ai: I look 🐟. | search {"q":"fish"} → 2 found | There are two.',
+		"user: Read it. | {Text of a.txt}",
+	]);
+});
+
 test("parts of providers, tool calls beside them, and unknown JSON are shown", () => {
 	const asked = {
 		role: "USER",

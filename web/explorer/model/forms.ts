@@ -279,9 +279,8 @@ function chatKit(held: Json, message: Json): Form {
 	const whole = (value: unknown): unknown => {
 		if (Array.isArray(value)) return value.map(whole);
 		if (!isObject(value)) return value;
-		const { textAt, ...rest } = value;
-		if (value["type"] === "text" && Array.isArray(textAt) && !("text" in value))
-			return { ...rest, text: text.slice(...(textAt as [number, number])) };
+		if (value["type"] === "text" && !("text" in value) && Array.isArray(value["textAt"]))
+			return withText(value, text);
 		return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, whole(one)]));
 	};
 	const truth = whole(message) as Json;
@@ -302,6 +301,8 @@ function blocksOfPlain(held: Json): Block[] {
 	const told =
 		typeof text === "string" && Object.keys(held).length === 2 ? wordsOfLangChain(text, role) : undefined;
 	if (told) return told;
+	if (typeof text === "string" && listOf(events).some((one) => member(one, "textAt")))
+		return blocksOfPlain({ ...held, text: "", events: listOf(events).map((one) => withText(one, text)) });
 	const words = typeof text === "string" ? blocksIn(text, ["text"]) : [];
 	const parts =
 		words.length && !tool_calls
@@ -319,10 +320,16 @@ function blocksOfPlain(held: Json): Block[] {
 	// Events hold no words: where they hold results, the words were said behind them.
 	const isBehind = others.some(({ kind }) => kind === "result" || kind === "reasoning");
 	const [first, then] = isBehind ? [others, [...words, ...parts]] : [[...words, ...parts], others];
-	if (!isTool) return [...first, ...then, ...files, ...left];
+	if (!isTool || others.some(({ kind }) => kind === "result")) return [...first, ...then, ...files, ...left];
 	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
 	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
 	return [{ kind: "result", id, name: called, result }];
+}
+
+/** Return an event with the piece of the text that it stands for, if it does. */
+function withText(event: unknown, text: string): unknown {
+	const { textAt, ...rest } = isObject(event) ? event : {};
+	return Array.isArray(textAt) ? { ...rest, text: text.slice(...(textAt as [number, number])) } : event;
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

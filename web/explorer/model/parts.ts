@@ -81,6 +81,8 @@ function blocksOfPart(part: Json, path: Path, at: string | undefined): Block[] {
 	const media = mediaOf(part, type);
 	if (media) return [media];
 	if (type === "step-start") return [];
+	if (type === "extracted_text")
+		return [{ kind: "json", label: `Text of ${stringIn(part, "name") ?? "a file"}`, value: part["text"] }];
 	if (isObject(part["json"])) return [{ kind: "json", label: "json", value: part["json"] }];
 	return [{ kind: "json", label: type, value: part }];
 }

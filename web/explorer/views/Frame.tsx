@@ -13,7 +13,7 @@ import {
 	Share2,
 	Tag,
 } from "lucide-react";
-import { Fragment, lazy, Suspense, useEffect } from "react";
+import { Fragment, lazy, Suspense, useEffect, useLayoutEffect } from "react";
 import { toCompare, toConversation, toTree } from "../model/route.ts";
 import type { App, ViewName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
@@ -46,7 +46,8 @@ export function Frame({ app }: { app: App }) {
 	const { route, place } = app;
 	const isFull = route.name !== "list" && route.name !== "conversation";
 	const hasPane = route.name === "conversation" && app.isPaneShown && place && !place.isGone;
-	useEffect(() => {
+	// Before the first picture: who sees the page may press.
+	useLayoutEffect(() => {
 		const press = (event: KeyboardEvent) => pressed(app, event);
 		addEventListener("keydown", press, { signal: app.signal });
 		return () => removeEventListener("keydown", press);

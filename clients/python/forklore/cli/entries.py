@@ -1,17 +1,20 @@
 """How entries are shown."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
+from forklore.cli.parts import OF_MESSAGE, lines_in
 from forklore.client import jsontext
-from forklore.client.messages import role_of, text_in
-from forklore.client.results import Entry
+from forklore.client.messages import HISTORY, role_of, text_in
+from forklore.client.results import ConversationDetails, Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
 INDENT = "    "
 ERASED = "[erased]"
 """What is shown of an entry whose author was erased."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
@@ -19,7 +22,7 @@ def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
     if not is_first:
         out.line()
     out.line((f"entry {entry.id}", "yellow"), *_notes(entry))
-    out.line(author_part(entry), GAP_BEFORE_TIME, (f"{moment(entry.created_at)} UTC", "dim"))
+    out.line(author_part(entry), GAP_BEFORE_TIME, (f"{moment(said_at(entry))} UTC", "dim"))
     out.line()
     out.text(text_to_show(entry), indent=INDENT)
 
@@ -52,6 +55,31 @@ def show_on_one_line(out: Output, entry: Entry) -> None:
     out.line((entry.id, "yellow"), " ", role_part(entry), " ", text)
 
 
+def said_at(entry: Entry) -> str:
+    """Return when an entry was said: an imported one at its source, if that is known."""
+    source = (
+        entry.content[0].get("source") if entry.content and isinstance(entry.content[0], Mapping) else None
+    )
+    return time_in(source, "createdAt") or entry.created_at
+
+
+def used_at(one: ConversationDetails, otherwise: str) -> str:
+    """Return when something was said last in a conversation.
+
+    An imported one tells it, as long as it has no more entries than the import gave it.
+    """
+    source = one.metadata.get("source")
+    entries = source.get("entries") if isinstance(source, Mapping) else None
+    at = time_in(source, "saidAt")
+    return at if at and isinstance(entries, int) and one.metrics.entries <= entries else otherwise
+
+
+def time_in(source: Any, name: str) -> str | None:
+    """Return a time that an import has kept under a name; None if there is none."""
+    held = source.get(name) if isinstance(source, Mapping) else None
+    return held if isinstance(held, str) and _TIME.fullmatch(held) else None
+
+
 def is_shown(entry: Entry) -> bool:
     """Return whether an entry is a message, or has a text. Others are records of programs."""
     is_message = entry.erased or role_of(entry) is not None
@@ -75,10 +103,14 @@ def text_to_show(entry: Entry) -> str:
     """Return the texts of an entry's elements; an element without text as JSON."""
     if entry.erased:
         return ERASED
-    return "\n".join(map(_shown, entry.content))
+    return "\n".join(_shown(element, entry.content_type) for element in entry.content)
 
 
-def _shown(element: Any) -> str:
+def _shown(element: Any, content_type: str) -> str:
+    if content_type == HISTORY and isinstance(element, Mapping) and not element.keys() - OF_MESSAGE:
+        lines = list(lines_in(element))
+        if lines or "text" in element:
+            return "\n".join(lines)
     text = _text(element)
     return jsontext.write(element) if text is None else text
 

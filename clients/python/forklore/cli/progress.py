@@ -26,10 +26,17 @@ def progress(what: str) -> Iterator[Bar]:
         yield Bar(lambda _: None, lambda _: None)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     said = TextColumn("{task.description}", markup=False)
-    columns = (said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     console = Console(file=sys.stderr)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(visible(what), total=None)

@@ -14,6 +14,9 @@ LINE_CHARACTERS = 100
 """Of the text of a line."""
 WORD_CHARACTERS = 40
 """Of each other word of a line."""
+FAILED = "failed"
+"""A search finds an entry whose line has failed by this word."""
+_FAILURES = {"failed", "error", "output-error", "output-denied"}
 _DATA_URL = re.compile(r"data:[^\s,]*,", re.IGNORECASE)
 _DATA = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{201,}+")
 """More than 200 letters of base64. The time is linear in the text: a run is looked through once."""
@@ -131,16 +134,18 @@ def texts_of(content: Any) -> list[str]:
 
 
 def searched_texts(content: Any) -> list[str]:
-    """Return what a search looks through: all texts, then what the events of each element hold.
+    """Return what a search looks through: all texts, then what events and tools hold.
 
-    Of the events data is left out: data URLs and what _DATA finds.
+    Of these data is left out: data URLs and what _DATA finds.
 
     >>> searched_texts([{"text": "hello", "events": [{"type": "tool", "output": ["rain"]}]}])
     ['hello', 'rain']
     """
-    elements = content if isinstance(content, list) else []
-    events = [element.get("events") for element in elements if isinstance(element, dict)]
-    return [*texts_of(content), *(text for held in _strings_in(events) for text in _without_data(held))]
+    held: list[Any] = []
+    for element in _listed(content):
+        if isinstance(element, dict):
+            held += [element.get("events"), *_tools_in(_but_events(element))]
+    return [*texts_of(content), *(text for one in _strings_in(held) for text in _without_data(one))]
 
 
 def _without_data(text: str) -> Iterator[str]:
@@ -171,9 +176,9 @@ _NAMED: Sequence[Held] = ("attachments", "data", "events")
 class Line(NamedTuple):
     """What an entry says, on one line.
 
-    text: its first words. tool: the name of the first tool among the `events` and the parts of its
-    first element. has_failed: whether one of these says that it failed. holds: which of these the
-    first element has beside its role and its text, and whether it has others.
+    text: its first words. tool: the name of the first tool in its first element. has_failed:
+    whether one of these says that it failed. holds: which of these the first element has beside its
+    role and its text, and whether it has others.
     """
 
     role: str | None = None
@@ -194,8 +199,8 @@ def line_of(content: Any) -> Line:
     beginning = " ".join(said).lstrip()[: 4 * LINE_CHARACTERS]
     text = " ".join(beginning.split())[:LINE_CHARACTERS]
     first = elements[0] if elements and isinstance(elements[0], dict) else {}
-    tools = [one for one in [*_listed(first.get("events")), *_parts(first)] if _is_of_tool(one)]
-    names = [word for one in tools if (word := _word(one.get("name") or one.get("toolName")))]
+    tools = [*_tools_in(first.get("events")), *_tools_in(_but_events(first))]
+    names = [word for one in tools if (word := _word(_name_of(one)))]
     held = {name for name, value in first.items() if value} - {"role", "text"}
     holds = [name for name in _NAMED if name in held]
     if held.difference(_NAMED):
@@ -204,7 +209,7 @@ def line_of(content: Any) -> Line:
         role=_word(first.get("role")),
         text=text or None,
         tool=names[0] if names else None,
-        has_failed=any(True in (one.get("isError"), one.get("is_error")) for one in tools),
+        has_failed=any(map(_has_failed, tools)),
         holds=holds,
     )
 
@@ -213,10 +218,47 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _is_of_tool(event: Any) -> bool:
-    """Tell whether an event or a part is a tool's call or result, as providers of models say it."""
-    kind = event.get("type") if isinstance(event, dict) else None
-    return isinstance(kind, str) and ("tool" in kind or "function" in kind)
+def _but_events(element: dict[str, Any]) -> dict[str, Any]:
+    return {name: held for name, held in element.items() if name != "events"}
+
+
+def _tools_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the calls and results of tools in a value, as providers of models say it."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _tools_in(one)
+    elif isinstance(value, dict):
+        if _is_of_tool(value):
+            yield value
+        else:
+            for name, held in value.items():
+                if name in ("toolUse", "toolResult") and isinstance(held, dict):
+                    yield held
+                else:
+                    yield from _tools_in(held)
+
+
+def _is_of_tool(value: dict[str, Any]) -> bool:
+    kinds = (value.get("type"), value.get("part_kind"))
+    is_named = isinstance(value.get("tool_name"), str)
+    return is_named or any(isinstance(one, str) and ("tool" in one or "function" in one) for one in kinds)
+
+
+def _name_of(tool: dict[str, Any]) -> Any:
+    """Return the name of a tool. The AI SDK says it behind `tool-` in the type."""
+    kind = tool.get("type")
+    if isinstance(kind, str) and kind.startswith("tool-") and "state" in tool:
+        return kind.removeprefix("tool-")
+    return tool.get("name") or tool.get("toolName") or tool.get("tool_name")
+
+
+def _has_failed(tool: dict[str, Any]) -> bool:
+    said = [tool.get(name) for name in ("state", "status", "outcome")]
+    return (
+        True in (tool.get("isError"), tool.get("is_error"))
+        or tool.get("part_kind") == "retry-prompt"
+        or any(isinstance(one, str) and one in _FAILURES for one in said)
+    )
 
 
 def _word(value: Any) -> str | None:

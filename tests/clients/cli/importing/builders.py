@@ -6,9 +6,10 @@ from typing import Any
 
 from forklore.cli.importing.file_records import records_of
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
-from forklore.cli.importing.message_trees import trees_of
+from forklore.cli.importing.formats import importers
 
 Raw = dict[str, Any]
+trees_of = importers()["trees"].trees
 
 
 def ask(text: str, *replies: Raw) -> Raw:

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.importing.chatgpt import trees_of
 from forklore.cli.importing.file_records import records_of
-from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.formats import importers
 from forklore.cli.importing.plan import plan_tree
 from forklore_service.domain.content import check_history
 from tests.clients.cli.importing.service import Service
 from tests.service.domain.builders import examples
 
 Raw = dict[str, Any]
+trees_of = importers()["chatgpt"].trees
 
 
 def message(text: str | None = None, *, role: str = "user", **fields: Any) -> Raw:
@@ -42,6 +43,11 @@ def element(said: Raw, report: ImportReport | None = None) -> Raw:
     return only.content
 
 
+def said_to(end: int) -> Raw:
+    """Return the place of a text that is all of an element's."""
+    return {"type": "text", "textAt": [0, end]}
+
+
 def shape(tree: ForeignTree) -> list[tuple[str, int | None]]:
     return [(said.message_id, said.parent) for said in tree.messages]
 
@@ -63,7 +69,7 @@ def test_all_branches_are_kept_and_the_nodes_without_words_are_not() -> None:
     tree = read(EXPORT, report, current_node="a2", create_time=1700000000)
 
     assert shape(tree) == [("q", None), ("a", 0), ("q3", 1), ("a2", 0), ("q2", None)]
-    assert (tree.source, tree.tree_id, tree.title, tree.current) == (Format.CHATGPT, "c", "T", 3)
+    assert (tree.source, tree.tree_id, tree.title, tree.current) == ("chatgpt", "c", "T", 3)
     assert tree.created_at == "2023-11-14T22:13:20.000Z"
     assert report.lines() == ["empty message: 1 (sys)"]
     assert [said.content for said in tree.messages[:2]] == [
@@ -86,7 +92,8 @@ def test_an_export_is_imported_with_its_current_branch(service: Service) -> None
     assert [row["conversationId"] for row in service.forks(ids[0]) if row["isCurrent"]] == [ids[1]]
     root = service.ask("getConversation", conversationId=ids[0])
     assert (root["title"], root["tags"]) == ("T", {"source": "chatgpt"})
-    assert root["metadata"] == {"source": {"format": "chatgpt", "id": "c"}}
+    source = root["metadata"]["source"]
+    assert (source["format"], source["id"], source["entries"]) == ("chatgpt", "c", 3)
 
 
 def test_hidden_messages_are_left_out_and_their_replies_move_up() -> None:
@@ -133,12 +140,12 @@ def test_cycles_lost_parents_and_strange_nodes_are_reported() -> None:
     [
         (
             {"content_type": "code", "language": "python", "text": "1+1"},
-            {"text": "1+1", "events": [{"type": "code", "language": "python"}]},
+            {"text": "1+1", "events": [said_to(3), {"type": "code", "language": "python"}]},
         ),
         ({"content_type": "execution_output", "text": "2"}, {"text": "2"}),
         (
             {"content_type": "tether_quote", "url": "u", "text": "said"},
-            {"text": "said", "events": [{"type": "tether_quote", "url": "u"}]},
+            {"text": "said", "events": [said_to(4), {"type": "tether_quote", "url": "u"}]},
         ),
         (
             {"content_type": "tether_browsing_display", "result": "page", "summary": None},
@@ -148,7 +155,10 @@ def test_cycles_lost_parents_and_strange_nodes_are_reported() -> None:
             {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]},
             {"events": [{"type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]}]},
         ),
-        ({"content_type": "reasoning_recap", "content": "Thought for 5s"}, {"text": "Thought for 5s"}),
+        (
+            {"content_type": "reasoning_recap", "content": "Thought for 5s"},
+            {"events": [{"type": "reasoning_recap", "content": "Thought for 5s"}]},
+        ),
         ({"content_type": "new_thing", "deep": [1.5]}, {"events": [{"type": "new_thing", "deep": [1.5]}]}),
         (
             {"content_type": "multimodal_text", "parts": [{"asset_pointer": "file://1", "width": 2}, "look"]},
@@ -164,7 +174,7 @@ def test_cycles_lost_parents_and_strange_nodes_are_reported() -> None:
                 "content_type": "multimodal_text",
                 "parts": [{"content_type": "audio_transcription", "text": "hi"}, {"odd": 1}],
             },
-            {"text": "hi", "events": [{"type": "multimodal_text", "parts": [{"odd": 1}]}]},
+            {"text": "hi", "events": [said_to(2), {"type": "multimodal_text", "parts": [{"odd": 1}]}]},
         ),
         ({"content_type": "text", "parts": ["a", "", "b"]}, {"text": "a\nb"}),
     ],
@@ -179,18 +189,58 @@ def test_files_beside_the_text_are_named_and_counted() -> None:
 
     stored = element(message("read", metadata={"attachments": files, "request_id": "r"}), report)
 
-    assert stored["attachments"] == [{"attachmentId": "f1", "source": files[0]}]
+    assert stored["attachments"] == [{"attachmentId": "f1", "name": "a.pdf", "source": files[0]}]
     assert stored["source"] == {"metadata": {"request_id": "r"}}
     assert report.lines() == ["attachment without its file: 1 (n)"]
 
 
-def test_a_tools_message_has_no_role_and_says_whose_it_is() -> None:
-    said = message("2", author={"role": "tool", "name": "python", "metadata": {}}, recipient="assistant")
+def test_what_is_sent_to_a_tool_is_a_call_and_what_the_tool_says_its_result() -> None:
+    asked = message(
+        role="assistant",
+        recipient="mail",
+        content={"content_type": "code", "language": "json", "text": '{"q": 1}'},
+    )
+    code = message("print(1)", role="assistant", recipient="python")
+    answered = message("2", author={"role": "tool", "name": "python", "metadata": {}}, recipient="assistant")
+    browsed = {"content_type": "tether_browsing_display", "result": "", "summary": "Ferns"}
 
-    assert element(said) == {
-        "text": "2",
+    assert element(asked)["events"] == [
+        {"type": "tool_use", "name": "mail", "input": {"q": 1}, "language": "json"}
+    ]
+    assert element(code)["events"] == [{"type": "tool_use", "name": "python", "input": "print(1)"}]
+    assert element(answered) == {
+        "role": "TOOL",
+        "events": [{"type": "tool_result", "name": "python", "content": "2"}],
         "source": {"author": {"role": "tool", "name": "python"}, "recipient": "assistant"},
     }
+    assert element(message(author={"role": "tool", "name": "browser"}, content=browsed))["events"] == [
+        {
+            "type": "tool_result",
+            "name": "browser",
+            "content": "Ferns",
+            "content_type": "tether_browsing_display",
+        }
+    ]
+
+
+def test_what_a_message_tells_of_itself_is_in_its_source() -> None:
+    stored = element(
+        message("q", status="finished_successfully", end_turn=False, weight=1.0, update_time=None)
+    )
+
+    assert stored["source"] == {"status": "finished_successfully", "end_turn": False, "weight": 1.0}
+
+
+def test_without_a_current_node_the_newest_leaf_is_current() -> None:
+    mapping = {
+        "q": node(None, message("q"), "a", "b", "c"),
+        "a": node("q", message("1", role="assistant", create_time=3)),
+        "b": node("q", message("2", role="assistant", create_time=9)),
+        "c": node("q", message("3", role="assistant", create_time=5)),
+    }
+
+    assert read(mapping, current_node=None).current == 2
+    assert read(mapping, current_node="a").current == 1
 
 
 def test_half_a_surrogate_pair_is_replaced_and_reported() -> None:

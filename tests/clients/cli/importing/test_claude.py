@@ -5,13 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.importing.claude import NO_PARENT, trees_of
+from forklore.cli.importing.claude import NO_PARENT
 from forklore.cli.importing.file_records import records_of
-from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.formats import importers
 from forklore_service.domain.content import check_history
 from tests.service.domain.builders import examples
 
 Raw = dict[str, Any]
+trees_of = importers()["claude"].trees
 
 
 def said(uuid: str, text: str, **fields: Any) -> Raw:
@@ -37,7 +39,7 @@ def test_an_older_export_is_one_line() -> None:
 
     assert shape(tree) == [("1", None), ("2", 0), ("3", 1)]
     assert [message.role for message in tree.messages] == ["USER", "AI", "USER"]
-    assert (tree.source, tree.tree_id, tree.title) == (Format.CLAUDE, "c", "A chat")
+    assert (tree.source, tree.tree_id, tree.title) == ("claude", "c", "A chat")
     assert tree.created_at == "2024-05-01T10:00:00.000Z"
 
 
@@ -51,8 +53,9 @@ def test_an_attachment_that_is_too_large_is_left_out_and_counted_and_the_words_s
     tree = read(said("1", "Fish?"), said("2", "Danio.", attachments=files), report=report)
 
     assert [message.text for message in tree.messages] == ["Fish?", "Danio."]
-    kept = tree.messages[1].content["attachments"]
-    assert [attachment["attachmentId"] for attachment in kept] == ["small", "large", "medium"]
+    stored = tree.messages[1].content
+    assert [one["attachmentId"] for one in stored["attachments"]] == ["small", "large", "larger", "medium"]
+    assert [event.get("name") for event in stored["events"]] == ["small", "large", "medium"]
     assert report.lines() == ["part of a message, such as an attachment, too large: 1 (2)"]
 
 
@@ -65,7 +68,11 @@ def test_a_part_that_nests_too_deep_is_left_out_and_the_words_stay() -> None:
 
     tree = read(said("1", "Fish?", content=blocks, odd=deep), report=report)
 
-    assert tree.messages[0].content == {"role": "USER", "text": "Fish?", "events": blocks[1:]}
+    assert tree.messages[0].content == {
+        "role": "USER",
+        "text": "Fish?",
+        "events": [blocks[1], {"type": "text", "textAt": [0, 5]}],
+    }
     assert report.lines() == ["part of a message nested too deep: 2 (1, 1)"]
 
 
@@ -86,20 +93,42 @@ def test_messages_that_name_their_parents_are_a_tree_with_its_current_branch() -
     assert report.lines() == []
 
 
-def test_the_texts_of_the_content_count_and_its_other_blocks_are_events() -> None:
+def test_where_no_leaf_is_named_the_newest_one_is_current() -> None:
+    tree = read(
+        said("1", "Rome?", parent_message_uuid=NO_PARENT, created_at="2025-03-01T10:00:00Z"),
+        said("2", "Oslo?", parent_message_uuid=NO_PARENT, created_at="2025-03-01T10:05:00Z"),
+        said("3", "Rome.", parent_message_uuid="1", created_at="2025-03-01T10:01:00Z"),
+        said("4", "Oslo.", parent_message_uuid="2", created_at="2025-03-01T10:06:00Z"),
+    )
+
+    assert tree.messages[tree.current or 0].message_id == "4"
+
+
+def test_messages_of_which_none_names_a_parent_follow_each_other() -> None:
+    tree = read(*(said(one, f"{one}?", parent_message_uuid=None) for one in "123"))
+
+    assert shape(tree) == [("1", None), ("2", 0), ("3", 1)]
+
+
+def test_the_blocks_of_the_content_are_events_in_their_order_and_their_texts_the_text() -> None:
     blocks = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "Let me see.", "citations": []},
         {"type": "tool_use", "name": "search", "input": {"q": "fish"}},
-        {"type": "text", "text": "A danio."},
+        {"type": "text", "text": "A danio 🐟.", "citations": [{"url": "u"}]},
     ]
 
     (message,) = read(said("1", "flat", content=blocks, created_at="2024-01-01T00:00:00Z", index=3)).messages
 
     assert message.content == {
         "role": "AI",
-        "text": "Let me see.\n\nA danio.",
-        "events": [blocks[0], blocks[2]],
+        "text": "Let me see.\n\nA danio 🐟.",
+        "events": [
+            blocks[0],
+            {"type": "text", "textAt": [0, 11]},
+            blocks[2],
+            {"type": "text", "citations": [{"url": "u"}], "textAt": [13, 24]},
+        ],
         "source": {"createdAt": "2024-01-01T00:00:00.000Z", "metadata": {"index": 3}},
     }
 
@@ -112,10 +141,11 @@ def test_files_are_named_and_counted_unless_their_text_is_there() -> None:
     (message,) = read(said("1", "", attachments=attachments, files=files), report=report).messages
 
     assert message.content["attachments"] == [
-        {"attachmentId": "a.txt", "source": attachments[0]},
-        {"attachmentId": "f", "source": files[0]},
-        {"attachmentId": "file", "source": {}},
+        {"attachmentId": "a.txt", "source": {"file_name": "a.txt"}},
+        {"attachmentId": "f", "name": "b.png", "source": files[0]},
+        {"attachmentId": "file"},
     ]
+    assert message.content["events"] == [{"type": "extracted_text", "name": "a.txt", "text": "words"}]
     assert report.lines() == ["attachment without its file: 2 (1, 1)"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from forklore.cli.importing import file_records
 from forklore.cli.importing.file_records import FileRecord, records_of
 from forklore.cli.importing.files import read_file, read_stream
-from forklore.cli.importing.foreign_trees import Format, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError
 from forklore.cli.jsonlines import header_line, tree_lines
 from tests.clients.cli.importing.builders import ask, line_of
 from tests.service.domain.builders import examples
@@ -27,7 +27,7 @@ def values_of(text: bytes, **given_: Any) -> list[Any]:
     return [record.value for record in records_of(io.BytesIO(text), **given_)]
 
 
-def trees_in(path: Path, given: Format | None = None) -> list[str]:
+def trees_in(path: Path, given: str | None = None) -> list[str]:
     return [tree.tree_id for tree in read_file(path, ImportReport(), given=given)]
 
 
@@ -99,7 +99,7 @@ def test_an_array_is_read_element_by_element() -> None:
         (b"[]", "no conversation in the file"),
         (
             b'[{"id": 1}, 2]',
-            "element 1: no format that is known; force one of: trees, chatgpt, claude, forkl",
+            "element 1: no format that is known; --format forces one of: chatgpt, claude, tr",
         ),
         (b'{\n "mapping": {},\n nonsense}', "line 3: not JSON: Expecting property name"),
         (b'{"mapping": {}}\n{"mapping": NaN}', "line 2: not JSON: NaN is no number"),
@@ -149,7 +149,7 @@ def test_the_content_tells_the_format(tmp_path: Path, text: str, tree_id: str) -
 
 def test_a_format_can_be_forced() -> None:
     with pytest.raises(MalformedFileError, match="line 1: not the header of forklore's JSON Lines"):
-        list(read_stream(io.BytesIO(line_of(ask("a"))), ImportReport(), given=Format.FORKLORE))
+        list(read_stream(io.BytesIO(line_of(ask("a"))), ImportReport(), given="forklore"))
 
 
 def test_an_export_is_read_inside_its_archive_in_one_or_several_files(tmp_path: Path) -> None:
@@ -172,10 +172,59 @@ def test_an_archive_without_conversations_or_with_damage_is_named(tmp_path: Path
     data[60:80] = bytes(20)
     damaged.write_bytes(data)
 
-    with pytest.raises(MalformedFileError, match=r"no conversations\.json in the archive"):
+    with pytest.raises(
+        MalformedFileError,
+        match=r"no conversation in the archive: user\.json: line 1: no format that is known; --format",
+    ):
         trees_in(empty)
     with pytest.raises(MalformedFileError, match=r"^conversations\.json: "):
         trees_in(damaged)
+
+
+def test_what_stands_beside_the_conversations_of_an_archive_is_counted(tmp_path: Path) -> None:
+    path, report = tmp_path / "export.zip", ImportReport()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps([CLAUDE]))
+        archive.writestr("projects.json", json.dumps([{"name": "Garden"}, {"name": "Boat"}]))
+        archive.writestr("memories.json", json.dumps([{"conversations_memory": "x"}]))
+        archive.writestr("users.json", "[]")
+
+    assert len(list(read_file(path, report))) == 1
+    assert report.lines() == [
+        "project of an archive: 2 (Garden, Boat)",
+        "memory of an archive: 1 (element 1)",
+        "file without conversations: 1 (users.json)",
+    ]
+
+
+def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.json").write_text(json.dumps(CLAUDE))
+    (tmp_path / "c.json").write_text(json.dumps([CHATGPT]))
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "picture.png").write_bytes(b"x")
+    report = ImportReport()
+
+    assert [tree.tree_id for tree in read_file(tmp_path, report)] == ["c", "g"]
+    assert report.lines() == ["file without conversations: 2 (picture.png, package.json)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'[{"header": "Gemini Apps", "title": "Said", "time": "2025"}]', "looks like a Gemini takeout"),
+        (b'{"chunkedPrompt": {}, "runSettings": {}}', "looks like a Google AI Studio prompt"),
+        (b'{"prompt": {"text": "x"}}', "no format that is known"),
+        (b'{"prompt": "x", "completion": "y"}', "no format that is known"),
+        (b"SQLite format 3\0", "a SQLite database"),
+    ],
+)
+def test_a_refusal_names_the_system_and_what_can_be_forced(tmp_path: Path, text: bytes, said: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(text)
+
+    with pytest.raises(MalformedFileError, match=f"^(line 1: |element 1: )?{said}"):
+        trees_in(path)
 
 
 def test_a_file_that_is_not_there_is_the_systems_error(tmp_path: Path) -> None:

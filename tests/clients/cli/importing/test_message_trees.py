@@ -28,7 +28,7 @@ def test_texts_may_repeat_and_be_empty_and_hold_any_character() -> None:
     assert [message.text for message in tree.messages] == texts
 
 
-def test_replies_may_be_left_out_and_other_fields_are_ignored() -> None:
+def test_replies_may_be_left_out_and_other_fields_are_kept() -> None:
     line = (
         b'{"prompt": {"message_id": "a", "text": "x", "role": "assistant", "rank": 3}, "tree_state": "done"}'
     )
@@ -37,8 +37,17 @@ def test_replies_may_be_left_out_and_other_fields_are_ignored() -> None:
 
     assert (tree.tree_id, tree.messages) == (
         "a",
-        (ForeignMessage("a", {"role": "AI", "text": "x"}, None, ()),),
+        (ForeignMessage("a", {"role": "AI", "text": "x", "source": {"rank": 3}}, None, ()),),
     )
+    assert tree.metadata == {"tree_state": "done"}
+
+
+def test_the_branch_of_the_best_replies_is_current_or_else_the_newest_leaf() -> None:
+    ranked = tree_of(ask("a", answer("b") | {"rank": 1}, answer("c", ask("d")) | {"rank": 0}))
+    dated = tree_of(ask("a", answer("b") | {"created_date": "2023-01-02T03:04:05+00:00"}, answer("c")))
+
+    assert (ranked.current, dated.current, tree_of(ask("a", answer("b"), answer("c"))).current) == (3, 1, 1)
+    assert dated.messages[1].said_at == "2023-01-02T03:04:05.000Z"
 
 
 def test_a_tree_that_nests_deeper_than_json_is_read_is_named() -> None:
@@ -94,10 +103,17 @@ def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) ->
     assert tree.messages[0].text == "a\u2028b\x85c"
 
 
-def test_a_message_that_is_too_large_is_left_out_and_its_replies_move_up() -> None:
-    report = ImportReport()
+def test_a_message_that_is_too_large_goes_on_in_further_entries() -> None:
+    report, text = ImportReport(), "".join(map(str, range(90_000))) + "é" * 500_000
 
-    (tree,) = parse_trees([line_of(ask("a", answer("b", ask("c")) | {"text": "é" * 500_000}))], report)
+    (tree,) = parse_trees([line_of(ask("a", answer("b", ask("c")) | {"text": text}))], report)
 
-    assert [(message.message_id, message.parent) for message in tree.messages] == [("a", None), ("c", 0)]
-    assert report.lines() == ["message too large: 1 (b)"]
+    assert [(message.message_id, message.parent) for message in tree.messages] == [
+        ("a", None),
+        ("b", 0),
+        ("b", 1),
+        ("b", 2),
+        ("c", 3),
+    ]
+    assert "".join(message.text for message in tree.messages[1:4]) == text
+    assert report.lines() == ["message too large for one entry, and put into several: 1 (b)"]

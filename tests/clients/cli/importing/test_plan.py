@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, Format, ImportReport
+from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
 from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork, lines_of, plan_tree
 from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
@@ -63,7 +63,7 @@ def test_the_first_reply_continues_and_every_other_is_a_fork_after_what_it_answe
 def test_a_second_root_is_a_blank_fork_of_the_first() -> None:
     messages = tuple(ForeignMessage(one, {"role": "USER", "text": one}, None) for one in "abc")
 
-    plan = planned(ForeignTree("t", messages, Format.CHATGPT, current=2))
+    plan = planned(ForeignTree("t", messages, "chatgpt", current=2))
 
     blank = PlannedFork(0, None, "blank")
     assert [conversation.fork for conversation in plan.conversations] == [None, blank, blank]
@@ -141,14 +141,16 @@ def test_a_longer_source_keeps_the_ids_of_the_shorter_one() -> None:
     assert [conversation.conversation_id for conversation in shorter.conversations] == [ids[0], ids[2]]
 
 
-def test_metadata_that_is_too_large_is_left_out_and_reported() -> None:
+def test_a_member_that_is_too_large_for_the_metadata_is_left_out_and_reported() -> None:
     report = ImportReport()
-    tree = ForeignTree("t", tree_of(SOUP).messages, title="Soup", metadata={"summary": "x" * 20_000})
+    about = {"summary": "x" * 20_000, "model": "m"}
+    tree = ForeignTree("t", tree_of(SOUP).messages, title="Soup", metadata=about)
 
     plan = plan_tree(tree, owner="ann", report=report)
 
-    assert plan.conversations[0].settings == {"tags": {"source": "trees"}, "title": "Soup"}
-    assert report.lines() == ["title, tag or metadata that the service does not take: 1 (t)"]
+    source = plan.conversations[1].settings["metadata"]["source"]
+    assert source == {"format": "trees", "id": "t", "model": "m", "entries": 2}
+    assert report.lines() == ["member of a conversation too large for its metadata: 1 (summary of t)"]
 
 
 def test_a_tree_may_be_deeper_than_the_call_stack() -> None:

@@ -14,4 +14,15 @@ def as_line(entry: Json) -> Json:
     first = next((one for one in entry["content"][:1] if isinstance(one, dict)), {})
     held = {name if name in HELD else "other" for name, value in first.items() if value and name not in SAID}
     line = {"role": first.get("role"), "text": text or None, "holds": sorted(held) or None}
+    tools = tools_in(first)
+    line["tool"] = next((tool["type"].removeprefix("tool-") for tool in tools), None)
+    line["failed"] = any(tool["state"] == "output-error" for tool in tools) or None
     return rest | {"content": [], "line": {name: held for name, held in line.items() if held is not None}}
+
+
+def tools_in(value: Json) -> list[Json]:
+    """Return the calls of tools in a value: those that choices.py makes."""
+    if isinstance(value, dict):
+        is_tool = str(value.get("type")).startswith("tool-")
+        return [value] if is_tool else tools_in(list(value.values()))
+    return [tool for one in value for tool in tools_in(one)] if isinstance(value, list) else []

@@ -1,7 +1,7 @@
 """The search of entries, which is a plain scan."""
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
-from tests.service.model.oracle.lines import as_line
+from tests.service.model.oracle.lines import as_line, tools_in
 from tests.service.model.oracle.trees import Conversation, Entry, Tree
 from tests.service.model.oracle.world import World
 
@@ -48,7 +48,8 @@ def holds(entry: Entry, words: list[str]) -> bool:
     """Tell whether each word occurs in a text of the entry or in what it is indexed by."""
     texts = [text for element in entry["content"] for text in texts_of(element)]
     events = [element.get("events") for element in entry["content"] if isinstance(element, dict)]
-    said = [*texts, *strings_in(events), entry.indexed, entry.get("agentId", "")]
+    said = [*texts, *strings_in(events), *strings_in(tools_in(entry["content"]))]
+    said += [entry.indexed, entry.get("agentId", ""), "failed" * ("failed" in as_line(entry)["line"])]
     return all(any(word in text.casefold() for text in said) for word in words)
 
 

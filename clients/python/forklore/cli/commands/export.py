@@ -40,6 +40,15 @@ def register(app: typer.Typer) -> None:
         branch: Annotated[
             bool, typer.Option("--branch", help="Only what each of them shows, not its whole tree.")
         ] = False,
+        given: Annotated[
+            str | None,
+            typer.Option(
+                "--format",
+                metavar="NAME",
+                help="For other systems, one branch: messages, markdown, claude-code or chatgpt.",
+                show_default=False,
+            ),
+        ] = None,
         parallel: Annotated[
             int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
         ] = PARALLEL,
@@ -66,15 +75,16 @@ def register(app: typer.Typer) -> None:
     ) -> int:
         """Write the whole fork trees of conversations as JSON Lines.
 
-        `forklore import` reads them. Members, names and children are not exported, unless an
-        operator exports from the table itself, with --everything, --owner or --tree.
+        `forklore import` reads them. With --format it writes what one branch shows as another
+        system has it. Members, names and children are not exported, unless an operator exports from
+        the table itself, with --everything, --owner or --tree.
         """
         at = TableAt(table, endpoint, region)
         at.check()
         wanted = {"everything": everything, "owner": owner, "tree": tree}
         chosen = [name for name, value in wanted.items() if value not in (None, False)]
         if chosen or table is not None:
-            if conversations or branch or len(chosen) != 1 or output is None:
+            if conversations or branch or given is not None or len(chosen) != 1 or output is None:
                 raise CommandError(
                     "of a table, export one of --everything, --owner USER and --tree ID, to --output FILE"
                 )
@@ -83,6 +93,8 @@ def register(app: typer.Typer) -> None:
             raise CommandError("--skip-damaged goes with --everything or --owner")
         if not conversations:
             raise CommandError("name a conversation, or for a table --everything, --owner or --tree")
+        if given is not None:
+            return _elsewhere(shell, conversations, given, output)
         from forklore.cli.exporting import exported_view
         from forklore.cli.importing.checks import time_of
         from forklore.cli.jsonlines import header_line
@@ -95,6 +107,25 @@ def register(app: typer.Typer) -> None:
             for line in views if branch else _trees(shell, ids, parallel):
                 write(line)
         return DONE
+
+
+def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
+    """Write what one branch shows in the format of another system. Return the exit code."""
+    from forklore.cli.exporting_elsewhere import WRITERS, turns_of
+    from forklore.cli.trees import PAGE_ENTRIES
+
+    if given not in WRITERS:
+        raise CommandError(f"--format is one of: {', '.join(WRITERS)}")
+    if len(conversations) != 1:
+        raise CommandError("--format goes with one conversation")
+    branch = shell.conversation(conversations[0])
+    details, line_out = branch.details(), shell.out.json_line
+    with nullcontext(line_out) if output is None else written(output, line_out) as write:
+        for line in WRITERS[given](
+            details, turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
+        ):
+            write(line)
+    return DONE
 
 
 def _choice(owner: str | None, tree: str | None) -> "Choice":

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
-from forklore.cli.importing.foreign_trees import Format
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -24,12 +23,16 @@ def register(app: typer.Typer) -> None:
         files: Annotated[
             list[Path],
             typer.Argument(
-                metavar="FILE...", help="JSON, JSON Lines, or a ZIP; - is standard input.", show_default=False
+                metavar="FILE...",
+                help="JSON, JSON Lines, a ZIP or a folder of them; - is standard input.",
+                show_default=False,
             ),
         ],
         given: Annotated[
-            Format | None,
-            typer.Option("--format", help="The files' format; without it their content tells."),
+            str | None,
+            typer.Option(
+                "--format", metavar="NAME", help="The files' format; without it their content tells."
+            ),
         ] = None,
         parallel: Annotated[
             int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
@@ -58,9 +61,10 @@ def register(app: typer.Typer) -> None:
     ) -> int:
         """Import conversations with all their branches.
 
-        It reads forklore's own JSON Lines, a ChatGPT export, a Claude export, and message trees.
-        It can be stopped and run again: what is there already is found, and nothing is doubled.
-        An operator imports the export of a table into a table, with all that it has.
+        It reads the exports of chat programs, transcripts of agents, lists of messages, and
+        forklore's own JSON Lines: docs/formats.md has them all. It can be stopped and run again:
+        what is there already is found, and nothing is doubled. An operator imports the export of a
+        table into a table, with all that it has.
         """
         at = TableAt(table, endpoint, region)
         at.check()
@@ -74,8 +78,11 @@ def register(app: typer.Typer) -> None:
                     raise CommandError(f"{file}: it is no export of a table")
             codes = [import_table(shell, at, file, threads=parallel, is_dry=dry_run) for file in files]
             return max(codes)
+        from forklore.cli.importing.formats import format_names
         from forklore.cli.importing.several_files import import_files
 
+        if given is not None and given not in format_names():
+            raise CommandError(f"--format is one of: {', '.join(format_names())}")
         return import_files(
             shell,
             files,

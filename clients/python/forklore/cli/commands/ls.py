@@ -1,12 +1,14 @@
 """`forklore ls`: list conversations and names."""
 
-import re
-from collections.abc import Iterable, Mapping
+import heapq
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 import typer
 
+from forklore.cli.entries import time_in, used_at
 from forklore.cli.exits import CommandError
 from forklore.cli.output import Part, moment
 from forklore.cli.registering import command
@@ -15,7 +17,6 @@ from forklore.client.results import ConversationDetails, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]
 Order = Literal["used", "created"]
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 Ancestry = Literal["roots", "children", "all"]
 Archived = Literal["exclude", "include", "only"]
 
@@ -70,7 +71,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """List conversations, the tree that was used last first.
 
-        A text is looked for in the titles of the branches that are listed, and of their roots. With
+        An imported one was used when its last entry was said, until somebody goes on in it. A text
+        is looked for in the titles of the branches that are listed, and of their roots. With
         --by-origin all are read before the first is shown.
         """
         if everything and mode not in (None, "all"):
@@ -93,6 +95,8 @@ def register(app: typer.Typer) -> None:
         listed: Iterable[ConversationDetails] = shell.client.conversations(**chosen)
         if by_origin:
             listed = sorted(listed, key=_began, reverse=True)
+        elif order != "created":
+            listed = by_use(listed)
         show_conversations(shell, islice(listed, number), by_origin=by_origin)
 
 
@@ -103,15 +107,35 @@ def show_conversations(
     if shell.out.is_json:
         shell.out.results(shown)
         return
-    rows = (_row(one, moment(_began(one) if by_origin else one.updated_at)) for one in shown)
+    rows = (_row(one, moment(_began(one) if by_origin else used_at(one, one.updated_at))) for one in shown)
     shell.out.table(("", "id", "began" if by_origin else "updated", "access", "title"), rows)
 
 
 def _began(one: ConversationDetails) -> str:
     """Return when a conversation began: an imported one at its source, if that is known."""
-    source = one.metadata.get("source")
-    began = source.get("createdAt") if isinstance(source, Mapping) else None
-    return began if isinstance(began, str) and _TIME.fullmatch(began) else one.created_at
+    return time_in(one.metadata.get("source"), "createdAt") or one.created_at
+
+
+def by_use(listed: Iterable[ConversationDetails]) -> Iterator[ConversationDetails]:
+    """Yield what the service lists by last use, imported ones by when they were used there.
+
+    The others stay in the service's order. No imported one was used there later than the service
+    says, so a conversation waits only for those that the service lists before it.
+    """
+    waiting: list[tuple[float, int, ConversationDetails]] = []
+    seen_to = float("inf")
+    for number, one in enumerate(listed):
+        used = _seconds(one.last_used_at)
+        seen_to = min(seen_to, used)
+        heapq.heappush(waiting, (-min(seen_to, _seconds(used_at(one, one.last_used_at))), number, one))
+        while waiting and -waiting[0][0] >= seen_to:
+            yield heapq.heappop(waiting)[2]
+    while waiting:
+        yield heapq.heappop(waiting)[2]
+
+
+def _seconds(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).timestamp()
 
 
 def _row(one: ConversationDetails, at: str) -> tuple[Part, ...]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from forklore.cli.entries import INDENT, author_part, text_to_show
+from forklore.cli.entries import INDENT, author_part, said_at, text_to_show, time_in, used_at
 from forklore.cli.output import Output, Part, moment
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import entry_of
@@ -58,6 +58,8 @@ def _conversation(out: Output, one: ConversationDetails) -> None:
         forked = f"{one.forked_at_conversation_id}{place}"
     tags = " ".join(f"{name}:{value}" if value else name for name, value in sorted(one.tags.items()))
     sums = one.metrics
+    source = one.metadata.get("source")
+    began = time_in(source, "createdAt")
     out.fields(
         [
             ("id", (one.id, "yellow")),
@@ -68,8 +70,9 @@ def _conversation(out: Output, one: ConversationDetails) -> None:
             ("agent", one.agent_id),
             ("tags", tags or None),
             ("metadata", jsontext.write(one.metadata) if one.metadata else None),
-            ("created", moment(one.created_at)),
-            ("updated", moment(one.updated_at)),
+            ("created", moment(began or one.created_at)),
+            ("updated", moment(used_at(one, one.updated_at))),
+            ("imported", moment(one.created_at) if began or time_in(source, "saidAt") else None),
             ("forked from", forked),
             ("started by", one.started_by_conversation_id),
             ("entries", str(sums.entries)),
@@ -89,7 +92,8 @@ def _entry(out: Output, one: Entry) -> None:
             ("conversation", one.conversation_id),
             ("key", one.key),
             ("author", author_part(one)),
-            ("created", moment(one.created_at)),
+            ("created", moment(said_at(one))),
+            ("imported", moment(one.created_at) if said_at(one) != one.created_at else None),
             ("channel", one.channel if one.epoch is None else f"{one.channel}, epoch {one.epoch}"),
             ("content type", one.content_type),
             ("usage", jsontext.write(one.usage) if one.usage else None),

@@ -37,7 +37,7 @@ class Carried:
     """What became of a plan.
 
     number: its place among the plans. problems: why parts of it are missing, a line each. skipped:
-    how many entries are missing.
+    how many entries are missing. is_unchanged: it was imported before, as it is planned.
     """
 
     number: int
@@ -45,6 +45,17 @@ class Carried:
     loading: Loading
     problems: list[str] = field(default_factory=list)
     skipped: int = 0
+    is_unchanged: bool = False
+
+    @property
+    def entries(self) -> int:
+        """How many entries are there."""
+        return self.plan.entries if self.is_unchanged else len(self.loading.placed)
+
+    @property
+    def found(self) -> int:
+        """How many of these were there before."""
+        return self.plan.entries if self.is_unchanged else self.loading.found
 
 
 def carry_out(
@@ -53,16 +64,18 @@ def carry_out(
     *,
     threads: int,
     since: str = "",
+    is_unchanged: Callable[[Plan], bool] = lambda _: False,
     on_begin: Callable[[Carried], None] = lambda _: None,
     on_entries: Callable[[int], None] = lambda _: None,
 ) -> Generator[Carried]:
     """Yield each plan as soon as nothing more of it can be done.
 
     plans: taken one by one, when the threads need more. since: when the run began, as for
-    `Loading`. on_begin: called with each plan that begins. on_entries: called with a number of
-    entries that are done or skipped. A problem of one tree does not stop the others.
-    Raises the ApiError that ends all, and what `plans` raises. Whatever ends it, also when the
-    caller does not go on, the calls under way are waited for, and nothing else is sent.
+    `Loading`. is_unchanged: tells that nothing of a plan is to do. on_begin: called with each plan
+    that begins. on_entries: called with a number of entries that are done or skipped. A problem of
+    one tree does not stop the others. Raises the ApiError that ends all, and what `plans` raises.
+    Whatever ends it, also when the caller does not go on, the calls under way are waited for, and
+    nothing else is sent.
     """
     crew = _Crew(send, threads)
     source = enumerate(plans)
@@ -76,7 +89,12 @@ def carry_out(
                     number, plan = taken
                     carried = Carried(number, plan, Loading(plan, since=since))
                     on_begin(carried)
-                    _Run(carried).hand_out(crew)
+                    if is_unchanged(plan):
+                        carried.is_unchanged = True
+                        on_entries(plan.entries)
+                        yield carried
+                    else:
+                        _Run(carried).hand_out(crew)
             if not crew.count:
                 return
             run, number, error = crew.wait()

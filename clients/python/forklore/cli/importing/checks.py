@@ -18,10 +18,17 @@ from forklore.client.limits import (
 )
 
 CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an entry of a list
+METADATA_DEPTH_MAX = 56  # below `metadata.source` of a body
+TEXT_BYTES_MAX = ENTRY_BYTES_MAX - 100_000
+"""Of a message's text in one entry, as escaped: beside it there is room for a source."""
+ESCAPED_BYTES_MAX = 12
+"""Of a character."""
 _LISTS = ("attachments", "events")
 _PARTS = (*_LISTS, "source")
 """Members of an element that are no words of its author's: the first two are lists."""
 _OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PART_TOO_DEEP}
+_MILLISECONDS_FROM = 100_000_000_000
+"""As seconds it would be in the year 5138."""
 _YEAR_10000_S = 253_402_300_800
 
 
@@ -35,15 +42,42 @@ def problem_of(content: Any) -> Reason | None:
         text = jsontext.write(content)
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
+    if len(text) * ESCAPED_BYTES_MAX <= ENTRY_BYTES_MAX:
+        return None
     return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
 
 
-def storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reason]]:
-    """Return an element of a history entry as the service takes it, and what was changed for that.
+def storable(element: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Reason]]:
+    """Return a message as elements that the service takes, and what was changed for that.
 
-    The words stay. A half of a surrogate pair becomes U+FFFD. Of the other parts the largest, or
-    the deepest, are left out, as many as it takes. None if nothing is left to say.
+    The words stay: a text that is too large goes on in further elements. A half of a surrogate pair
+    becomes U+FFFD. Of the other parts the largest, or the deepest, are left out, as many as it
+    takes. Nothing is returned if nothing is left to say.
     """
+    first, *more = _texts_that_fit(element.get("text", ""))
+    if not more:
+        stored, changes = _storable(element)
+        return ([] if stored is None else [stored]), changes
+    events = [
+        {name: value for name, value in event.items() if name != "textAt"}
+        for event in element.get("events", ())
+        if set(event) != {"type", "textAt"}
+    ]
+    beginning, changes = _storable({**element, "text": first, "events": events})
+    role = kept({"role": element.get("role")})
+    said = [beginning, *(_storable({**role, "text": text})[0] for text in more)]
+    return [one for one in said if one is not None], [Reason.SPLIT, *changes]
+
+
+def _texts_that_fit(text: str) -> list[str]:
+    """Return a text in pieces that an entry has room for."""
+    if len(text) * ESCAPED_BYTES_MAX <= TEXT_BYTES_MAX or escaped_size(text) <= TEXT_BYTES_MAX:
+        return [text]
+    half = len(text) // 2
+    return [*_texts_that_fit(text[:half]), *_texts_that_fit(text[half:])]
+
+
+def _storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reason]]:
     changes: list[Reason] = []
     while (problem := problem_of([element])) is not None:
         if problem is Reason.SURROGATE:
@@ -58,10 +92,17 @@ def storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reaso
         changes += [_OF_PART[problem]] * (len(parts) - len(left))
         lists = {name: [part for of, part in left if of == name] for name in _LISTS}
         words = {name: value for name, value in element.items() if name not in _PARTS}
-        element = {**words, **kept(lists), **{of: part for of, part in left if of == "source"}}
+        source = next((part for of, part in left if of == "source"), _time_in(element))
+        element = {**words, **kept({**lists, "source": source})}
         if not any(element.get(name) for name in ("text", *_LISTS)):
             return None, [problem]
     return element, changes
+
+
+def _time_in(element: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of an element's source when it was said."""
+    source = element.get("source", {})
+    return {"createdAt": source["createdAt"]} if len(source) > 1 and "createdAt" in source else {}
 
 
 def _less_deep(parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -81,6 +122,25 @@ def _smaller(element: dict[str, Any], parts: list[tuple[str, Any]]) -> list[tupl
         excess -= sizes[at]
         dropped.add(at)
     return [part for at, part in enumerate(parts) if at not in dropped]
+
+
+def storable_metadata(
+    about: Mapping[str, Any], bytes_max: int, first: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return metadata as the service takes it, and the names of the members that are left out.
+
+    The largest members and those that nest too deep go. first: members that come first, and stay if
+    they fit.
+    """
+    held = without_halves({**first, **{name: value for name, value in about.items() if name not in first}})
+    lost = [name for name, value in held.items() if _depth(value) > METADATA_DEPTH_MAX]
+    sizes = {name: len(jsontext.write([name, held[name]]).encode()) for name in held.keys() - set(lost)}
+    for name in sorted(sizes, key=lambda name: (name in first, -sizes[name])):
+        if sum(sizes.values()) <= bytes_max:
+            break
+        lost.append(name)
+        del sizes[name]
+    return {name: value for name, value in held.items() if name not in lost}, lost
 
 
 def without_halves(value: Any) -> Any:
@@ -130,7 +190,7 @@ def title_of(raw: Any) -> str | None:
 def time_of(raw: Any) -> str | None:
     """Return a time as RFC 3339 in UTC with milliseconds; None for what is no time.
 
-    raw: seconds since 1970, or RFC 3339.
+    raw: seconds or milliseconds since 1970, or RFC 3339.
 
     >>> time_of(1700000000.5)
     '2023-11-14T22:13:20.500Z'
@@ -143,6 +203,8 @@ def time_of(raw: Any) -> str | None:
             at = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
         else:
             seconds = float(raw)
+            if seconds >= _MILLISECONDS_FROM:
+                seconds /= 1000
             if isinstance(raw, bool) or not math.isfinite(seconds) or not 0 <= seconds < _YEAR_10000_S:
                 return None
             at = datetime.fromtimestamp(seconds, UTC)

@@ -1,5 +1,6 @@
-"""Opens files of conversations, plain or in a ZIP, and finds out which format they have."""
+"""Opens files, folders and archives of conversations, and finds out which format they have."""
 
+import io
 import re
 import shutil
 import stat
@@ -8,37 +9,41 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Self
 
-from forklore.cli.importing import chatgpt, claude, message_trees, own_lines
-from forklore.cli.importing.file_records import FileRecord, records_of
-from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
+from forklore.cli.importing.file_records import records_of
+from forklore.cli.importing.foreign_trees import (
+    ForeignTree,
+    ImportReport,
+    MalformedFileError,
+    Reason,
+    UnknownFormatError,
+)
+from forklore.cli.importing.formats import format_of, read_records, refusal
 from forklore.cli.importing.own_lines import ForkTree
 
-_MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
-"""What an export calls its conversations; a large one has them in several files."""
-_SIGNS = {"mapping": Format.CHATGPT, "chat_messages": Format.CLAUDE, "prompt": Format.TREES}
-_READERS: dict[
-    Format, Callable[[Iterable[FileRecord], ImportReport], Iterator[ForeignTree] | Iterator[ForkTree]]
-] = {
-    Format.TREES: message_trees.trees_of,
-    Format.CHATGPT: chatgpt.trees_of,
-    Format.CLAUDE: claude.trees_of,
-    Format.FORKLORE: own_lines.fork_trees_of,
-}
+_MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl", r".*\.json")
+"""What files of conversations are called in a folder or an archive: the first that any has.
+
+A large export has its conversations in several files.
+"""
+_BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
+"""What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
+SQLITE = b"SQLite format 3\0"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
 ARCHIVE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError),
     struct.error,
 )
+CHUNK_BYTES = 128 * 1024
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
 
@@ -76,67 +81,180 @@ def _input(path: Path, copy: Path) -> Input:
     return Input(shown, path)
 
 
+@dataclass(slots=True)
+class Measure:
+    """How far a file is read, in bytes."""
+
+    total: int = 0
+    read: int = 0
+
+    @property
+    def share(self) -> float:
+        """How much of the file is read, from 0 to 1."""
+        return min(1.0, self.read / self.total) if self.total else 0.0
+
+
 def read_file(
-    path: Path, report: ImportReport, *, given: Format | None = None
+    path: Path, report: ImportReport, *, given: str | None = None, measure: Measure | None = None
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a file one by one. What is left out goes into the report.
 
-    given: the format; without it the content tells. Raises MalformedFileError, on reaching it, for
-    what cannot be read, and for a file without any tree; OSError if the file cannot be opened.
+    given: the format; without it the content tells. measure: is kept up to date. Raises
+    MalformedFileError, on reaching it, for what cannot be read, and for a file without any tree;
+    OSError if the file cannot be opened.
     """
-    found = False
-    for name, opened in _streams(path):
-        with opened() as stream, _placed(name):
-            for tree in read_stream(stream, report, given=given):
-                found = True
-                yield tree
+    found, unknown = False, ""
+    measure = measure or Measure()
+    with closing(_streams(path, report, measure)) as streams:
+        for name, opened in streams:
+            try:
+                with opened() as stream, _placed(name):
+                    counted = io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
+                    for tree in read_stream(counted, report, given=given):
+                        found = True
+                        yield tree
+            except UnknownFormatError as error:
+                if not name:
+                    raise
+                report.add(Reason.OTHER_FILE, name)
+                unknown = unknown or f": {error}"
     if not found:
-        raise MalformedFileError(f"no conversation in the file{_why(report)}")
+        raise MalformedFileError(f"no conversation in the {_kind_of(path)}{unknown or _why(report)}")
+
+
+def _kind_of(path: Path) -> str:
+    return "folder" if path.is_dir() else "archive" if _is_archive(path) else "file"
+
+
+class _Counted(io.RawIOBase):
+    """A stream that notes how much of it is read."""
+
+    def __init__(self, stream: Any, measure: Measure) -> None:
+        self._stream, self._measure = stream, measure
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what comes next."""
+        text = self._stream.read(len(buffer))
+        buffer[: len(text)] = text
+        self._measure.read += len(text)
+        return len(text)
 
 
 def read_stream(
-    stream: BinaryIO, report: ImportReport, *, given: Format | None = None
+    stream: BinaryIO, report: ImportReport, *, given: str | None = None
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
     records = records_of(stream)
     first = list(islice(records, 1))
-    while given is None and len(first) < DETECTED_MAX and first and _format_of(first[-1].value) is None:
+    while given is None and len(first) < DETECTED_MAX and first and format_of(first[-1].value) is None:
         more = next(records, None)
         if more is None:
             break
         first.append(more)
     if not first:
         return
-    kind = given or _format_of(first[-1].value)
+    kind = given or format_of(first[-1].value)
     if kind is None:
-        names = ", ".join(Format)
-        raise MalformedFileError(f"{first[0].place}: no format that is known; force one of: {names}")
-    yield from _READERS[kind](chain(first, records), report)
+        raise UnknownFormatError(f"{first[0].place}: {refusal(first[0].value)}")
+    yield from read_records(kind, chain(first, records), report)
 
 
-def _format_of(value: Any) -> Format | None:
-    if not isinstance(value, Mapping):
-        return None
-    if value.get("type") == "header" and value.get("format") == "forklore":
-        return Format.FORKLORE
-    return next((kind for name, kind in _SIGNS.items() if name in value), None)
-
-
-def _streams(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what to read of a path: the file, or those of an archive, with a name to show."""
-    if not _is_archive(path):
+def _streams(path: Path, report: ImportReport, measure: Measure) -> Generator[tuple[str, Callable[[], Any]]]:
+    """Yield what to read: the file, or those of a folder or an archive, with a name to show."""
+    if path.is_dir():
+        sizes = {
+            one.relative_to(path).as_posix(): one.stat().st_size
+            for one in sorted(path.rglob("*"))
+            if one.is_file()
+        }
+        yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure)
+    elif _is_archive(path):
+        try:
+            archive = zipfile.ZipFile(path)
+            sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
+        except ARCHIVE_ERRORS as error:
+            raise MalformedFileError(f"damaged archive: {error}") from error
+        with archive:
+            yield from _chosen(sizes, archive.open, report, measure)
+    else:
+        with path.open("rb") as stream:
+            if stream.read(len(SQLITE)) == SQLITE:
+                raise MalformedFileError("a SQLite database: not supported; export its conversations first")
+        measure.total = path.stat().st_size
         yield "", partial(path.open, "rb")
-        return
-    try:
-        archive = zipfile.ZipFile(path)
-        members = sorted(name for name in archive.namelist() if _MEMBER.fullmatch(name))
-    except ARCHIVE_ERRORS as error:
-        raise MalformedFileError(f"damaged archive: {error}") from error
-    with archive:
-        if not members:
-            raise MalformedFileError("no conversations.json in the archive")
-        for name in members:
-            yield name, partial(archive.open, name)
+
+
+def _chosen(
+    sizes: dict[str, int], opened: Callable[[str], Any], report: ImportReport, measure: Measure
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the files of conversations of a folder or an archive. The others are reported."""
+    matching = ([name for name in sorted(sizes) if re.fullmatch(of, name)] for of in _MEMBERS)
+    chosen = next((names for names in matching if names), [])
+    measure.total = sum(sizes[name] for name in chosen)
+    for name in sorted(sizes.keys() - set(chosen)):
+        reason = _BESIDE.get(Path(name).stem) if name.endswith(".json") else None
+        if reason is None:
+            report.add(Reason.OTHER_FILE, name)
+            continue
+        with opened(name) as stream, suppress(MalformedFileError, *ARCHIVE_ERRORS):
+            for record in records_of(stream):
+                called = record.value.get("name") if isinstance(record.value, dict) else None
+                report.add(reason, called if isinstance(called, str) and called else record.place)
+    beside = _sidechains(chosen, opened)
+    for name in chosen:
+        if not any(name in others for others in beside.values()):
+            yield name, partial(_Joined, [partial(opened, one) for one in (name, *beside.get(name, ()))])
+
+
+def _sidechains(names: Sequence[str], opened: Callable[[str], Any]) -> dict[str, list[str]]:
+    """Return the files of Claude Code's sidechains, by the file of the session that they belong to.
+
+    They are called `agent-….jsonl`, and stand beside it or in a folder that is called as it is.
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        if not path.name.startswith("agent-"):
+            continue
+        folder = path.parents[1] if path.parent.name == "subagents" else path
+        with opened(name) as stream, suppress(MalformedFileError, *ARCHIVE_ERRORS):
+            first = next(records_of(stream), None)
+            session = first.value.get("sessionId") if first and isinstance(first.value, dict) else None
+            main = str(folder.parent / f"{session}.jsonl")
+            if main in names:
+                found.setdefault(main, []).append(name)
+    return found
+
+
+class _Joined:
+    """Files that are read one after the other, each from a line of its own."""
+
+    def __init__(self, openers: Sequence[Callable[[], Any]]) -> None:
+        self._openers = list(openers)
+        self._open: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._open is not None:
+            self._open.close()
+
+    def read(self, size: int) -> bytes:
+        """Read what comes next; empty at the end."""
+        while self._open is not None or self._openers:
+            self._open = self._open or self._openers.pop(0)()
+            if text := self._open.read(size):
+                return bytes(text)
+            self._open.close()
+            self._open = None
+            if self._openers:
+                return b"\n"
+        return b""
 
 
 def _is_archive(path: Path) -> bool:
@@ -155,7 +273,7 @@ def _placed(name: str) -> Iterator[None]:
             raise
         raise MalformedFileError(f"{name}: damaged archive: {error}") from error
     except MalformedFileError as error:
-        raise MalformedFileError(f"{name}: {error}" if name else str(error)) from error
+        raise type(error)(f"{name}: {error}" if name else str(error)) from error
 
 
 def _why(report: ImportReport) -> str:

@@ -10,13 +10,8 @@ class MalformedFileError(Exception):
     """The file cannot be read on from here. The message is one line, and says where."""
 
 
-class Format(StrEnum):
-    """The formats that an import reads."""
-
-    TREES = "trees"
-    CHATGPT = "chatgpt"
-    CLAUDE = "claude"
-    FORKLORE = "forklore"
+class UnknownFormatError(MalformedFileError):
+    """The file has no format that is known."""
 
 
 class Reason(StrEnum):
@@ -27,6 +22,7 @@ class Reason(StrEnum):
     NOT_A_MESSAGE = "not a message"
     NOT_A_CONVERSATION = "not a conversation with messages"
     TOO_LARGE = "message too large"
+    SPLIT = "message too large for one entry, and put into several"
     TOO_DEEP = "message nested too deep"
     PART_TOO_LARGE = "part of a message, such as an attachment, too large"
     PART_TOO_DEEP = "part of a message nested too deep"
@@ -40,6 +36,11 @@ class Reason(StrEnum):
     PARENT_LINK = "link to the conversation that started this one"
     BLANK_BRANCH = "empty branch that inherits nothing"
     SETTING = "title, tag or metadata that the service does not take"
+    MEMBER = "member of a conversation too large for its metadata"
+    PROJECT = "project of an archive"
+    MEMORY = "memory of an archive"
+    OTHER_FILE = "file without conversations"
+    OTHER_RECORD = "record that is no message"
 
 
 @dataclass(slots=True)
@@ -79,13 +80,15 @@ class ForeignMessage:
     """One message of a tree.
 
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
-    and replies are indexes into the messages of the tree.
+    and replies are indexes into the messages of the tree. is_child: it begins a conversation that
+    its parent has started, and is none of its replies.
     """
 
     message_id: str
     content: dict[str, Any]
     parent: int | None
     replies: tuple[int, ...] = ()
+    is_child: bool = False
 
     @property
     def role(self) -> str:
@@ -97,11 +100,17 @@ class ForeignMessage:
         """The text; empty if there is none."""
         return str(self.content.get("text", ""))
 
+    @property
+    def said_at(self) -> str:
+        """When it was said, as RFC 3339 in UTC; empty if that is not known."""
+        return str(self.content.get("source", {}).get("createdAt", ""))
+
 
 @dataclass(frozen=True, slots=True)
 class ForeignTree:
     """A conversation with all its branches, from elsewhere.
 
+    source: the name of its format.
     messages: a flat list in preorder. A message is before its replies, and everything below one
     reply is before the next one. More than one message may have no parent.
     current: the last message of the branch that was shown last; None if the file does not say.
@@ -110,10 +119,11 @@ class ForeignTree:
 
     tree_id: str
     messages: tuple[ForeignMessage, ...]
-    source: Format = Format.TREES
+    source: str = "trees"
     title: str | None = None
     created_at: str | None = None
     current: int | None = None
+    is_archived: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
 
 

@@ -13,12 +13,15 @@ class Node:
     """A node of a file.
 
     parent: the id of its parent; None for a root. content: the element to store; None: the node is
-    left out, and what hangs on it hangs on the nearest kept node above it.
+    left out, and what hangs on it hangs on the nearest kept node above it. is_child: it begins a
+    conversation that its parent has started. message_id: that of the message, if not the node's.
     """
 
     node_id: str
     parent: str | None
     content: dict[str, Any] | None
+    is_child: bool = False
+    message_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,45 +32,45 @@ class Grown:
     index_of: Mapping[str, int | None]
 
 
-def grow(nodes: Sequence[Node], report: ImportReport, *, ids: Sequence[str] | None = None) -> Grown:
+def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
     """Return the tree of the nodes. Replies, and roots, stand in the order of `nodes`.
 
-    ids: those of the messages, where they are not those of the nodes.
-
     A node whose parent is not there is a root. In a cycle one node becomes a root. What the service
-    would refuse of a message is left out; the message, if nothing is left of it. All this is
-    reported.
+    would refuse of a message is left out; the message, if nothing is left of it. A text that is too
+    large is put into several messages. All this is reported.
     """
-    named = {node.node_id: message_id for node, message_id in zip(nodes, ids, strict=True)} if ids else {}
     below = _below(nodes, report)
     index_of: dict[str, int | None] = {}
-    messages: list[tuple[str, dict[str, Any], int | None]] = []
+    messages: list[tuple[str, dict[str, Any], int | None, bool]] = []
     waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
     while waiting:
         node, parent = waiting.pop()
         index = parent
         if node.content is not None:
-            message_id = named.get(node.node_id, node.node_id)
-            content, changes = storable(node.content)
+            message_id = node.message_id or node.node_id
+            contents, changes = storable(node.content)
             for change in changes:
                 report.add(change, message_id)
-            if content is not None:
-                index = len(messages)
-                messages.append((message_id, content, parent))
+            for number, content in enumerate(contents):
+                is_child = node.is_child and parent is not None and number == 0
+                messages.append((message_id, content, index, is_child))
+                index = len(messages) - 1
         index_of[node.node_id] = index
         waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
-    return Grown(with_replies(messages), index_of)
+    return Grown(_with_replies(messages), index_of)
 
 
-def with_replies(messages: Sequence[tuple[str, dict[str, Any], int | None]]) -> tuple[ForeignMessage, ...]:
-    """Return the messages, given as id, content and parent in preorder, with their replies."""
+def _with_replies(
+    messages: Sequence[tuple[str, dict[str, Any], int | None, bool]],
+) -> tuple[ForeignMessage, ...]:
+    """Return the messages, given as id, content, parent and is_child in preorder, with replies."""
     replies: list[list[int]] = [[] for _ in messages]
-    for index, (_, _, parent) in enumerate(messages):
-        if parent is not None:
+    for index, (_, _, parent, is_child) in enumerate(messages):
+        if parent is not None and not is_child:
             replies[parent].append(index)
     return tuple(
-        ForeignMessage(message_id, content, parent, tuple(below))
-        for (message_id, content, parent), below in zip(messages, replies, strict=True)
+        ForeignMessage(message_id, content, parent, tuple(below), is_child)
+        for (message_id, content, parent, is_child), below in zip(messages, replies, strict=True)
     )
 
 

@@ -126,6 +126,9 @@ class Loading:
                 self._recover(batch.conversation, own)
             else:
                 raise ImportRefusedError(self._told(batch, answer))
+            if at is None and self.plan.is_archived and not self.placed:
+                # Before its first entry: so a later import does not archive it again.
+                yield ImportCall("archiveConversation", {"conversationId": line.conversation_id})
         raise ImportRefusedError(
             f"{self.conversation_id(batch.conversation)} changes all the time; try again"
         )
@@ -170,6 +173,8 @@ class Loading:
         source, anchor = self._source(fork)
         if anchor is None:
             return {"forkedAtConversationId": source, **promote}
+        if fork.position == "child":
+            return {"startedByConversationId": source, "startedByEntryId": anchor}
         return {
             "forkedAtConversationId": source,
             "forkedAtEntryId": anchor,

@@ -2,72 +2,109 @@
 
 `{"message_tree_id": …, "prompt": message}`. A message is `{"message_id": …, "role": "prompter" |
 "assistant", "text": …, "replies": [message, …]}`; each of its replies is an alternative
-continuation. Other members are ignored. A tree without a `message_tree_id` has the id of its
-prompt. A message without `replies` has none.
+continuation. A tree without a `message_tree_id` has the id of its prompt. A message without
+`replies` has none. Where replies have a `rank`, the branch of the best ones was shown: the lowest
+rank at each message.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import is_unicode
 from forklore.cli.importing.file_records import FileRecord
-from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
-from forklore.cli.importing.growing import Node, grow
+from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError
+from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
-ROLES = {"prompter": "USER", "assistant": "AI"}
+_ROLES = ("prompter", "assistant")
+_MAPPED = ("message_id", "parent_id", "role", "text", "replies", "created_date")
 
 
-def trees_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[ForeignTree]:
-    """Yield a tree for each record.
+def conversations_of(records: Iterable[FileRecord], _report: ImportReport) -> Iterator[Conversation]:
+    """Yield a conversation for each record.
 
     Raises MalformedFileError, on reaching it, for a record that is not a message tree.
     """
     for record in records:
         try:
-            yield _tree_of(record.value, report)
+            yield _conversation_of(record.value)
         except _MalformedError as error:
             raise MalformedFileError(f"{record.place}: {error}") from error
+
+
+def is_tree(value: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a message tree: many other files have a `prompt`."""
+    prompt = value.get("prompt")
+    return isinstance(prompt, Mapping) and ("message_tree_id" in value or "message_id" in prompt)
 
 
 class _MalformedError(Exception):
     """What is wrong with a tree, without its place."""
 
 
-def _tree_of(raw: object, report: ImportReport) -> ForeignTree:
+def _conversation_of(raw: object) -> Conversation:
     if not isinstance(raw, dict):
         raise _MalformedError("not a JSON object")
     if not isinstance(raw.get("prompt"), dict):
         raise _MalformedError("no message under 'prompt'")
-    nodes: list[Node] = []
-    ids: list[str] = []
-    waiting: list[tuple[object, int | None]] = [(raw["prompt"], None)]
+    messages: list[Message] = []
+    ranked: dict[str, tuple[float, str]] = {}
+    waiting: list[tuple[object, str | None]] = [(raw["prompt"], None)]
     while waiting:
         raw_message, parent = waiting.pop()
-        index = len(nodes)
-        message_id, content, replies = _message_of(raw_message, index=index)
-        nodes.append(Node(str(index), None if parent is None else str(parent), content))
-        ids.append(message_id)
-        waiting.extend((reply, index) for reply in reversed(replies))
-    tree_id = raw.get("message_tree_id", ids[0])
+        message, replies, rank = _message_of(raw_message, parent, number=len(messages))
+        messages.append(message)
+        if parent is not None and rank is not None:
+            ranked[parent] = min(ranked.get(parent, (rank, message.id)), (rank, message.id))
+        waiting.extend((reply, message.id) for reply in reversed(replies))
+    tree_id = raw.get("message_tree_id", messages[0].key)
     if not isinstance(tree_id, str) or not is_unicode(tree_id):
         raise _MalformedError("'message_tree_id' is not a string")
-    return ForeignTree(tree_id, grow(nodes, report, ids=ids).messages, Format.TREES)
+    is_dated = any(message.at for message in messages)
+    return Conversation(
+        id=tree_id,
+        messages=messages,
+        created_at=messages[0].at,
+        current=None if is_dated and not ranked else _shown(messages, ranked),
+        about=rest(raw, "message_tree_id", "prompt"),
+    )
 
 
-def _message_of(raw: object, *, index: int) -> tuple[str, dict[str, Any], list[Any]]:
-    """Return the message's id, its content and the raw replies."""
-    where = f"message {index + 1}"
+def _shown(messages: list[Message], ranked: Mapping[str, tuple[float, str]]) -> str:
+    """Return the last message of the branch of the best replies, elsewhere of the first ones."""
+    first: dict[str, str] = {}
+    for message in messages:
+        if message.parent is not None:
+            first.setdefault(message.parent, message.id)
+    at = messages[0].id
+    while (below := ranked[at][1] if at in ranked else first.get(at)) is not None:
+        at = below
+    return at
+
+
+def _message_of(raw: object, parent: str | None, *, number: int) -> tuple[Message, list[Any], float | None]:
+    """Return the message, the raw replies, and the rank among its siblings."""
+    where = f"message {number + 1}"
     if not isinstance(raw, dict):
         raise _MalformedError(f"{where} is not a JSON object")
-    message_id, text, role = raw.get("message_id"), raw.get("text"), raw.get("role")
+    message_id, text, role, rank = raw.get("message_id"), raw.get("text"), raw.get("role"), raw.get("rank")
     if not isinstance(message_id, str):
         raise _MalformedError(f"{where} has no string 'message_id'")
     where = f"{where} ({message_id[:60]!r})"
     if not isinstance(text, str):
         raise _MalformedError(f"{where} has no string 'text'")
-    if not isinstance(role, str) or role not in ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         raise _MalformedError(f"{where} has the role {role!r}, neither 'prompter' nor 'assistant'")
     replies = raw.get("replies", [])
     if not isinstance(replies, list):
         raise _MalformedError(f"{where} has 'replies' that are not a list")
-    return message_id, {"role": ROLES[role], "text": text}, replies
+    message = Message(
+        id=str(number),
+        key=message_id,
+        parent=parent,
+        role=role,
+        said=[text],
+        at=raw.get("created_date"),
+        source=rest(raw, *_MAPPED),
+        may_be_empty=True,
+    )
+    return message, replies, rank if isinstance(rank, int | float) else None

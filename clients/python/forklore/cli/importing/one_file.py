@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from forklore.cli.importing.files import read_file
-from forklore.cli.importing.foreign_trees import ForeignTree, Format, ImportReport, MalformedFileError
+from forklore.cli.importing.files import Measure, read_file
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError
 from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import Plan, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
@@ -22,7 +22,7 @@ class ImportOptions:
 
     owner: str
     is_agent: bool = False
-    given: Format | None = None
+    given: str | None = None
     again: str = ""
     trees_max: int | None = None
 
@@ -42,25 +42,31 @@ class FileImport:
     trees: int = 0
     entries: int = 0
     shown: str = ""
+    measure: Measure = field(default_factory=Measure)
 
     def plans(
-        self, *, trees_max: int | None = None, on_end: Callable[[], None] = lambda: None
+        self, *, trees_max: int | None = None, on_total: Callable[[int], None] = lambda _: None
     ) -> Iterator[Plan]:
-        """Yield the plan of each tree. on_end: called when there is no other.
+        """Yield the plan of each tree. on_total: called with how many entries there will be.
+
+        That is estimated from how far the file is read, as long as it is not read to its end.
 
         What ends the reading becomes the file's problem, and is not raised.
         """
         try:
-            for tree in islice(read_file(self.path, self.report, given=self.options.given), trees_max):
+            read = read_file(self.path, self.report, given=self.options.given, measure=self.measure)
+            for tree in islice(read, trees_max):
                 plan = self._plan(tree)
                 self.trees += 1
                 self.entries += plan.entries
+                if self.measure.share and trees_max is None:
+                    on_total(round(self.entries / self.measure.share))
                 yield plan
         except MalformedFileError as error:
             self.problem = f"{self.shown or self.path}: {error}"
         except OSError as error:
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
-        on_end()
+        on_total(self.entries)
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""

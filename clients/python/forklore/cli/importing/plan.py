@@ -14,6 +14,7 @@ has made, also after the service has forgotten the Idempotency-Keys:
 * The key of an entry is the id of its message.
 """
 
+import hashlib
 import heapq
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +24,9 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
-from forklore.cli.importing.checks import (
-    keys_for,
-    without_halves,
-)
+from forklore.cli.importing.checks import keys_for, storable_metadata
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.client import jsontext
-from forklore.client.errors import InputError
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
@@ -37,6 +34,8 @@ TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
+ABOUT_LINE_BYTES = 200
+"""Of the metadata, for what is told of one line of a tree."""
 _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
 
 
@@ -53,9 +52,10 @@ class PlannedFork:
     """Where a conversation forks.
 
     source: the number of the conversation that is forked. at: an entry that it shows, and position
-    (`before` or `after`); at None: it inherits nothing (`blank`). up_to: the last entry that it
-    inherits, where an agent's context stands there: one append must end with it, because no fork
-    comes between a message and the context that is appended with it.
+    (`before` or `after`); at None: it inherits nothing (`blank`). `child`: it is no fork, but
+    started by the entry. up_to: the last entry that it inherits, where an agent's context stands
+    there: one append must end with it, because no fork comes between a message and the context that
+    is appended with it.
     """
 
     source: int
@@ -68,12 +68,14 @@ class PlannedFork:
 class PlannedEntry:
     """An entry to append. body: its fields without the key. size: of its content, as escaped.
 
-    merged_from: the number of the conversation that it sums up. merged_up_to: an entry of that.
+    digest: of the content and the metadata. merged_from: the number of the conversation that it
+    sums up. merged_up_to: an entry of that.
     """
 
     key: str
     body: Mapping[str, Any]
     size: int
+    digest: bytes
     merged_from: int | None = None
     merged_up_to: PlannedAt | None = None
 
@@ -107,7 +109,8 @@ class Plan:
 
     conversations: the root first, each after the one that it forks. batches: each after those that
     it needs, so they can be sent one after the other. current: the number of the branch that
-    becomes the current one. namespace: of the ids that are made of keys.
+    becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
+    tree is of another system. is_archived: the user has archived the tree there.
     """
 
     tree_id: str
@@ -115,6 +118,8 @@ class Plan:
     conversations: tuple[PlannedConversation, ...]
     batches: tuple[PlannedBatch, ...]
     current: int
+    kind: str = ""
+    is_archived: bool = False
 
     @property
     def entries(self) -> int:
@@ -146,19 +151,31 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
     namespace = namespace_of(owner=owner, kind=tree.source, tree_id=tree.tree_id, again=again)
     keys = keys_for(message.message_id for message in tree.messages)
     lines, forks, place_of = lines_of(tree)
-    settings = _settings(tree, report)
-    known_by = {**settings, **_title(tree)}
-    conversations = [
-        PlannedConversation(
-            str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
-            fork,
-            tuple(_entry(keys[index], tree.messages[index].content) for index in line),
-            settings if fork is None else known_by,
+    about = _about(tree, report)
+    entries = [_entry(key, message.content) for key, message in zip(keys, tree.messages, strict=True)]
+    told = {"digest": _digest(tree, entries, about)}
+    conversations = []
+    for line, fork in zip(lines, forks, strict=True):
+        said_at = tree.messages[line[-1]].said_at
+        metadata = {
+            "source": {
+                **about,
+                **({} if fork else told),
+                "entries": len(line),
+                **({"saidAt": said_at} if said_at else {}),
+            }
+        }
+        conversations.append(
+            PlannedConversation(
+                str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
+                fork,
+                tuple(entries[index] for index in line),
+                {"tags": {SOURCE_TAG: tree.source}, **_title(tree, fork), "metadata": metadata},
+            )
         )
-        for line, fork in zip(lines, forks, strict=True)
-    ]
     current = 0 if tree.current is None else place_of[tree.current].conversation
-    return planned(tree.tree_id, namespace, conversations, current=current)
+    plan = planned(tree.tree_id, namespace, conversations, current=current, begins_empty=tree.is_archived)
+    return replace(plan, kind=tree.source, is_archived=tree.is_archived)
 
 
 def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
@@ -168,23 +185,30 @@ def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | Non
     place_of: list[PlannedAt] = []
     for index, message in enumerate(tree.messages):
         above = None if message.parent is None else place_of[message.parent]
-        if message.parent is not None and above and tree.messages[message.parent].replies[0] == index:
+        if message.parent is not None and above and tree.messages[message.parent].replies[:1] == (index,):
             conversation = above.conversation
         else:
             conversation = len(lines)
             lines.append([])
             blank = PlannedFork(0, None, "blank") if conversation else None
-            forks.append(PlannedFork(above.conversation, above) if above else blank)
+            position = "child" if message.is_child else "after"
+            forks.append(PlannedFork(above.conversation, above, position) if above else blank)
         place_of.append(PlannedAt(conversation, len(lines[conversation])))
         lines[conversation].append(index)
     return lines, forks, place_of
 
 
 def planned(
-    tree_id: str, namespace: uuid.UUID, conversations: Sequence[PlannedConversation], *, current: int
+    tree_id: str,
+    namespace: uuid.UUID,
+    conversations: Sequence[PlannedConversation],
+    *,
+    current: int,
+    begins_empty: bool = False,
 ) -> Plan:
     """Return the plan of these conversations, cut into batches.
 
+    begins_empty: the root is made before its first entry.
     Raises MalformedFileError if they need each other in a circle.
     """
     ends = {conversation.fork.up_to for conversation in conversations if conversation.fork}
@@ -193,8 +217,9 @@ def planned(
     for number, conversation in enumerate(conversations):
         first_of.append(len(batches))
         kept = {place.index for place in ends if place is not None and place.conversation == number}
-        if conversation.entries and conversation.entries[0].merged_from == number:
-            batches.append(PlannedBatch(number, 0, 0, ()))  # made before: its first entry mentions it
+        mentions_itself = bool(conversation.entries) and conversation.entries[0].merged_from == number
+        if mentions_itself or (begins_empty and number == 0):
+            batches.append(PlannedBatch(number, 0, 0, ()))
         batches += [PlannedBatch(number, start, end, ()) for start, end in _cuts(conversation.entries, kept)]
     holding = _holding(batches)
     conversations = [_anchored(conversation, holding) for conversation in conversations]
@@ -242,38 +267,44 @@ def entry_of(
     merged_from: int | None = None,
     merged_up_to: PlannedAt | None = None,
 ) -> PlannedEntry:
-    """Return an entry with the size of its content and its metadata."""
-    size = escaped_size(jsontext.write([body["content"], body.get("metadata")]))
-    return PlannedEntry(key, body, size, merged_from, merged_up_to)
+    """Return an entry with the size and the digest of its content and its metadata."""
+    text = jsontext.write([body["content"], body.get("metadata")])
+    digest = hashlib.sha256(text.encode()).digest()
+    return PlannedEntry(key, body, escaped_size(text), digest, merged_from, merged_up_to)
 
 
 def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
     return entry_of(key, {"contentType": "history", "content": [content]})
 
 
-def _title(tree: ForeignTree) -> dict[str, str]:
-    """Return the title of the root, as the service gives it to one without: the first text's."""
+def _title(tree: ForeignTree, fork: PlannedFork | None) -> dict[str, str]:
+    """Return the title of a conversation of a tree: its source's.
+
+    Without that the service gives the root one, and a fork has the same: the first text's.
+    """
+    if tree.title or fork is None:
+        return {"title": tree.title} if tree.title else {}
     texts = (message.content.get("text") for message in tree.messages)
     first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
-    title = tree.title or first
-    return {} if title is None else {"title": title}
+    return {} if first is None or fork.position == "child" else {"title": first}
 
 
-def _settings(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
-    settings: dict[str, Any] = {"tags": {SOURCE_TAG: str(tree.source)}}
-    if tree.title:
-        settings["title"] = tree.title
-    metadata = {"source": {"format": str(tree.source), "id": tree.tree_id, **tree.metadata}}
-    try:
-        metadata = without_halves(metadata)
-        fits = len(jsontext.write(metadata).encode()) <= METADATA_BYTES_MAX
-    except (InputError, RecursionError):  # it nests too deep
-        fits = False
-    if fits:
-        settings["metadata"] = metadata
-    else:
-        report.add(Reason.SETTING, tree.tree_id)
-    return settings
+def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
+    """Return what the metadata of each conversation tells of the source of a tree."""
+    named = {"format": tree.source, "id": tree.tree_id}
+    about, lost = storable_metadata(tree.metadata, METADATA_BYTES_MAX - ABOUT_LINE_BYTES, named)
+    for name in lost:
+        report.add(Reason.MEMBER, f"{name} of {tree.tree_id}")
+    return about
+
+
+def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[str, Any]) -> str:
+    """Return a text that another tree has not: of its messages, where they hang, and all else."""
+    told = [tree.title, tree.current, tree.is_archived, about]
+    digest = hashlib.sha256(jsontext.write(told).encode())
+    for message, entry in zip(tree.messages, entries, strict=True):
+        digest.update(f"\n{entry.key} {message.parent} {message.is_child} ".encode() + entry.digest)
+    return digest.hexdigest()[:32]
 
 
 def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple[int, int]]:

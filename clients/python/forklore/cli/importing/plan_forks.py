@@ -4,7 +4,8 @@ import uuid
 from dataclasses import dataclass
 
 from forklore.cli.importing.checks import keys_for
-from forklore.cli.importing.foreign_trees import Format, ImportReport, Reason
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.formats import OWN
 from forklore.cli.importing.own_lines import FileEntry, ForkTree, StoredConversation, StoredFork
 from forklore.cli.importing.plan import (
     Plan,
@@ -27,7 +28,7 @@ def plan_fork_tree(
     write the context. Then its entries are left out and reported, and a fork at one of them is a
     fork after the history before it.
     """
-    namespace = namespace_of(owner=owner, kind=Format.FORKLORE, tree_id=tree.tree_id, again=again)
+    namespace = namespace_of(owner=owner, kind=OWN, tree_id=tree.tree_id, again=again)
     taking = _Taking(tree, report, with_context=with_context)
     conversations = [
         PlannedConversation(

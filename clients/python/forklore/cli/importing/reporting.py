@@ -55,8 +55,8 @@ class Reporter:
         return len(self._open)
 
     def _count(self, tree: Carried) -> None:
-        self.entries += len(tree.loading.placed)
-        self.found += tree.loading.found
+        self.entries += tree.entries
+        self.found += tree.found
 
     def _show(self, row: Row, title: str) -> None:
         out, problems = self._shell.out, row["problems"]
@@ -95,8 +95,8 @@ def _row(shown: str, tree: Carried) -> Row:
         "treeId": tree.plan.tree_id,
         "conversationId": shown_of(tree),
         "conversations": len(tree.plan.conversations),
-        "entries": len(tree.loading.placed),
-        "found": tree.loading.found,
+        "entries": tree.entries,
+        "found": tree.found,
         "missing": tree.skipped,
         "problems": tree.problems,
     }

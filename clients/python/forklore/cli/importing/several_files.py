@@ -8,12 +8,12 @@ from pathlib import Path
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
 from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
-from forklore.cli.importing.foreign_trees import Format
 from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.reporting import Reporter, counted, shown_of
-from forklore.cli.progress import progress
+from forklore.cli.progress import Bar, progress
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError, NotFoundError
 
@@ -22,7 +22,7 @@ def import_files(
     shell: Shell,
     files: Sequence[Path],
     *,
-    given: Format | None,
+    given: str | None,
     again: str,
     trees_max: int | None,
     name: str | None,
@@ -60,6 +60,7 @@ class _Importing:
         self._name = name
         self._is_dry = is_dry
         self._left = options.trees_max
+        self._earlier: EarlierImports | None = None
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.code = DONE
 
@@ -73,26 +74,32 @@ class _Importing:
             if self._is_dry:
                 self._planned(one)
             else:
-                with (
-                    progress(f"importing {source.shown}") as bar,
-                    closing(
-                        carry_out(
-                            one.plans(trees_max=self._left, on_end=lambda: bar.expect(one.entries)),
-                            sender(self._shell.client),
-                            threads=self._threads,
-                            since=self._since,
-                            on_begin=telling.begin,
-                            on_entries=bar.advance,
-                        )
-                    ) as carried,
-                ):
-                    for tree in carried:
-                        telling.add(tree)
-                        self._ended(tree)
+                with progress(f"importing {source.shown}") as bar:
+                    self._imported(one, telling, bar)
         finally:
             self._summary(one, telling)
         if self._left is not None:
             self._left -= one.trees
+
+    def _imported(self, one: FileImport, telling: Reporter, bar: Bar) -> None:
+        plans = one.plans(trees_max=self._left, on_total=bar.expect)
+        first = next(plans, None)
+        if first is None:  # a file that is refused makes no folder of data
+            return
+        earlier = self._earlier = self._earlier or EarlierImports(self._shell.client)
+        carrying = carry_out(
+            chain([first], plans),
+            sender(self._shell.client),
+            threads=self._threads,
+            since=self._since,
+            is_unchanged=earlier.has_all_of,
+            on_begin=telling.begin,
+            on_entries=bar.advance,
+        )
+        with closing(carrying) as carried:
+            for tree in carried:
+                telling.add(tree)
+                self._ended(tree, earlier)
 
     def _planned(self, one: FileImport) -> None:
         """Show what each tree would become."""
@@ -107,10 +114,13 @@ class _Importing:
             header = ("conversations", "entries", "title")
             out.table(header, [(str(size), str(plan.entries), title_of(plan)) for plan, size in plans])
 
-    def _ended(self, tree: Carried) -> None:
+    def _ended(self, tree: Carried, earlier: EarlierImports) -> None:
         if tree.problems:
             self.code = self.code or NO
-        elif self._name is not None:
+            return
+        if tree.found and not tree.is_unchanged:
+            earlier.bring_up_to_date(tree)
+        if self._name is not None:
             self._point(shown_of(tree))
 
     def _point(self, conversation_id: str) -> None:
@@ -154,6 +164,8 @@ def _check_name(shell: Shell, name: str, sources: list[Input], options: ImportOp
     """Refuse a name that is in use, or that could mean several trees, before anything is sent."""
     read = chain.from_iterable(FileImport(source.path, options).plans() for source in sources)
     plans = list(islice(read, 1 if options.trees_max == 1 else 2))
+    if not plans:
+        return
     if len(plans) > 1:
         raise CommandError("--name is for one tree: give --limit-trees 1, or leave it out")
     try:

@@ -279,18 +279,18 @@ class _Looking:
         if body is None:
             return None
         beside = [matching.fold(text or "") for text in (stored.entry.indexed_content, stored.entry.agent_id)]
-        if not matching.may_have_all(self.request.words, body, beside):
+        if not matching.may_have_all(self.request.words, body, [*beside, content.FAILED]):
             return None
         value = jsontext.read_value(body)
-        texts = content.searched_texts(value)
-        folded = [*map(matching.fold, texts), *beside]
+        texts, line = content.searched_texts(value), content.line_of(value)
+        folded = [*map(matching.fold, texts), *beside, *([content.FAILED] if line.has_failed else [])]
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)
         shown = stored.entry._replace(content=body if self.request.with_entries else "")
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         size += stored.escaped_bytes if shown.content else 0
-        return _Match(shown, content.line_of(value), highlights, size, before)
+        return _Match(shown, line, highlights, size, before)
 
     def _read_tree(self, group_id: str, matches: Sequence[_Match]) -> Found:
         """Return the GROUP, the user's MEM, and the CONV of each owner that is not removed."""

@@ -1,0 +1,246 @@
+"""Reads transcripts of Claude Code: JSON Lines, of one session or of several.
+
+A row names the one before it as its `parentUuid`, so a session is a tree. Rows of one message of
+the model, which have its id, become one message, unless something forks between them. The results
+of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
+child of the call that started it. A summary is the title. Where the session was compacted, the rows
+go on after those before it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forklore.cli.importing.checks import is_unicode, time_of
+from forklore.cli.importing.claude import listed
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.plain_conversations import Conversation, Message, rest
+
+Row = Mapping[str, Any]
+_KEPT = ("user", "assistant", "system")
+_TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
+_OF_ALL = ("sessionId", "cwd", "version", "gitBranch", "userType")
+_MAPPED = (
+    "uuid",
+    "parentUuid",
+    "logicalParentUuid",
+    "type",
+    "message",
+    "timestamp",
+    "isSidechain",
+    "content",
+)
+
+
+def is_row(value: Row) -> bool:
+    """Tell whether a record is a row of a transcript."""
+    is_title = value.get("type") == "summary" and "leafUuid" in value
+    return is_title or ("sessionId" in value and isinstance(value.get("type"), str))
+
+
+def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
+    """Yield a conversation for each session."""
+    sessions: dict[str, _Session] = {}
+    titles: list[Row] = []
+    for record in records:
+        row = record.value
+        if not isinstance(row, Mapping):
+            report.add(Reason.OTHER_RECORD, record.place)
+        elif row.get("type") in _TITLES:
+            titles.append(row)
+        elif not _is_id(row.get("uuid")):
+            report.add(Reason.OTHER_RECORD, f"{row.get('type')} in {record.place}")
+        else:
+            named = str(row.get("sessionId", ""))
+            session = sessions.setdefault(named if _is_id(named) else "session", _Session(record.place))
+            session.rows.setdefault(row["uuid"], row)
+    for row in titles:
+        title = row.get(_TITLES[row["type"]])
+        of = [
+            one
+            for name, one in sessions.items()
+            if row.get("leafUuid") in one.rows or row.get("sessionId") == name
+        ]
+        if of and isinstance(title, str):
+            of[0].title = title
+        else:
+            report.add(Reason.OTHER_RECORD, f"{row['type']} of another session")
+    for name, session in sessions.items():
+        yield session.conversation(name)
+
+
+def _is_id(raw: object) -> bool:
+    return isinstance(raw, str) and raw != "" and is_unicode(raw)
+
+
+class _Session:
+    """A session. rows: by their ids, in the order of the file."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.title: str | None = None
+        self.rows: dict[str, Row] = {}
+        self._head: dict[str, str] = {}  # of a row that is joined to others, the first of them
+        self._joined: dict[str, list[Row]] = {}
+        self._results: dict[str, list[str]] = {}  # of a message, the rows with its results
+        self._answers: dict[str, str] = {}  # of a row with results, the message whose results they are
+        self._call: dict[str, str] = {}  # of a call, the message that makes it
+
+    def conversation(self, name: str) -> Conversation:
+        """Return the conversation of the session: a line, where no row names another one."""
+        if not any(row.get("parentUuid") or row.get("logicalParentUuid") for row in self.rows.values()):
+            above = [None, *self.rows]
+            self.rows = {
+                uuid: row if row.get("isSidechain") else {**row, "parentUuid": before}
+                for before, (uuid, row) in zip(above, self.rows.items(), strict=False)
+            }
+        below: dict[str | None, list[str]] = {}
+        for uuid, row in self.rows.items():
+            below.setdefault(self._above(row), []).append(uuid)
+        for uuid, row in self.rows.items():
+            if not self._is_joined(uuid, row, below):
+                self._joined[uuid] = []
+            head = self._head.get(uuid, uuid)
+            self._joined[head].append(row)
+            for block in _blocks(row):
+                if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
+                    self._call[block["id"]] = head
+            if self._result_ids(row):
+                self._put_result(uuid, row)
+        messages = [self._message(uuid, rows) for uuid, rows in self._joined.items()]
+        first = next(iter(self.rows.values()))
+        agent = first.get("agentId") if all(row.get("isSidechain") for row in self.rows.values()) else None
+        return Conversation(
+            id=name if agent is None else f"{name}/{agent}",  # the file of a sidechain alone
+            place=self.place,
+            title=self.title,
+            messages=messages,
+            created_at=first.get("timestamp"),
+            about={one: first[one] for one in _OF_ALL if one in first},
+        )
+
+    def _above(self, row: Row) -> str | None:
+        """Return the row above one that is a message. Where it was compacted, it goes on there."""
+        seen: set[str] = set()
+        while True:
+            above = row.get("parentUuid") or row.get("logicalParentUuid")
+            if not isinstance(above, str) or above not in self.rows or above in seen:
+                return above if isinstance(above, str) and above not in seen else None
+            row = self.rows[above]
+            if _reason(row) is None:
+                return above
+            seen.add(above)
+
+    def _is_joined(self, uuid: str, row: Row, below: Mapping[str | None, list[str]]) -> bool:
+        """Tell whether a row goes on with the message of the row above it, and note that."""
+        above = self._above(row)
+        if above is None or above not in self.rows:
+            return False
+        said, before = _said_by_model(row), _said_by_model(self.rows[above])
+        if said is None or said != before:
+            return False
+        others = (self.rows[one] for one in below[above] if one != uuid)
+        if not all(self._result_ids(other) for other in others):
+            return False
+        self._head[uuid] = self._head.get(above, above)
+        return True
+
+    def _result_ids(self, row: Row) -> list[str]:
+        """Return the calls whose results a row is; empty if it says anything else."""
+        blocks = _blocks(row)
+        ids = [str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
+        return ids if len(ids) == len(blocks) else []
+
+    def _put_result(self, uuid: str, row: Row) -> None:
+        heads = {self._call.get(one) for one in self._result_ids(row)}
+        head = heads.pop() if len(heads) == 1 else None
+        above = self._above(row)
+        known = self._results.get(head, []) if head else []
+        answered = {one for other in known for one in self._result_ids(self.rows[other])}
+        is_of = above is not None and (
+            self._head.get(above, above) == head or self._answers.get(above) == head
+        )
+        if head is not None and is_of and not answered & set(self._result_ids(row)):
+            self._results.setdefault(head, []).append(uuid)
+            self._answers[uuid] = head
+
+    def _parent(self, uuid: str, row: Row) -> str | None:
+        head = self._answers.get(uuid)
+        if head is not None:
+            chain = [head, *self._results[head]]
+            return chain[chain.index(uuid) - 1]
+        above = self._above(row)
+        if above in self._answers:
+            return self._results[self._answers[above]][-1]
+        return self._head.get(above, above) if above is not None else None
+
+    def _message(self, uuid: str, rows: list[Row]) -> Message:
+        first, last = rows[0], rows[-1]
+        parent = self._parent(uuid, first)
+        is_child = bool(first.get("isSidechain")) and parent is None
+        said = [part for row in rows for part in _said_in(row)]
+        message = last.get("message")
+        envelope = next(iter(self.rows.values()))
+        about = rest(last, *_MAPPED, *(one for one in _OF_ALL if last.get(one) == envelope.get(one)))
+        told = rest(message, "role", "content", "type") if isinstance(message, Mapping) else {}
+        role = message.get("role") if isinstance(message, Mapping) else first.get("type")
+        return Message(
+            id=uuid,
+            parent=self._starter(first) if is_child else parent,
+            is_child=is_child,
+            role="tool" if self._result_ids(first) else role,
+            said=said,
+            at=first.get("timestamp"),
+            source={"model": told.pop("model", None), "metadata": {**told, **about}},
+            left_out=_reason(first),
+        )
+
+    def _starter(self, row: Row) -> str | None:
+        """Return the message that started a sidechain: by the agent's id, its prompt, or time."""
+        prompt, agent, at = "\n".join(_texts(row)), row.get("agentId"), time_of(row.get("timestamp")) or ""
+        last: str | None = None
+        for uuid, other in self.rows.items():
+            if other.get("isSidechain"):
+                continue
+            result = other.get("toolUseResult")
+            if agent and isinstance(result, Mapping) and result.get("agentId") == agent:
+                return next((self._call[one] for one in self._result_ids(other) if one in self._call), uuid)
+            calls = [block for block in _blocks(other) if block.get("type") == "tool_use"]
+            for block in calls:
+                given = block.get("input")
+                if prompt and isinstance(given, Mapping) and given.get("prompt") == prompt:
+                    return self._head.get(uuid, uuid)
+            if calls and (time_of(other.get("timestamp")) or "") <= at:
+                last = self._head.get(uuid, uuid)
+        return last or next((one for one, other in self.rows.items() if not other.get("isSidechain")), None)
+
+
+def _reason(row: Row) -> Reason | None:
+    """Return why a row is no message to show."""
+    message = row.get("message")
+    if row.get("type") not in _KEPT and not (isinstance(message, Mapping) and message.get("role")):
+        return Reason.OTHER_RECORD
+    return Reason.HIDDEN if row.get("isMeta") else None
+
+
+def _said_by_model(row: Row) -> str | None:
+    """Return the id of the message of the model that a row is a piece of."""
+    message = row.get("message")
+    held = message.get("id") if isinstance(message, Mapping) and row.get("type") == "assistant" else None
+    return held if isinstance(held, str) else None
+
+
+def _blocks(row: Row) -> list[Row]:
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return [block for block in listed(content) if isinstance(block, Mapping)]
+
+
+def _texts(row: Row) -> list[str]:
+    return [part if isinstance(part, str) else str(part.get("text", "")) for part in _said_in(row)]
+
+
+def _said_in(row: Row) -> list[str | Row]:
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else row.get("content")
+    return [content] if isinstance(content, str) else list(_blocks(row))

@@ -1,0 +1,119 @@
+"""Reads conversations of LibreChat.
+
+A nested one has the replies to a message in its `children`, a flat one has all in one list.
+Messages without a conversation around them belong to the one that they name.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forklore.cli.importing.claude import listed
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.messages import parsed
+from forklore.cli.importing.plain_conversations import Conversation, File, Message, rest
+
+NO_PARENT = "00000000-0000-0000-0000-000000000000"
+"""What the first message of a conversation names as its parent."""
+_MAPPED = (
+    *("messageId", "parentMessageId", "conversationId", "isCreatedByUser", "text", "content"),
+    *("createdAt", "files", "attachments", "children"),
+)
+_ABOUT = ("conversationId", "title", "messages", "createdAt", "updatedAt", "isArchived")
+
+
+def is_conversation(value: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a conversation."""
+    if {"messageId", "conversationId"} <= value.keys():
+        return True
+    messages = listed(value.get("messages"))
+    return bool(messages) and isinstance(messages[0], Mapping) and "messageId" in messages[0]
+
+
+def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
+    raw = record.value if isinstance(record.value, Mapping) else {}
+    named = raw.get("conversationId")
+    return Conversation(
+        id=named if isinstance(named, str) and named else None,
+        place=record.place,
+        messages=list(_messages(raw.get("messages"), report)),
+        title=raw.get("title"),
+        created_at=raw.get("createdAt"),
+        updated_at=raw.get("updatedAt"),
+        is_archived=raw.get("isArchived") is True,
+        about=rest(raw, *_ABOUT),
+    )
+
+
+def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
+    """Yield the conversations of a file, and then those of its messages that stand alone."""
+    alone: dict[str, list[Any]] = {}
+    for record in records:
+        raw = record.value
+        if isinstance(raw, Mapping) and "messageId" in raw:
+            alone.setdefault(str(raw.get("conversationId")), []).append(raw)
+        else:
+            yield _conversation_of(record, report)
+    for named, messages in alone.items():
+        yield _conversation_of(FileRecord({"conversationId": named, "messages": messages}, named), report)
+
+
+def _messages(held: Any, report: ImportReport) -> Iterator[Message]:
+    waiting: list[tuple[Any, str | None]] = [(raw, None) for raw in reversed(listed(held))]
+    while waiting:
+        raw, above = waiting.pop()
+        node_id = raw.get("messageId") if isinstance(raw, Mapping) else None
+        if not isinstance(node_id, str):
+            report.add(Reason.NOT_A_MESSAGE, "a message without its id")
+            continue
+        parent = raw.get("parentMessageId", above)
+        yield _message_of(node_id, parent if isinstance(parent, str) and parent != NO_PARENT else above, raw)
+        waiting += [(child, node_id) for child in reversed(listed(raw.get("children")))]
+
+
+def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
+    said = [part for held in listed(raw.get("content")) for part in _parts_of(held)]
+    if not said and isinstance(raw.get("text"), str):
+        said = [raw["text"]]
+    is_user = raw.get("isCreatedByUser")
+    return Message(
+        id=node_id,
+        parent=parent,
+        role="user" if is_user is True else "assistant" if is_user is False else raw.get("sender"),
+        said=said,
+        at=raw.get("createdAt"),
+        files=[*_files_of(raw.get("files")), *_files_of(raw.get("attachments"))],
+        source=rest(raw, *_MAPPED),
+    )
+
+
+def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
+    """Yield a part of a content. A call of a tool has its result in it, which follows it."""
+    part: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
+    kind, text = part.get("type"), part.get("text")
+    call = part.get("tool_call")
+    if kind == "text":
+        text = text.get("value") if isinstance(text, Mapping) else text
+        yield text if isinstance(text, str) else dict(part)
+    elif kind == "think":
+        yield {"type": "thinking", "thinking": part.get("think")}
+    elif isinstance(call, Mapping):
+        given, output = parsed(call.get("args", {})), call.get("output")
+        yield {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": given}
+        if output is not None:
+            yield {"type": "tool_result", "tool_use_id": call.get("id"), "content": output}
+    elif part:
+        yield dict(part)
+
+
+def _files_of(files: Any) -> Iterator[File]:
+    for raw in listed(files):
+        if isinstance(raw, Mapping):
+            names = [raw.get(name) for name in ("file_id", "filename", "filepath")]
+            shown, text = raw.get("filename"), raw.get("text")
+            yield File(
+                next((name for name in names if isinstance(name, str) and name), "file"),
+                shown if isinstance(shown, str) else "",
+                text if isinstance(text, str) else "",
+                rest(raw, "text"),
+            )

@@ -1,0 +1,110 @@
+"""Reads chats of Open WebUI: an export of all, or of one.
+
+`chat.history.messages` holds the messages by their ids, as a tree, and `currentId` names the last
+one of the branch that was shown. An older chat has a list of `messages` alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forklore.cli.importing.claude import listed
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ImportReport
+from forklore.cli.importing.messages import said_in
+from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
+
+_MAPPED = (
+    *("id", "parentId", "childrenIds", "role", "content", "timestamp", "files"),
+    *("tool_calls", "tool_call_id", "reasoning_content", "reasoning"),
+)
+_ABOUT = ("id", "chat", "title", "created_at", "updated_at", "archived")
+
+
+def is_chat(value: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a chat."""
+    chat = value.get("chat")
+    if isinstance(chat, Mapping):
+        return "history" in chat or "messages" in chat
+    history = value.get("history")
+    return isinstance(history, Mapping) and isinstance(history.get("messages"), Mapping)
+
+
+def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
+    raw = record.value if isinstance(record.value, Mapping) else {}
+    held = raw.get("chat", raw)
+    chat: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
+    history = chat.get("history")
+    nodes = history.get("messages") if isinstance(history, Mapping) else None
+    named = raw.get("id", chat.get("id"))
+    return Conversation(
+        id=named if isinstance(named, str) and named else None,
+        place=record.place,
+        messages=list(_tree(nodes) if isinstance(nodes, Mapping) and nodes else _line(chat)),
+        title=raw.get("title") or chat.get("title"),
+        created_at=raw.get("created_at"),
+        updated_at=raw.get("updated_at"),
+        current=history.get("currentId") if isinstance(history, Mapping) else None,
+        is_archived=raw.get("archived") is True,
+        about={
+            **rest(raw, *_ABOUT, "history", "messages"),
+            **rest(chat, "id", "title", "history", "messages"),
+        },
+    )
+
+
+conversations_of = each(_conversation_of)
+
+
+def _tree(nodes: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield the messages of a tree; replies in the order in which their parent names them."""
+    order = [
+        child
+        for node in nodes.values()
+        if isinstance(node, Mapping)
+        for child in listed(node.get("childrenIds"))
+    ]
+    named = dict.fromkeys(child for child in order if isinstance(child, str) and child in nodes)
+    roots = [node_id for node_id in nodes if node_id not in named]
+    for node_id in [*roots, *named]:
+        raw = nodes[node_id]
+        if isinstance(raw, Mapping):
+            parent = raw.get("parentId")
+            yield _message_of(node_id, parent if isinstance(parent, str) else None, raw)
+
+
+def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
+    before: str | None = None
+    for number, raw in enumerate(listed(chat.get("messages")), start=1):
+        if isinstance(raw, Mapping):
+            node_id = raw["id"] if isinstance(raw.get("id"), str) else f"message {number}"
+            yield _message_of(node_id, before, raw)
+            before = node_id
+
+
+def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
+    return Message(
+        id=node_id,
+        parent=parent,
+        role=raw.get("role"),
+        said=said_in(raw),
+        at=raw.get("timestamp"),
+        files=list(_files_of(raw.get("files"))),
+        source=rest(raw, *_MAPPED),
+    )
+
+
+def _files_of(files: Any) -> Iterator[File]:
+    for raw in listed(files):
+        if isinstance(raw, Mapping):
+            inner = raw.get("file")
+            data = inner.get("data") if isinstance(inner, Mapping) else None
+            text = data.get("content") if isinstance(data, Mapping) else None
+            names = [raw.get(name) for name in ("id", "name", "url")]
+            named = next((name for name in names if isinstance(name, str) and name), "file")
+            shown = raw.get("name")
+            yield File(
+                named,
+                shown if isinstance(shown, str) else "",
+                text if isinstance(text, str) else "",
+                rest(raw, "file") if isinstance(text, str) else raw,
+            )

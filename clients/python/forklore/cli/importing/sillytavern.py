@@ -1,0 +1,91 @@
+"""Reads chats of SillyTavern: JSON Lines, a header and then the messages.
+
+Each message follows the one before it. The `swipes` of a message are alternatives to it; the chat
+went on after the one that `swipe_id` names, whose text is that of the message.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from forklore.cli.importing.claude import listed
+from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.plain_conversations import Conversation, Message, rest
+
+_MAPPED = ("is_user", "is_system", "send_date", "mes", "swipes", "swipe_id", "swipe_info")
+_DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
+
+
+def is_line(value: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a header or a message."""
+    return {"user_name", "character_name"} <= value.keys() or {"is_user", "mes"} <= value.keys()
+
+
+def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
+    """Yield the conversation of a file."""
+    header: Mapping[str, Any] = {}
+    messages: list[Message] = []
+    shown: str | None = None
+    for record in records:
+        raw = record.value if isinstance(record.value, Mapping) else {}
+        if "mes" not in raw and "user_name" in raw and not messages:
+            header = raw
+        elif isinstance(raw.get("mes"), str):
+            some = list(_swipes(raw, shown, number=len(messages)))
+            messages += some
+            shown = some[0].id
+        else:
+            report.add(Reason.OTHER_RECORD, record.place)
+    integrity = header.get("chat_metadata")
+    named = integrity.get("integrity") if isinstance(integrity, Mapping) else None
+    begun = header.get("create_date")
+    made_of = " ".join(str(one) for one in (header.get("character_name"), begun) if one)
+    yield Conversation(
+        id=named if isinstance(named, str) else made_of or None,
+        place="the file",
+        messages=messages,
+        title=header.get("character_name"),
+        created_at=date_of(begun) or (messages[0].at if messages else None),
+        current=shown,
+        about=rest(header, "create_date"),
+    )
+
+
+def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Iterator[Message]:
+    """Yield a message, and then the alternatives to it."""
+    swipes, infos = listed(raw.get("swipes")), listed(raw.get("swipe_info"))
+    held = raw.get("swipe_id")
+    shown = swipes.index(raw["mes"]) if raw["mes"] in swipes else len(swipes)
+    chosen = held if isinstance(held, int) and 0 <= held < len(swipes) else shown
+    texts = {at: text for at, text in enumerate(swipes) if isinstance(text, str)} | {chosen: raw["mes"]}
+    role = "system" if raw.get("is_system") else "user" if raw.get("is_user") else "assistant"
+    for at in sorted(texts, key=lambda at: (at != chosen, at)):
+        info = infos[at] if at < len(infos) and isinstance(infos[at], Mapping) else {}
+        told = raw if at == chosen else {"name": raw.get("name"), **info}
+        yield Message(
+            id=f"{number}" if at == chosen else f"{number}.{at}",
+            parent=parent,
+            role=role,
+            said=[texts[at]],
+            at=date_of(told.get("send_date")) or date_of(raw.get("send_date")),
+            source=rest(told, *_MAPPED),
+        )
+
+
+def date_of(raw: object) -> object:
+    """Return a date as SillyTavern writes it as seconds since 1970, any other one as it is.
+
+    >>> date_of("May 1, 2024 10:05am"), date_of("2024-05-01 @10h 05m 00s 000ms")
+    (1714557900.0, 1714557900.0)
+    """
+    text = re.sub(r"\s*\d+ms$", "", raw) if isinstance(raw, str) else ""
+    if text.isdecimal():
+        return int(text)
+    for form in _DATES:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            continue
+    return raw

@@ -1,0 +1,165 @@
+"""Exports of chat programs, and lists of messages: what the round trips do not hold."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from forklore.cli.importing.files import read_stream
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+
+Raw = dict[str, Any]
+
+
+def read(*rows: Any) -> list[ForeignTree]:
+    found = read_stream(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), ImportReport())
+    return [tree for tree in found if isinstance(tree, ForeignTree)]
+
+
+def told(tree: ForeignTree) -> list[tuple[str, str, int | None]]:
+    return [(one.role, one.text, one.parent) for one in tree.messages]
+
+
+def test_tools_and_thoughts_of_messages_are_parts_in_their_order() -> None:
+    [tree] = read(
+        {
+            "system": "Be brief",
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": "Rain?"}, {"type": "image_url", "image_url": {}}],
+                },
+                {
+                    "role": "assistant",
+                    "content": "I look.",
+                    "reasoning_content": "Hm.",
+                    "tool_calls": [{"id": "c", "function": {"name": "sky", "arguments": '{"d": 1}'}}],
+                },
+                {"role": "tool", "tool_call_id": "c", "content": "wet"},
+            ],
+        }
+    )
+
+    assert told(tree) == [
+        ("SYSTEM", "Be brief", None),
+        ("USER", "Rain?", 0),
+        ("AI", "I look.", 1),
+        ("TOOL", "", 2),
+    ]
+    assert tree.messages[2].content["events"] == [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "textAt": [0, 7]},
+        {"type": "tool_use", "id": "c", "name": "sky", "input": {"d": 1}},
+    ]
+    assert tree.messages[3].content["events"] == [
+        {"type": "tool_result", "tool_use_id": "c", "name": "sky", "content": "wet"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
+        [{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}],
+        [[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]],
+    ],
+)
+def test_messages_stand_alone_on_lines_in_lists_or_as_in_sharegpt(rows: list[Any]) -> None:
+    [tree] = read(*rows)
+
+    assert told(tree) == [("USER", "a", None), ("AI", "b", 0)]
+    assert read(*rows)[0].tree_id == tree.tree_id
+
+
+def test_each_line_with_a_list_is_a_conversation_of_its_own() -> None:
+    first, second = read(*({"messages": [{"role": "user", "content": text}]} for text in "ab"))
+
+    assert first.tree_id != second.tree_id
+
+
+def test_swipes_are_branches_and_the_chat_goes_on_after_the_one_that_was_chosen() -> None:
+    [tree] = read(
+        {"user_name": "Ann", "character_name": "Oak", "create_date": "2024-05-01@10h00m00s"},
+        {"name": "Ann", "is_user": True, "mes": "Hi", "send_date": "May 1, 2024 10:00am"},
+        {"name": "Oak", "is_user": False, "mes": "Two", "swipes": ["One", "Two"], "swipe_id": 1},
+        {"name": "Ann", "is_user": True, "mes": "Go on"},
+    )
+
+    assert told(tree) == [("USER", "Hi", None), ("AI", "Two", 0), ("USER", "Go on", 1), ("AI", "One", 0)]
+    assert (tree.current, tree.title, tree.messages[0].said_at) == (2, "Oak", "2024-05-01T10:00:00.000Z")
+
+
+def test_without_a_swipe_id_the_swipe_with_the_messages_text_was_chosen() -> None:
+    [tree] = read(
+        {"is_user": True, "mes": "Hi", "send_date": "2026-09-01 @18h 00m 00s 000ms"},
+        {"is_user": False, "mes": "Two", "swipes": ["One", "Two"], "send_date": 1_714_557_900_000},
+    )
+
+    assert told(tree) == [("USER", "Hi", None), ("AI", "Two", 0), ("AI", "One", 0)]
+    assert [one.said_at for one in tree.messages[:2]] == [
+        "2026-09-01T18:00:00.000Z",
+        "2024-05-01T10:05:00.000Z",
+    ]
+
+
+def test_messages_of_librechat_that_stand_alone_are_those_of_their_conversations() -> None:
+    rows = [
+        {"messageId": "q", "conversationId": "t", "isCreatedByUser": True, "text": "Hi"},
+        {"messageId": "x", "conversationId": "other", "isCreatedByUser": True, "text": "Ho"},
+        {
+            "messageId": "a",
+            "conversationId": "t",
+            "parentMessageId": "q",
+            "isCreatedByUser": False,
+            "text": "Hello",
+        },
+    ]
+
+    first, second = read(*rows)
+
+    assert (first.tree_id, told(first)) == ("t", [("USER", "Hi", None), ("AI", "Hello", 0)])
+    assert (second.tree_id, told(second)) == ("other", [("USER", "Ho", None)])
+
+
+def test_parts_of_librechat_and_files_are_kept() -> None:
+    call = {"id": "c", "name": "sky", "args": '{"d": 1}', "output": "wet"}
+    parts = [
+        {"type": "think", "think": "Hm."},
+        {"type": "tool_call", "tool_call": call},
+        {"type": "text", "text": {"value": "Wet."}},
+    ]
+    files = [{"file_id": "f", "filename": "a.txt", "text": "words"}]
+    said = {"messageId": "m", "isCreatedByUser": False, "content": parts, "files": files}
+
+    [tree] = read({"conversationId": "t", "messages": [said]})
+
+    [message] = tree.messages
+    assert message.text == "Wet."
+    assert [event["type"] for event in message.content["events"]] == [
+        *("thinking", "tool_use", "tool_result", "text", "extracted_text"),
+    ]
+    assert message.content["attachments"] == [
+        {"attachmentId": "f", "name": "a.txt", "source": {"file_id": "f", "filename": "a.txt"}}
+    ]
+
+
+def test_a_chat_of_open_webui_may_be_archived_older_and_have_files() -> None:
+    file = {"id": "f", "name": "a.txt", "file": {"data": {"content": "words"}}}
+    said = {"role": "user", "content": "Read", "files": [file], "sources": [{"url": "u"}]}
+
+    [tree] = read(
+        {
+            "id": "t",
+            "archived": True,
+            "chat": {"title": "T", "messages": [said, {"role": "assistant", "content": "Yes"}]},
+        }
+    )
+
+    [alone] = read({"title": "T", "history": {"messages": {"q": {"role": "user", "content": "Hi"}}}})
+
+    assert told(alone) == [("USER", "Hi", None)]
+    assert (tree.is_archived, tree.title) == (True, "T")
+    assert told(tree) == [("USER", "Read", None), ("AI", "Yes", 0)]
+    assert tree.messages[0].content["events"][0]["text"] == "words"
+    assert tree.messages[0].content["source"] == {"sources": [{"url": "u"}]}

@@ -1,0 +1,197 @@
+"""Transcripts of agents: Claude Code and Codex."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from forklore.cli.importing.files import read_file, read_stream
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.plan import plan_tree
+from tests.clients.cli.importing.service import Service
+
+Raw = dict[str, Any]
+
+
+def read(*rows: Raw, report: ImportReport | None = None) -> ForeignTree:
+    text = "\n".join(map(json.dumps, rows)).encode()
+    [tree] = read_stream(io.BytesIO(text), report or ImportReport())
+    assert isinstance(tree, ForeignTree)
+    return tree
+
+
+def row(uuid: str, above: str | None, kind: str = "user", content: Any = "x", **more: Any) -> Raw:
+    """Return a row of Claude Code. more: id, of the message of the model, and other members."""
+    message = {"role": kind, "content": content, **({"id": more.pop("id")} if "id" in more else {})}
+    return {"sessionId": "s", "uuid": uuid, "parentUuid": above, "type": kind, "message": message, **more}
+
+
+def call(name: str, **given: Any) -> list[Raw]:
+    return [{"type": "tool_use", "id": name, "name": "Task", "input": given}]
+
+
+def result(of: str) -> list[Raw]:
+    return [{"type": "tool_result", "tool_use_id": of, "content": "done"}]
+
+
+def shape(tree: Any) -> list[tuple[str, str | None]]:
+    ids = [message.message_id for message in tree.messages]
+    return [
+        (message.message_id, None if message.parent is None else ids[message.parent])
+        for message in tree.messages
+    ]
+
+
+def test_rows_of_one_message_are_one_and_the_results_of_its_calls_follow_it() -> None:
+    tree = read(
+        row("u", None),
+        row("a1", "u", "assistant", [{"type": "text", "text": "I look."}], id="m"),
+        row("a2", "a1", "assistant", call("t1"), id="m"),
+        row("r1", "a2", content=result("t1")),
+        row("a3", "a2", "assistant", call("t2"), id="m"),
+        row("r2", "a3", content=result("t2")),
+        row("b", "r2", "assistant", [{"type": "text", "text": "Done."}], id="n"),
+    )
+
+    assert shape(tree) == [("u", None), ("a1", "u"), ("r1", "a1"), ("r2", "r1"), ("b", "r2")]
+    assert [event["type"] for event in tree.messages[1].content["events"]] == ["text", "tool_use", "tool_use"]
+    assert [one.role for one in tree.messages] == ["USER", "AI", "TOOL", "TOOL", "AI"]
+    assert tree.messages[2].content["events"][0]["name"] == "Task"
+
+
+def test_rows_of_one_message_stay_apart_where_something_forks_between_them() -> None:
+    tree = read(
+        row("u", None),
+        row("a1", "u", "assistant", "I look.", id="m"),
+        row("a2", "a1", "assistant", call("t"), id="m"),
+        row("v", "a1"),
+    )
+
+    assert shape(tree) == [("u", None), ("a1", "u"), ("a2", "a1"), ("v", "a1")]
+
+
+def test_a_sidechain_is_a_child_of_the_call_that_started_it(service: Service) -> None:
+    tree = read(
+        row("u", None),
+        row("a", "u", "assistant", call("t", prompt="Find it"), id="m"),
+        row("s1", None, content="Find it", isSidechain=True, timestamp="2025-10-01T09:00:00Z"),
+        row("s2", "s1", "assistant", "Found.", isSidechain=True, timestamp="2025-10-01T09:00:01Z"),
+        row("r", "a", content=result("t")),
+    )
+
+    assert [(one.message_id, one.is_child) for one in tree.messages] == [
+        *(("u", False), ("a", False), ("s1", True), ("s2", False), ("r", False)),
+    ]
+    assert tree.messages[tree.current or 0].message_id == "r"
+    loading = service.load(plan_tree(tree, owner=service.user, report=ImportReport()))
+    main, child = (loading.conversation_id(number) for number in (0, 1))
+    assert [row["key"] for row in service.view(main)] == ["u", "a", "r"]
+    assert service.texts(child) == ["Find it", "Found."]
+    told = service.ask("getConversation", conversationId=child)
+    call_id = service.view(main)[1]["id"]
+    assert (told["startedByConversationId"], told["startedByEntryId"]) == (main, call_id)
+
+
+def test_the_sidechains_of_a_folder_are_children_of_their_sessions(tmp_path: Path) -> None:
+    main = [row("u", None), row("a", "u", "assistant", call("t", prompt="Find it"))]
+    side = [row("s1", None, content="Find it", isSidechain=True, agentId="x")]
+    for name, rows in {"s.jsonl": main, "agent-x.jsonl": side, "s/subagents/agent-y.jsonl": side}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        named = [{**one, "uuid": f"{one['uuid']}{name[-7]}"} if rows is side else one for one in rows]
+        path.write_text("\n".join(map(json.dumps, named)))
+
+    [tree] = read_file(tmp_path, ImportReport())
+    [alone] = read_file(tmp_path / "agent-x.jsonl", ImportReport())
+
+    assert shape(tree) == [("u", None), ("a", "u"), ("s1x", "a"), ("s1y", "a")]
+    assert (tree.tree_id, alone.tree_id) == ("s", "s/x")
+
+
+def test_rows_of_which_none_names_another_follow_each_other() -> None:
+    rows = [
+        row("u", None),
+        row("a", None, "assistant", call("t")),
+        row("r", None, "tool_result", result("t")),
+    ]
+
+    tree = read(*rows)
+
+    assert shape(tree) == [("u", None), ("a", "u"), ("r", "a")]
+    assert tree.messages[2].role == "TOOL"
+
+
+def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None:
+    report = ImportReport()
+
+    tree = read(
+        {"type": "summary", "summary": "Mend it", "leafUuid": "v"},
+        {"type": "summary", "summary": "Another", "leafUuid": "elsewhere"},
+        {"type": "file-history-snapshot", "sessionId": "s"},
+        row("u", None),
+        row("meta", "u", isMeta=True),
+        {"sessionId": "s", "uuid": "p", "parentUuid": "meta", "type": "progress", "data": {}},
+        {
+            "sessionId": "s",
+            "uuid": "c",
+            "parentUuid": None,
+            "logicalParentUuid": "p",
+            "type": "system",
+            "content": "Conversation compacted",
+        },
+        row("v", "c", isCompactSummary=True, content="So far: x"),
+        report=report,
+    )
+
+    assert shape(tree) == [("u", None), ("c", "u"), ("v", "c")]
+    assert (tree.title, tree.messages[1].role) == ("Mend it", "SYSTEM")
+    assert sorted(report.lines()) == [
+        "hidden message: 1 (meta)",
+        "record that is no message: 3 (file-history-snapshot in line 3, summary of another session, p)",
+    ]
+
+
+def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None:
+    report = ImportReport()
+
+    def item(kind: str, **fields: Any) -> Raw:
+        return {
+            "timestamp": "2025-10-01T09:00:00Z",
+            "type": "response_item",
+            "payload": {"type": kind, **fields},
+        }
+
+    tree = read(
+        {"timestamp": "2025-10-01T09:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/p"}},
+        item("message", role="user", content=[{"type": "input_text", "text": "<environment_context>"}]),
+        item("message", role="user", content=[{"type": "input_text", "text": "List"}]),
+        item("reasoning", summary=[{"type": "summary_text", "text": "Hm."}], encrypted_content="e"),
+        item("function_call", name="shell", arguments='{"c": 1}', call_id="c1"),
+        item("function_call_output", call_id="c1", output="a b"),
+        {"timestamp": "2025-10-01T09:00:00Z", "type": "compacted", "payload": {"message": "So far: x"}},
+        item("ghost_snapshot"),
+        report=report,
+    )
+
+    assert [(one.role, one.text, one.content.get("events")) for one in tree.messages] == [
+        ("USER", "List", None),
+        ("AI", "", [{"type": "thinking", "thinking": "Hm."}]),
+        ("AI", "", [{"type": "tool_use", "id": "c1", "name": "shell", "input": {"c": 1}}]),
+        ("TOOL", "", [{"type": "tool_result", "tool_use_id": "c1", "content": "a b", "name": "shell"}]),
+        ("SYSTEM", "So far: x", None),
+    ]
+    assert tree.messages[1].content["source"]["encrypted_content"] == "e"
+    assert sorted(report.lines()) == [
+        "hidden message: 1 (1)",
+        "record that is no message: 1 (ghost_snapshot in line 8)",
+    ]
+
+
+def test_an_older_rollout_has_the_items_as_they_are() -> None:
+    tree = read(
+        {"id": "x", "timestamp": "2025-05-01T09:00:00Z", "instructions": None},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List"}]},
+    )
+
+    assert (tree.tree_id, [one.text for one in tree.messages]) == ("x", ["List"])
