@@ -216,7 +216,7 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
         (b'{"chunkedPrompt": {}, "runSettings": {}}', "looks like a Google AI Studio prompt"),
         (b'{"prompt": {"text": "x"}}', "no format that is known"),
         (b'{"prompt": "x", "completion": "y"}', "no format that is known"),
-        (b"SQLite format 3\0", "a SQLite database"),
+        (b"SQLite format 3\0", "a SQLite database of no framework that is known"),
     ],
 )
 def test_a_refusal_names_the_system_and_what_can_be_forced(tmp_path: Path, text: bytes, said: str) -> None:
