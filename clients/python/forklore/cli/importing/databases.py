@@ -21,7 +21,10 @@ class Framework(NamedTuple):
     reader: str
 
 
-_FRAMEWORKS = (Framework("agent_sessions", "openai-agents", "forklore.adapters.openai_agents.databases"),)
+_FRAMEWORKS = (
+    Framework("checkpoints", "langgraph", "forklore.adapters.langgraph.databases"),
+    Framework("agent_sessions", "openai-agents", "forklore.adapters.openai_agents.databases"),
+)
 
 
 def framework_of(path: Path) -> Framework | None:
@@ -39,19 +42,19 @@ def framework_of(path: Path) -> Framework | None:
 def import_sessions(shell: Shell, path: Path, framework: Framework, *, shown: str, is_dry: bool) -> int:
     """Import the sessions of a database, and say what became of each. Return the exit code."""
     code, sessions, entries, before = DONE, 0, 0, 0
-    with from_extra(framework.extra):
-        reader = import_module(framework.reader)
     try:
-        for name, size, found, problem in reader.copied_sessions(path, None if is_dry else shell.client):
-            sessions, entries, before = sessions + 1, entries + size, before + found
-            told = {"type": "session", "file": shown, "name": name, "entries": size, "found": found}
-            if problem:
-                code = NO
-                shell.say(f"session {name}: {problem}")
-            if shell.out.is_json:
-                shell.out.result({**told, "problems": [problem] if problem else []})
-            elif not problem:
-                shell.out.table(HEADER[1:], [(str(size), name)])
+        with from_extra(framework.extra):
+            reader = import_module(framework.reader)
+            for name, size, found, problem in reader.copied_sessions(path, None if is_dry else shell.client):
+                sessions, entries, before = sessions + 1, entries + size, before + found
+                told = {"type": "session", "file": shown, "name": name, "entries": size, "found": found}
+                if problem:
+                    code = NO
+                    shell.say(f"session {name}: {problem}")
+                if shell.out.is_json:
+                    shell.out.result({**told, "problems": [problem] if problem else []})
+                elif not problem:
+                    shell.out.table(HEADER[1:], [(str(size), name)])
     except sqlite3.Error as error:
         shell.say(f"forklore: {shown}: {error}")
         return USAGE
