@@ -27,14 +27,15 @@ PARAMETERS = {
     "ApiKeyHashes": f"planner={hashlib.sha256(API_KEY.encode()).hexdigest()}",
     "Admins": "adam",
     "Events": "on",
+    "Attachments": "on",
     "Architecture": PROCESSORS.get(platform.machine(), "x86_64"),
 }
 OTHER = {"arm64": "x86_64", "x86_64": "arm64"}[PARAMETERS["Architecture"]]
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 
 
-ON = "PublishesEvents"
-"""The condition of the one option that is on here."""
+ON = {"PublishesEvents", "KeepsAttachments", None}
+"""The conditions of the options that are on here; None: what is always there."""
 
 
 class Deployed:
@@ -113,7 +114,7 @@ def test_every_resource_of_the_template_is_made(deployed: Deployed) -> None:
         read_document(), "AWS::Serverless::LayerVersion"
     )  # SAM adds a hash to the names of layers
     resources = read_document()["Resources"]
-    optional = {name for name, one in resources.items() if one.get("Condition", ON) != ON}
+    optional = {name for name, one in resources.items() if one.get("Condition") not in ON}
     assert resources.keys() - layers.keys() - optional <= made.keys()
     assert optional.isdisjoint(made)
     assert set(made.values()) == {"CREATE_COMPLETE"}
@@ -123,9 +124,7 @@ def test_every_resource_of_the_template_is_made(deployed: Deployed) -> None:
 def test_the_outputs_name_what_people_need(deployed: Deployed) -> None:
     outputs = read_document()["Outputs"]
 
-    assert deployed.outputs.keys() == {
-        name for name, one in outputs.items() if one.get("Condition", ON) == ON
-    }
+    assert deployed.outputs.keys() == {name for name, one in outputs.items() if one.get("Condition") in ON}
 
 
 def test_requests_go_through_the_authorizer_to_the_functions(deployed: Deployed) -> None:

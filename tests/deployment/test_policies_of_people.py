@@ -13,9 +13,9 @@ import pytest
 from tests.deployment.document import PROJECT, of_type, read_document, statements_by_function
 from tests.support.emulator import SAM
 
-DEPLOYER, RESTORER, BOUNDARY = (
+DEPLOYER, ATTACHMENTS, RESTORER, BOUNDARY = (
     json.loads((PROJECT / "docs" / f"{name}-policy.json").read_text(encoding="utf-8"))
-    for name in ("deployer", "restorer", "boundary")
+    for name in ("deployer", "attachments", "restorer", "boundary")
 )
 CHARACTERS_MAX = 6144
 """Of a managed policy, without white space (IAM quotas)."""
@@ -23,7 +23,12 @@ UNUSED = {
     # of kinds of resources that the template does not have, and of features that it does not use
     r"(ec2|elasticfilesystem|s3files|codedeploy|kinesis|firehose):.*",
     r"events:(Put|Remove)Permission",
-    r"s3:(getObject|GetObjectMetadata|REST\.PUT\.OBJECT)",
+    r"s3:(getObject|GetObjectMetadata|REST\.PUT\.OBJECT|DeleteObject|PutObjectAcl|PutBucket(Acl|Replication))",
+    r"s3:(Put|Delete)(Bucket)?(Abac|Analytics|Inventory|Metrics|Notification|Replication|Website)(Configuration)?",
+    r"s3:Put(Bucket)?(Accelerate|ObjectLock|Logging|Versioning|IntelligentTiering|Replication)(Configuration)?",
+    r"s3(tables)?:(Create|Update|Put|Get|Delete)(BucketMetadata|Table|Namespace).*",
+    # who may put them may delete them, too
+    r"s3:DeleteBucket(Cors|Encryption|Lifecycle)",
     r"dynamodb:(.*TableReplica|ImportTable|DescribeImport|(Put|Delete)ResourcePolicy|Query|Scan)",
     r"dynamodb:(.*KinesisStreamingDestination|UpdateContributorInsights|.*Item)",
     r"iam:(CreateServiceLinkedRole|(Attach|Detach)RolePolicy)",
@@ -36,6 +41,7 @@ UNUSED = {
     # who may take the boundary off a role is not bound by it
     r"iam:DeleteRolePermissionsBoundary",
 }
+OF_BUCKETS = ("AWS::S3::Bucket s3:", "AWS::S3::BucketPolicy s3:")
 READ = {"dynamodb:DescribeKinesisStreamingDestination", "lambda:GetFunctionCodeSigningConfig"}
 """What CloudFormation asks for whenever it reads a resource, also without the feature."""
 BESIDE = {
@@ -84,19 +90,21 @@ def test_a_deployer_may_make_change_and_delete_every_kind_of_resource(kinds: dic
         kind: [
             action
             for action in one["actions"]
-            if not allows(DEPLOYER, action) and (action in READ or not fits(action, UNUSED))
+            if not allows(ATTACHMENTS if f"{kind} {action}".startswith(OF_BUCKETS) else DEPLOYER, action)
+            and (action in READ or not fits(action, UNUSED))
         ]
         for kind, one in kinds.items()
     }
 
     assert {kind: names for kind, names in missing.items() if names} == {}
-    assert len(kinds) >= 19
+    assert len(kinds) >= 21
 
 
 def test_a_deployer_may_do_nothing_that_no_resource_needs(kinds: dict[str, Any]) -> None:
     needed = {action for one in kinds.values() for action in one["actions"]}
 
-    unneeded = {one for one in actions(DEPLOYER) if not any(fnmatchcase(name, one) for name in needed)}
+    allowed = actions(DEPLOYER) | actions(ATTACHMENTS)
+    unneeded = {one for one in allowed if not any(fnmatchcase(name, one) for name in needed)}
     assert sorted(one for one in unneeded if not fits(one, BESIDE)) == []
 
 
@@ -108,7 +116,7 @@ def test_the_page_names_the_kinds_that_take_no_tags(kinds: dict[str, Any]) -> No
     assert set(re.findall(r"`(AWS::\w+::\w+)`", section)) == untaggable
 
 
-@pytest.mark.parametrize("policy", [DEPLOYER, RESTORER, BOUNDARY], ids=["deployer", "restorer", "boundary"])
+@pytest.mark.parametrize("policy", [DEPLOYER, ATTACHMENTS, RESTORER, BOUNDARY])
 def test_a_policy_names_actions_one_by_one_and_resources_by_the_stack(policy: dict[str, Any]) -> None:
     for one in policy["Statement"]:
         assert one["Effect"] == "Allow"

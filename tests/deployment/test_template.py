@@ -56,14 +56,24 @@ SERVED = {
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""
+BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
 BESIDE_THE_TABLE = {
-    "ConversationsFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
-    "EntriesFunction": {},
-    "AdminFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "ConversationsFunction": {
+        "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
+        OBJECTS: {"s3:GetObject"},
+        BUCKET: {"s3:ListBucket"},
+    },
+    "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
+    "AdminFunction": {
+        "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
+        OBJECTS: {"s3:DeleteObject", "s3:GetObject"},
+    },
     "SharingFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AgentFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
+        OBJECTS: {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
+        BUCKET: {"s3:ListBucket"},
     },
     "DeleteGroupFunction": {
         "!GetAtt JobsQueue.Arn": {
@@ -71,9 +81,10 @@ BESIDE_THE_TABLE = {
             "sqs:DeleteMessage",
             "sqs:GetQueueAttributes",
             "sqs:SendMessage",
-        }
+        },
+        OBJECTS: {"s3:DeleteObject"},
     },
-    "SweepFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
+    "SweepFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}, OBJECTS: {"s3:DeleteObject"}},
     "PublishFunction": {
         "!GetAtt EventBus.Arn": {"events:PutEvents"},
         "!GetAtt ParkedEvents.Arn": {"sqs:SendMessage"},
@@ -170,9 +181,10 @@ def test_each_function_has_its_own_role_without_managed_policies() -> None:
 
 
 def test_no_statement_of_a_role_holds_a_star() -> None:
-    stars = [text for role in ROLES.values() for text in texts(role) if "*" in text]
+    stars = {text for role in ROLES.values() for text in texts(role) if "*" in text}
 
-    assert stars == ["${Table.Arn}/stream/*"]  # any stream of this table
+    # any object of this bucket, any stream of this table
+    assert stars == {"${AttachmentsBucket.Arn}/*", "${Table.Arn}/stream/*"}
 
 
 def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
@@ -181,7 +193,7 @@ def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
     named = [short(one) for statement in statements for one in statement.resources]
     assert named == ["!GetAtt AuthorizerLogs.Arn", "!Ref KmsKeyArn"]
     environment = FUNCTIONS["AuthorizerFunction"]["Environment"]["Variables"]
-    assert (environment["FORKLORE_TABLE"], environment["FORKLORE_QUEUE"]) == ("", "")
+    assert [environment[f"FORKLORE_{name}"] for name in ("TABLE", "QUEUE", "ATTACHMENTS")] == ["", "", ""]
 
 
 @pytest.mark.failure("forged-event")
@@ -306,6 +318,50 @@ def test_the_table_is_encrypted_recovered_and_kept() -> None:
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
     assert TABLE["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
     assert TABLE["BillingMode"] == "PAY_PER_REQUEST"
+
+
+@pytest.mark.failure("unsafe-settings")
+def test_the_bucket_of_the_attachments_is_private_encrypted_and_kept() -> None:
+    [bucket] = of_type(DOCUMENT, "AWS::S3::Bucket").values()
+    [policy] = of_type(DOCUMENT, "AWS::S3::BucketPolicy").values()
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+    [encryption] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert encryption["ServerSideEncryptionByDefault"] == {
+        "SSEAlgorithm": {"Fn::If": ["HasKmsKey", "aws:kms", "AES256"]},
+        "KMSMasterKeyID": {"Fn::If": ["HasKmsKey", {"Ref": "KmsKeyArn"}, {"Ref": "AWS::NoValue"}]},
+    }
+    assert "VersioningConfiguration" not in bucket, "what is deleted is gone"
+    [rule] = bucket["LifecycleConfiguration"]["Rules"]
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    [denied] = policy["PolicyDocument"]["Statement"]
+    assert (denied["Effect"], denied["Principal"], denied["Action"]) == ("Deny", "*", "s3:*")
+    assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert [*map(short, denied["Resource"])] == [BUCKET, OBJECTS]
+    for name in ("AttachmentsBucket", "AttachmentsBucketPolicy"):
+        resource = DOCUMENT["Resources"][name]
+        assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+        assert resource["Condition"] == "KeepsAttachments"
+    assert DOCUMENT["Conditions"]["KeepsAttachments"] == {"Fn::Equals": [{"Ref": "Attachments"}, "on"]}
+    assert PARAMETERS["Attachments"]["Default"] == "off"
+    told = DOCUMENT["Globals"]["Function"]["Environment"]["Variables"]["FORKLORE_ATTACHMENTS"]
+    assert told == {"Fn::If": ["KeepsAttachments", {"Ref": "AttachmentsBucket"}, ""]}
+
+
+@pytest.mark.failure("unsafe-settings")
+def test_pages_of_the_configured_origins_may_send_and_get_bytes_and_no_other_pages() -> None:
+    [bucket] = of_type(DOCUMENT, "AWS::S3::Bucket").values()
+    condition, cors, absent = bucket["CorsConfiguration"]["Fn::If"]
+
+    assert (condition, absent) == ("HasCors", {"Ref": "AWS::NoValue"})
+    [rule] = cors["CorsRules"]
+    assert rule["AllowedOrigins"] == {"Fn::Split": [",", {"Ref": "CorsOrigins"}]}
+    assert rule["AllowedMethods"] == ["GET", "HEAD", "PUT"]
+    sent = {"content-type", "x-amz-checksum-sha256", "x-amz-sdk-checksum-algorithm"}
+    assert {name.lower() for name in rule["AllowedHeaders"]} == sent | {"if-none-match", "range"}
+    assert [text for text in texts(rule) if "*" in text] == []
 
 
 @pytest.mark.failure("poison-message")
