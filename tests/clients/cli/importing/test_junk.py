@@ -20,7 +20,7 @@ NAMES = {
     "toolUseResult summary leafUuid tool_use_id name input prompt",
     "codex": "timestamp type payload id role content text name arguments call_id output summary instructions",
     "open-webui": "id chat history messages currentId parentId childrenIds role content files file",
-    "librechat": "conversationId messageId parentMessageId messages children text content type tool_call files",
+    "librechat": "conversationId messageId parentMessageId messages children text content type tool_call",
     "sillytavern": "user_name character_name is_user mes swipes swipe_id swipe_info send_date",
     "messages": "messages conversations role from content value tool_calls function arguments system",
     "trees": "message_tree_id prompt message_id role text replies rank created_date",
