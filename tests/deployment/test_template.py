@@ -61,7 +61,6 @@ BESIDE_THE_TABLE = {
     "ConversationsFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:GetObject"},
-        BUCKET: {"s3:ListBucket"},
     },
     "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
     "AdminFunction": {
