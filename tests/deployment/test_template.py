@@ -11,6 +11,7 @@ import pytest
 from forklore_service.api.operations import (
     admin,
     answer_logs,
+    attachments,
     conversations,
     copying,
     entries,
@@ -51,6 +52,7 @@ SERVED = {
         *answer_logs.OPERATIONS,
         *copying.OPERATIONS,
         *names.OPERATIONS,
+        *attachments.OPERATIONS,
     ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
