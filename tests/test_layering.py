@@ -55,13 +55,14 @@ ROOMS = {
 BEHIND_USECASES = ROOMS["forklore_service.usecases"] - {"forklore_service.usecases"}
 for name, inner in {
     "shared": (),
+    "attachments": ("shared",),
     "reading": ("shared",),
     "branches": ("shared", "reading"),
     "answers": ("shared", "reading"),
     "writing": ("shared", "branches"),
     "deletion": ("shared",),
     "people": ("shared", "deletion"),
-    "background": ("deletion", "people"),
+    "background": ("attachments", "deletion", "people"),
 }.items():
     ROOMS[f"forklore_service.usecases.{name}"] = {
         f"forklore_service.usecases.{one}" for one in (name, *inner)

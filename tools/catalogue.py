@@ -19,6 +19,17 @@ SAID: Mapping[str, Any] = {
 }
 PLAIN: Mapping[str, Any] = {"contentType": "text/plain", "content": ["hello"]}
 NOTED: Mapping[str, Any] = {"channel": "context", "contentType": "note", "content": [{"kept": True}]}
+PHOTO: dict[str, Any] = {
+    "name": "cat.png",
+    "contentType": "image/png",
+    "size": 3,
+    "sha256": "77af778b51abd4a3c51c5ddd97204a9c3ae614ebccb75a606c3b6865aed6744e",
+    "content": "Y2F0",
+}
+SHOWN: Mapping[str, Any] = {
+    **SAID,
+    "content": [{"role": "USER", "text": "look", "attachments": [{"id": "<photo>"}]}],
+}
 NOTHING = "00000000-0000-7000-8000-000000000001"
 """A valid entry id, but no entry has it."""
 
@@ -54,11 +65,18 @@ class Step:
 
     def named(self, names: Mapping[str, Any]) -> "Step":
         """Return the step with each `<name>` replaced by its id."""
-        given = {
-            key: names[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
-            for key, held in self.given.items()
-        }
-        return replace(self, given=given)
+        return replace(self, given=_with_ids(self.given, names))
+
+
+def _with_ids(held: Any, names: Mapping[str, Any]) -> Any:
+    match held:
+        case str() if held.startswith("<"):
+            return names[held[1:-1]]
+        case list():
+            return [_with_ids(one, names) for one in held]
+        case Mapping():
+            return {key: _with_ids(one, names) for key, one in held.items()}
+    return held
 
 
 @dataclass(frozen=True)
@@ -474,6 +492,7 @@ CARDS = [
         Step("searchConversations", {"query": "hello"}, user="eve"),
         Step("searchConversations", at("root", query="hello")),
         Step("searchConversations", at("root", query="hello"), user="eve"),
+        Step("searchConversations", {"query": "hello", "conversationId": "x"}),
     ),
     card(
         "shareConversation",
@@ -640,6 +659,54 @@ CARDS = [
         Step("adminGetErasure", {"erasureId": "<erasure>"}, user="adam"),
         Step("adminGetErasure", {"erasureId": "<fresh>"}, user="adam"),
         Step("adminGetErasure", {"erasureId": "<erasure>"}, user="aude"),
+    ),
+    card(
+        "uploadAttachment",
+        "users",
+        Step("uploadAttachment", PHOTO, keep="photo"),
+        Step("uploadAttachment", PHOTO),
+        Step("appendEntry", at("root", **SHOWN)),
+        Step("appendEntry", at("root", **SHOWN), user="eve"),
+        Step("appendEntry", at("fresh", **SHOWN), user="eve"),
+        Step("uploadAttachment", {**PHOTO, "content": "AAAA"}),
+        Step("uploadAttachment", {**PHOTO, "content": "?"}),
+        Step("uploadAttachment", {**PHOTO, "name": "../cat.png"}),
+        Step("uploadAttachment", {**PHOTO, "size": 0}),
+        Step("uploadAttachment", {**PHOTO, "contentType": "photo"}),
+    ),
+    card(
+        "getAttachment",
+        "who has uploaded it, and members",
+        Step("getAttachment", {"attachmentId": "<photo>"}),
+        Step("getAttachment", {"attachmentId": "<photo>", "conversationId": "<root>"}, user="bob"),
+        Step("getAttachment", {"attachmentId": "<photo>", "conversationId": "<child>"}, user="bob"),
+        Step("getAttachment", {"attachmentId": "<photo>"}, user="eve"),
+        Step("getAttachment", {"attachmentId": "<fresh>"}),
+        Step("getAttachment", {"attachmentId": "x"}),
+    ),
+    card(
+        "adminListAttachments",
+        "auditors",
+        Step("adminListAttachments", {"userId": "ann"}, user="aude"),
+        Step("adminListAttachments", {"userId": "ann", "afterCursor": "x"}, user="aude"),
+        Step("adminListAttachments", {"userId": "ann"}),
+    ),
+    card(
+        "adminGetAttachment",
+        "auditors",
+        Step("adminGetAttachment", {"attachmentId": "<photo>", "justification": "a ticket"}, user="aude"),
+        Step("adminGetAttachment", {"attachmentId": "<fresh>"}, user="aude"),
+        Step("adminGetAttachment", {"attachmentId": "<photo>"}),
+    ),
+    card(
+        "adminRemoveAttachment",
+        "admins",
+        Step("adminRemoveAttachment", {"attachmentId": "<photo>"}, user="adam"),
+        Step("adminRemoveAttachment", {"attachmentId": "<photo>"}, user="adam"),
+        Step("adminRemoveAttachment", {"attachmentId": "<fresh>"}, user="adam"),
+        Step("adminRemoveAttachment", {"attachmentId": "<photo>"}, user="aude"),
+        Step("getAttachment", {"attachmentId": "<photo>"}),
+        Step("appendEntry", at("root", **SHOWN)),
     ),
     card(
         "removeMembership",

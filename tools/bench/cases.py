@@ -1,5 +1,7 @@
 """The requests that are measured: every operation of the API."""
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -303,6 +305,30 @@ def _copied(count: int) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _file(world: World, *, is_sent: bool = True) -> dict[str, Any]:
+    """Return an upload of bytes that nobody has uploaded. is_sent: whether it brings them."""
+    content = world.new_id().encode()
+    said = {"name": "a.txt", "contentType": "text/plain", "size": len(content)}
+    sent = {"content": b64encode(content).decode()} if is_sent else {}
+    return {**said, "sha256": hashlib.sha256(content).hexdigest(), **sent}
+
+
+def _showing(world: World) -> dict[str, Any]:
+    """Return an append that names an attachment."""
+    attachment_id = world.ask("uploadAttachment", **_file(world)).id
+    said = world.said(200)
+    [message] = said["content"]
+    content = [{**message, "attachments": [{"id": attachment_id}]}]
+    return {"conversationId": _small(world), **said, "content": content}
+
+
+def _shown_file(world: World) -> dict[str, Any]:
+    """Return a request about an attachment that an entry names."""
+    asked = _showing(world)
+    world.ask("appendEntry", **asked)
+    return {"attachmentId": asked["content"][0]["attachments"][0]["id"]}
+
+
 def sampled(one: Card) -> Case:
     """Return the sample of an operation's card as a case."""
     step = one.sample
@@ -495,6 +521,7 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered),
     "accept an offer": Case("acceptTransfer", _offered, caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}),
+    "delete, during an answer": Case("deleteConversation", _answered),
     "delete a branch": Case(
         "deleteConversation", lambda world: {"conversationId": _branch(world), "scope": "branch"}
     ),
@@ -540,6 +567,14 @@ CASES: dict[str, Case] = {
     "append, that finishes an answer, to a new fork": Case("appendEntry", _finished_in_fork),
     "show, during an answer": Case("getConversation", _answered, knows=Knows.READ),
     "newest page, during an answer": Case("listEntries", _page(_answered, tail=True), knows=Knows.READ),
+    "upload an attachment": Case("uploadAttachment", _file),
+    "upload an attachment, to be sent": Case("uploadAttachment", lambda w: _file(w, is_sent=False)),
+    "append, an attachment": Case("appendEntry", _showing, knows=Knows.READ),
+    "show an attachment": Case("getAttachment", _shown_file),
+    "show an attachment, other member": Case("getAttachment", _shown_file, caller=BOB),
+    "admin: attachments": Case("adminListAttachments", lambda _: {"userId": "ann"}, caller=ADMIN),
+    "admin: show an attachment": Case("adminGetAttachment", _shown_file, caller=ADMIN),
+    "admin: remove an attachment": Case("adminRemoveAttachment", _shown_file, caller=ADMIN),
     "admin: show an answer": Case("adminGetAnswer", _begun(), caller=ADMIN),
 }
 CASES |= {

@@ -68,7 +68,6 @@ class Process:
         random: Callable[[int], int] = secrets.randbits,
     ) -> None:
         self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds, random=random)
-        self._objects = store.objects
         self.last: Answer | None = None
 
     def ask(
@@ -93,7 +92,7 @@ class Process:
             if operation.body is None or field in operation.query_names
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
-        service = Service(self.table, Queue(None, None), delete_wait_s=0, objects=self._objects)
+        service = Service(self.table, Queue(None, None), delete_wait_s=0)
         try:
             response = operation(
                 service,

@@ -71,6 +71,7 @@ class Store:
             deadline=None if seconds is None else Deadline.after(seconds),
             random=random,
             threads=threads or _THREADS,
+            objects=self.objects,
         )
 
 

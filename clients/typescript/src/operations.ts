@@ -10,6 +10,26 @@ export const BODY_CHARACTERS_MAX = 5_500_000;
 /** What callers say of a conversation. */
 export const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
+/** An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased. */
+export interface AdminAttachment {
+	contentType: string;
+	createdAt: string;
+	id: string;
+	name: string;
+	sha256: string;
+	size: number;
+	state: "pending" | "ready" | "removed";
+	url?: string;
+	urlExpiresAt?: string;
+	userId?: string;
+}
+
+/** Attachments of a user in the order of `sha256`, without links. */
+export interface AdminAttachmentPage {
+	afterCursor: string | null;
+	data: AdminAttachment[];
+}
+
 /** A conversation as an auditor sees it. `clientId`: the client that its context is bound to. */
 export interface AdminConversation {
 	accessLevel: "owner" | "manager" | "writer" | "reader";
@@ -49,6 +69,7 @@ export interface AdminName {
 	data: Record<string, unknown>;
 	deleted?: boolean;
 	name: string;
+	previousConversationId?: string;
 	revision: number;
 	updatedAt: string;
 	userId: string;
@@ -246,6 +267,7 @@ export type Appended = AppendedEntry | Entries;
 /** The entry that was appended. */
 export interface AppendedEntry {
 	agentId?: string;
+	attachments?: AttachedFile[];
 	channel: "history" | "context";
 	clientId?: string;
 	content: unknown[];
@@ -274,6 +296,33 @@ export interface AppendedPart {
 
 /** Which trees are listed: those that the user has not archived, all, or only archived ones. */
 export type Archived = "exclude" | "include" | "only";
+
+/** A file that the content of an entry names. `url`: its bytes, until `urlExpiresAt`. */
+export interface AttachedFile {
+	contentType: string;
+	id: string;
+	name: string;
+	size: number;
+	url?: string;
+	urlExpiresAt?: string;
+}
+
+/**
+ * A file beside the log. `url`: its bytes, until `urlExpiresAt`, if they are there.
+ *
+ * `pending`: nobody has seen its bytes yet. `removed`: an admin has removed them.
+ */
+export interface Attachment {
+	contentType: string;
+	createdAt: string;
+	id: string;
+	name: string;
+	sha256: string;
+	size: number;
+	state: "pending" | "ready" | "removed";
+	url?: string;
+	urlExpiresAt?: string;
+}
 
 /** The last history entry that both conversations show; null: there is none. */
 export interface Base {
@@ -371,6 +420,7 @@ export interface Entries {
 /** What was appended. `parentId`: the history entry that is shown just before it. */
 export interface Entry {
 	agentId?: string;
+	attachments?: AttachedFile[];
 	channel: "history" | "context";
 	clientId?: string;
 	content: unknown[];
@@ -517,6 +567,7 @@ export interface Line {
 export interface ListedEntry {
 	agentId?: string;
 	alternatives?: string[];
+	attachments?: AttachedFile[];
 	channel: "history" | "context";
 	clientId?: string;
 	content: unknown[];
@@ -592,7 +643,8 @@ export interface MoveName {
 /**
  * A name and where it points.
  *
- * `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+ * `previousConversationId`: where it pointed before that. `deleted`: you cannot see the
+ * conversation any more. It is deleted, or you are no member.
  */
 export interface Name {
 	conversationId: string;
@@ -600,6 +652,7 @@ export interface Name {
 	data: Record<string, unknown>;
 	deleted?: boolean;
 	name: string;
+	previousConversationId?: string;
 	revision: number;
 	updatedAt: string;
 }
@@ -662,6 +715,14 @@ export interface SearchConversations {
 export interface SearchPage {
 	afterCursor: string | null;
 	data: Hit[];
+}
+
+/** The request that brings the bytes of an attachment, until `expiresAt`. */
+export interface Sending {
+	expiresAt: string;
+	headers: Record<string, string>;
+	method: string;
+	url: string;
 }
 
 /**
@@ -733,6 +794,29 @@ export interface UpdateConversation {
 /** What the member may do from now on. */
 export interface UpdateMembership {
 	accessLevel: "manager" | "writer" | "reader";
+}
+
+/** A file. Without `content` the answer says where to send its bytes. */
+export interface UploadAttachment {
+	content?: string | null | undefined;
+	contentType: string;
+	name: string;
+	sha256: string;
+	size: number;
+}
+
+/** An attachment. `upload`: how to send its bytes, if they are not there. */
+export interface UploadedAttachment {
+	contentType: string;
+	createdAt: string;
+	id: string;
+	name: string;
+	sha256: string;
+	size: number;
+	state: "pending" | "ready" | "removed";
+	upload?: Sending;
+	url?: string;
+	urlExpiresAt?: string;
 }
 
 
@@ -1000,6 +1084,15 @@ export type ListEntriesByNameArguments = {
 	epoch?: "latest" | "all" | number | undefined;
 };
 
+/** What `uploadAttachment` takes. */
+export type UploadAttachmentArguments = UploadAttachment;
+
+/** What `getAttachment` takes. */
+export type GetAttachmentArguments = {
+	attachmentId: string;
+	conversationId?: string | undefined;
+};
+
 /** What `adminListConversations` takes. */
 export type AdminListConversationsArguments = {
 	justification?: string | undefined;
@@ -1126,6 +1219,12 @@ export type AdminLookUpNameArguments = {
 	clientId?: string | undefined;
 };
 
+/** What `adminGetAttachment` takes. */
+export type AdminGetAttachmentArguments = {
+	attachmentId: string;
+	justification?: string | undefined;
+};
+
 /** What `adminDeleteConversation` takes. */
 export type AdminDeleteConversationArguments = {
 	conversationId: string;
@@ -1140,6 +1239,21 @@ export type AdminDeleteNameArguments = {
 	userId: string;
 	clientId?: string | undefined;
 	expectRevision?: number | undefined;
+};
+
+/** What `adminListAttachments` takes. */
+export type AdminListAttachmentsArguments = {
+	justification?: string | undefined;
+	wait?: number | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	userId: string;
+};
+
+/** What `adminRemoveAttachment` takes. */
+export type AdminRemoveAttachmentArguments = {
+	attachmentId: string;
+	justification?: string | undefined;
 };
 
 /** What `adminEraseUser` takes. */
@@ -1459,6 +1573,21 @@ export interface Operations {
 	 */
 	listEntriesByName(given: ListEntriesByNameArguments, options?: Sent): Promise<EntryPage>;
 	/**
+	 * Begin to upload a file, or upload a small one at once.
+	 *
+	 * The answer has an id, which an entry then names among the `attachments` of its content. Without
+	 * `content` in the request it says, in `upload`, where to send the bytes. What no entry names is
+	 * gone after a day. The same bytes again, with the same type, are the same attachment.
+	 */
+	uploadAttachment(given: UploadAttachmentArguments, options?: Sent): Promise<UploadedAttachment>;
+	/**
+	 * Show an attachment, with a link to its bytes that is valid for some minutes.
+	 *
+	 * For who has uploaded it, and for every member of a fork tree with an entry that names it. Of 100
+	 * trees that name it one is found; `conversationId` says which one.
+	 */
+	getAttachment(given: GetAttachmentArguments, options?: Sent): Promise<Attachment>;
+	/**
 	 * List everybody's conversations, or those of one user, tree by tree, the newest root first.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -1543,6 +1672,12 @@ export interface Operations {
 	 */
 	adminLookUpName(given: AdminLookUpNameArguments, options?: Sent): Promise<AdminName>;
 	/**
+	 * Show any attachment, with who has uploaded it.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminGetAttachment(given: AdminGetAttachmentArguments, options?: Sent): Promise<AdminAttachment>;
+	/**
 	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 	 *
 	 * For callers with the role `admin`; `admin` implies `auditor`.
@@ -1554,6 +1689,18 @@ export interface Operations {
 	 * For callers with the role `admin`; `admin` implies `auditor`.
 	 */
 	adminDeleteName(given: AdminDeleteNameArguments, options?: Sent): Promise<void>;
+	/**
+	 * List the attachments that a user has uploaded, in the order of their `sha256`.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListAttachments(given: AdminListAttachmentsArguments, options?: Sent): Promise<AdminAttachmentPage>;
+	/**
+	 * Delete the bytes of an attachment, whoever shows it.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminRemoveAttachment(given: AdminRemoveAttachmentArguments, options?: Sent): Promise<void>;
 	/**
 	 * Erase a user: delete their trees, end their memberships, and erase what they wrote elsewhere.
 	 *
@@ -1612,6 +1759,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	deleteName: {"method": "DELETE", "path": "/v1/names", "lengthsMax": {"name": 255}},
 	appendEntryByName: {"method": "POST", "path": "/v1/names/entries", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "answerId": 1000, "content": 1000, "contentType": 127, "entries": 50, "entries[].agentId": 255, "entries[].content": 1000, "entries[].contentType": 127, "entries[].indexedContent": 32768, "entries[].key": 128, "entries[].mergedFromConversationId": 1000, "entries[].mergedUpToEntryId": 1000, "forkedAtConversationId": 1000, "forkedAtEntryId": 1000, "forkedAtKey": 128, "indexedContent": 32768, "key": 128, "mergedFromConversationId": 1000, "mergedUpToEntryId": 1000, "name": 255, "startedByConversationId": 1000, "startedByEntryId": 1000, "title": 500}, "answers": []},
 	listEntriesByName: {"method": "GET", "path": "/v1/names/entries", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	uploadAttachment: {"method": "POST", "path": "/v1/attachments", "hasBody": true, "lengthsMax": {"contentType": 127, "name": 255}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
+	getAttachment: {"method": "GET", "path": "/v1/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
@@ -1626,8 +1775,11 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
+	adminGetAttachment: {"method": "GET", "path": "/v1/admin/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
 	adminDeleteConversation: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}", "lengthsMax": {"justification": 1000}},
 	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
+	adminListAttachments: {"method": "GET", "path": "/v1/admin/attachments", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminRemoveAttachment: {"method": "DELETE", "path": "/v1/admin/attachments/{attachmentId}", "lengthsMax": {"justification": 1000}},
 	adminEraseUser: {"method": "POST", "path": "/v1/admin/erasures", "hasBody": true, "takesKey": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},
 	adminGetErasure: {"method": "GET", "path": "/v1/admin/erasures/{erasureId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},
 };

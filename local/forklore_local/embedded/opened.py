@@ -77,7 +77,9 @@ class Opened:
         self.engine = Engine(self.database, name=name, told=note)
         self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
         self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
-        self.table = Table(Connection(self.engine, name, Clock()), threads=self._threads)
+        self.table = Table(
+            Connection(self.engine, name, Clock()), threads=self._threads, objects=self.objects
+        )
         self.worker = Worker(
             self.table,
             expire=self.engine.expire,

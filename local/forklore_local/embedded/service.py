@@ -98,9 +98,8 @@ class EmbeddedService:
         try:
             asked = operation_named(operation)
             table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
-            service = Service(table, queue, delete_wait_s=opened.delete_wait_s, objects=opened.objects)
             return asked(
-                service,
+                Service(table, queue, delete_wait_s=opened.delete_wait_s),
                 caller=NOBODY if asked.is_public else _checked(caller),
                 path=path,
                 query=query,

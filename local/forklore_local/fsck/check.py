@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
-from forklore_local.fsck import answers, contexts, conversations, groups, links, other_partitions, remnants
+from forklore_local.fsck import (
+    answers,
+    attachments,
+    contexts,
+    conversations,
+    groups,
+    links,
+    other_partitions,
+    remnants,
+)
 from forklore_local.fsck.facts import Tree
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
@@ -28,6 +37,7 @@ def findings(survey: Survey) -> list[Finding]:
         found += _of_tree(tree, survey)
     found += other_partitions.check(survey)
     found += answers.check(survey)
+    found += attachments.check(survey)
     found += links.check(survey)
     return sorted(found, key=lambda one: (one.key, one.kind))
 

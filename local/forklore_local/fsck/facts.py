@@ -106,6 +106,7 @@ class Tree:
     contexts: by conversation and escaped client. keyed: by conversation and key, the entry that KEY
     names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
+    naming: by entry, the attachments that it names.
     records: by live conversation, its key in the local index. remnants: by removed branch.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
@@ -129,6 +130,7 @@ class Tree:
     transfer: Transfer | None = None
     own: dict[str, Own] = field(default_factory=dict)
     chunked: dict[str, int] = field(default_factory=dict)
+    naming: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_live(self) -> bool:

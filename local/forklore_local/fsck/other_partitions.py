@@ -8,6 +8,7 @@ and that no tree implies is an orphan.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from forklore_local.fsck import attachments
 from forklore_local.fsck.facts import Tree, is_time
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.shapes import Kind, kind_of
@@ -62,6 +63,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             implied_keys.add(job)
             if job not in survey.outside and job not in survey.unreadable:
                 yield _finding("missing", job, "the erasure is not done", None)
+    implied_keys.update(attachments.jobs(survey))
     for key, said in survey.outside.items():
         if kind_of(key) is Kind.ERASED_TREE and not _is_over(survey, key):
             continue
@@ -91,7 +93,7 @@ def _tree_of(key: Key, said: object) -> str | None:
             return said
         case Kind.JOB, _:
             name = keys.in_job(key.sort)
-            return None if name.kind == JobKind.ERASURE else name.group_id
+            return None if name.kind in (JobKind.ERASURE, JobKind.UPLOAD) else name.group_id
         case ((Kind.USER_TREE | Kind.CHILD), _):
             return keys.list_key(key.sort).conversation_id
         case Kind.XFER, Transfer():

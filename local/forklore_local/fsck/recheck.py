@@ -5,6 +5,7 @@ share changes GROUP. So these items are read twice. If both readings are equal, 
 read between them belongs to one state of the tree.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,6 +19,7 @@ from forklore_local.fsck.survey import Survey, unknown
 from forklore_service.domain import ids, keys
 from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import JobKind
+from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 
 LOOKS_MAX = 6
@@ -77,6 +79,12 @@ def _look(
     # Items outside the partition are read last, because a deletion removes them first.
     for partition in {key.partition for key in places if key.partition.startswith("BLOB#")}:
         beside |= source.range(SortRange(partition, "0", ":"))
+    beside |= source.get(key for key in places if kind_of(key) is Kind.USER_FILE)
+    attached = {*_attachments_at(places), *_attachments_in(beside)}
+    for attachment_id in attached:
+        beside |= source.get([keys.file(attachment_id)]) | source.range(keys.references_range(attachment_id))
+    beside |= source.get(keys.job(JobKind.UPLOAD, attachment_id) for attachment_id in attached)
+    beside |= source.get(_rows_of_owners(beside))
     survey = Survey(now_s=now_s)
     survey.take_all(before.values())
     for partition in {*_logs_of(survey), *(key.partition for key in places if keys.is_part(key))}:
@@ -95,6 +103,36 @@ def _look(
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())
     return findings(whole), stood_still
+
+
+def _attachments_at(places: Iterable[Key]) -> Iterator[str]:
+    """Yield the attachments that some keys name."""
+    for key in places:
+        if kind_of(key) in (Kind.FILE, Kind.REF):
+            yield keys.in_file(key)
+        elif kind_of(key) is Kind.JOB and keys.in_job(key.sort).kind == JobKind.UPLOAD:
+            yield keys.in_job(key.sort).group_id
+
+
+def _attachments_in(found: Mapping[Key, Item]) -> Iterator[str]:
+    """Yield the attachments that some items name."""
+    for key, item in found.items():
+        with contextlib.suppress(
+            AttributeError, LookupError, TypeError, ValueError
+        ):  # a malformed item names nothing
+            if kind_of(key) is Kind.ENTRY:
+                yield from items.entry_layout(item).attachment_ids
+            elif kind_of(key) is Kind.USER_FILE:
+                yield items.user_file(item)
+
+
+def _rows_of_owners(found: Mapping[Key, Item]) -> Iterator[Key]:
+    """Yield the items that name attachments among those of their owners."""
+    for key, item in found.items():
+        with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
+            file = items.file(item) if kind_of(key) is Kind.FILE else None
+            if file is not None and file.owner is not None:
+                yield keys.user_file(file.owner, file.sha256, file.content_type)
 
 
 def _jobs_of(some: Iterable[Key]) -> list[Key]:

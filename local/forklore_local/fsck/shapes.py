@@ -30,6 +30,9 @@ class Kind(StrEnum):
     XFER = "xfer"
     IDEM = "idem"
     RATE = "rate"
+    FILE = "file"
+    REF = "ref"
+    USER_FILE = "user_file"
     JOB = "job"
     ERASURE = "erasure"
     ERASED_TREE = "erased_tree"
@@ -90,7 +93,7 @@ SHAPES = {
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S metadata:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
-        " copiedFrom:S indexed:B erased:BOOL",
+        " copiedFrom:S indexed:B erased:BOOL files:S",
     ),
     Kind.KEY: _shape("entry:S"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
@@ -99,7 +102,7 @@ SHAPES = {
     Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
-        "clientId:S data:S",
+        "clientId:S data:S previous:S",
     ),
     Kind.PART: _shape(
         "kind:S conversation:S createdAt:S ttl:N",
@@ -108,6 +111,12 @@ SHAPES = {
     Kind.XFER: _shape("id:S group:S conversation:S from:S to:S createdAt:S", "nonce:S"),
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.RATE: _shape("requests:N ttl:N"),
+    Kind.FILE: _shape(
+        "contentType:S size:N sha256:S name:S createdAt:S named:N",
+        "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL",
+    ),
+    Kind.REF: _shape(),
+    Kind.USER_FILE: _shape("file:S"),
     Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
     Kind.ERASURE: _shape(
         "pseudonym:S createdAt:S trees:N memberships:N entries:N passes:N",
@@ -152,7 +161,9 @@ def kind_of(key: Key) -> Kind | None:
     if ids.is_uuid(key.partition):
         return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
     if prefix == "USER":
-        return {"XFER": Kind.XFER, "NAME": Kind.NAME}.get(sort, Kind.USER_TREE)
+        return {"XFER": Kind.XFER, "NAME": Kind.NAME, "FILE": Kind.USER_FILE}.get(sort, Kind.USER_TREE)
+    if prefix == "FILE":
+        return {"FILE": Kind.FILE, "REF": Kind.REF}.get(sort)
     if prefix == "RETENTION":
         return Kind.RETENTION
     if prefix == "ERASURE":

@@ -16,6 +16,7 @@ from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_service.domain import ids, jsontext, keys
 from forklore_service.domain.ancestry import SEGMENT_BYTES
 from forklore_service.domain.answer_logs import KEPT_SECONDS, Part, PartKind
+from forklore_service.domain.attachments import File, Reference, check_name
 from forklore_service.domain.epochs import NO_ELEMENTS, hash_of
 from forklore_service.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore_service.domain.ids import EntryId
@@ -67,6 +68,8 @@ class Survey:
     outside: by key, the items outside of trees, and those that name another tree. A value is what
         the item says: the tree of a pointer or RETIRED; a transfer; the entry that started a child;
         None for other items.
+    files: the attachments, by id. references: which entries name them, as REFs say.
+    user_files: by key, the attachment that an item of its owner names.
     logs: by tree and answer, then by position, the parts that have not expired.
     erasures: by id. jobs: by key, the time at which the job was created, if the job names it.
     unreadable: the keys of malformed items.
@@ -80,6 +83,9 @@ class Survey:
         self.records: list[Recorded] = []
         self.logs: dict[tuple[str, str], dict[int, Part]] = {}
         self.erasures: dict[str, Erasure] = {}
+        self.files: dict[str, File] = {}
+        self.references: set[Reference] = set()
+        self.user_files: dict[Key, str] = {}
         self.chunks = Chunks()
         self.findings: list[Finding] = []
         self.unreadable: set[Key] = set()
@@ -252,6 +258,9 @@ class Survey:
             self.find(key, "wrong_epoch", "context has a client and an epoch, history has no epoch", 8)
         if "chunks" in item:
             tree.chunked[entry_id] = items.chunks(item)
+        if named_files := items.entry_layout(item).attachment_ids:
+            _require(all(map(ids.is_uuid, named_files)))
+            tree.naming[entry_id] = named_files
         if ("chunks" in item) == ("body" in item):
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and content is None:
@@ -276,6 +285,23 @@ class Survey:
         _, group_id, entry_id = key.partition.split("#")
         _require(ids.is_uuid(group_id) and ids.is_entry_id(entry_id))
         self.chunks.take(key, bytes(item["data"]["B"]))
+
+    def _file(self, key: Key, item: Item) -> None:
+        file = items.file(item)
+        _require(ids.is_uuid(file.attachment_id) and key == keys.file(file.attachment_id))
+        _require(is_time(file.created_at) and (file.named == 0) == (file.named_by is None))
+        check_name(file.name)
+        self.files[file.attachment_id] = file
+
+    def _reference(self, key: Key, _item: Item) -> None:
+        reference = keys.in_reference(key)
+        _require(all(map(ids.is_uuid, reference)) and key == keys.reference(reference))
+        self.references.add(reference)
+
+    def _user_file(self, key: Key, item: Item) -> None:
+        _require_escaped(key.partition.removeprefix("USER#"))
+        _require(keys.is_user_file(key.sort) and ids.is_uuid(items.user_file(item)))
+        self.user_files[key] = items.user_file(item)
 
     def _pointer(self, key: Key, item: Item) -> None:
         conversation_id = _conversation_of(key.partition)
@@ -311,6 +337,8 @@ class Survey:
         _require(keys.name(name.ref) == key and is_name(name.ref.name) and ids.is_uuid(name.conversation_id))
         _require(name.revision >= 1 and is_time(name.created_at) and is_time(name.updated_at))
         _require(name.data is None or isinstance(jsontext.read_value(name.data), dict))
+        _require(name.previous_id is None or ids.is_uuid(name.previous_id))
+        _require(name.previous_id != name.conversation_id)
 
     def _transfer(self, key: Key, item: Item) -> None:
         transfer = items.transfer(item)
@@ -377,7 +405,7 @@ def _has_nothing_left(entry: Item) -> bool:
     """Tell whether an erased entry has no content, no text for a search, no key and no author."""
     is_empty = bytes(entry.get("body", {}).get("B", b"")) == bodies.encode(NO_CONTENT)
     is_named = entry["userId"]["S"].startswith(PSEUDONYM_PREFIX)
-    return is_empty and is_named and not entry.keys() & {"indexed", "key", "chunks"}
+    return is_empty and is_named and not entry.keys() & {"indexed", "key", "chunks", "files"}
 
 
 def unknown(tree: Tree) -> Iterator[str]:
@@ -454,6 +482,9 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.XFER: Survey._transfer,
     Kind.IDEM: Survey._record,
     Kind.RATE: Survey._requests,
+    Kind.FILE: Survey._file,
+    Kind.REF: Survey._reference,
+    Kind.USER_FILE: Survey._user_file,
     Kind.JOB: Survey._job,
     Kind.ERASURE: Survey._erasure,
     Kind.ERASED_TREE: Survey._erased_tree,

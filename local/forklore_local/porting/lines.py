@@ -84,6 +84,8 @@ def item_of(members: Mapping[str, Any]) -> Item:
 def entry_of(members: Mapping[str, Any], group_id: str) -> StoredEntry:
     """Return the entry of a line, with its content. Raises FormatError if the tree has no such."""
     kept = {name: held for name, held in members.items() if name not in (CONTENT, INDEXED)}
+    if "files" in members:
+        raise FormatError("an entry names attachments, which no import takes")
     if not isinstance(members.get(CONTENT), str) or not isinstance(members.get(INDEXED, ""), str):
         raise FormatError("only entries stand here, with their content as text")
     with decoding():

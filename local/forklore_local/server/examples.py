@@ -8,6 +8,7 @@ from forklore_service.api import (
     admin_requests,
     answer_log_requests,
     answer_models,
+    attachment_requests,
     conversation_requests,
     entry_requests,
     naming,
@@ -29,6 +30,7 @@ _MEMBER_ID = "bob"
 _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _ERASURE_ID = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
 _ANSWER_ID = "019a5c1e-ac38-7d45-8f02-7e6d5c4b3a29"
+_ATTACHMENT_ID = "019a5c1e-a9f0-7c63-8b25-3d4e5f6a7b8c"
 _AT = "2025-11-07T10:30:00.000Z"
 _METRICS = {
     "entries": 1,
@@ -182,6 +184,21 @@ _TRANSFER: Json = {
     "toUserId": _MEMBER_ID,
     "createdAt": _AT,
 }
+_SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+_FILE: Json = {"id": _ATTACHMENT_ID, "name": "alfama.jpg", "contentType": "image/jpeg", "size": 412_345}
+_LINKED: Json = {
+    **_FILE,
+    "url": f"https://files.example.com/{_ATTACHMENT_ID}?signature=1f0e2d3c",
+    "urlExpiresAt": "2025-11-07T10:45:00.000Z",
+}
+_ATTACHMENT: Json = {**_LINKED, "sha256": _SHA256, "state": "ready", "createdAt": _AT}
+_SHOWN: Json = {
+    **_ENTRY,
+    "id": "019a5c22-6d50-7a14-9c28-4b5a6c7d8e9f",
+    "parentId": _LINE["id"],
+    "content": [{"role": "USER", "text": "Here?", "attachments": [{"id": _ATTACHMENT_ID}]}],
+    "attachments": [_LINKED],
+}
 _NAME: Json = {
     "name": "weekend trip",
     "conversationId": _ID,
@@ -189,6 +206,7 @@ _NAME: Json = {
     "data": {"colour": "blue"},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",
+    "previousConversationId": _FORK_ID,
 }
 
 BODIES: dict[type[BaseModel], Json] = {
@@ -231,6 +249,12 @@ BODIES: dict[type[BaseModel], Json] = {
     sharing_requests.UpdateMembership: {"accessLevel": "manager"},
     sharing_requests.RequestTransfer: {"conversationId": _ID, "newOwnerUserId": _MEMBER_ID},
     requests.NoFields: {},
+    attachment_requests.UploadAttachment: {
+        "name": "alfama.jpg",
+        "contentType": "image/jpeg",
+        "size": 412_345,
+        "sha256": _SHA256,
+    },
     answer_log_requests.BeginAnswer: {"afterEntryId": _ENTRY_ID, "agentId": "travel-planner"},
     answer_log_requests.AppendToAnswer: {"after": 1, "content": ["if the budget allows it."]},
     naming.SetName: {"name": "weekend trip", "conversationId": _ID, "data": {"colour": "blue"}},
@@ -270,7 +294,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Appended: {**_ENTRY, "context": _SYNCED},
     answer_models.Entry: _ENTRY,
     answer_models.EntryPage: {
-        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY, _LINE],
+        "data": [{**_ENTRY, "alternatives": [_FORK_ID]}, _ERASED, _SUMMARY, _LINE, _SHOWN],
         "afterCursor": None,
         "beforeCursor": None,
         "alternativesAtEnd": [],
@@ -331,6 +355,24 @@ ANSWERS: dict[type[BaseModel], Json] = {
     },
     answer_models.AdminName: {**_NAME, "userId": "alice", "clientId": "travel-planner"},
     answer_models.AdminNamePage: {"data": [{**_NAME, "userId": "alice"}], "afterCursor": None},
+    answer_models.Attachment: _ATTACHMENT,
+    answer_models.UploadedAttachment: {
+        **_FILE,
+        "sha256": _SHA256,
+        "state": "pending",
+        "createdAt": _AT,
+        "upload": {
+            "method": "PUT",
+            "url": f"https://files.example.com/{_ATTACHMENT_ID}?signature=5a4b3c2d",
+            "headers": {"content-type": "image/jpeg"},
+            "expiresAt": "2025-11-07T10:45:00.000Z",
+        },
+    },
+    answer_models.AdminAttachment: {**_ATTACHMENT, "userId": "alice"},
+    answer_models.AdminAttachmentPage: {
+        "data": [{**_FILE, "sha256": _SHA256, "state": "ready", "createdAt": _AT, "userId": "alice"}],
+        "afterCursor": None,
+    },
     answer_models.TransferPage: {"data": [_TRANSFER], "afterCursor": None},
     answer_models.Erasure: {
         "id": _ERASURE_ID,
@@ -355,6 +397,7 @@ IN_PATHS = {
     "answerId": _ANSWER_ID,
     "transferId": _TRANSFER_ID,
     "erasureId": _ERASURE_ID,
+    "attachmentId": _ATTACHMENT_ID,
 }
 """A value for each parameter of a path, and for each that a query must have.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.ancestry import Segment
+from forklore_service.domain.attachments import Reference
 from forklore_service.domain.epochs import digest_of
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import Key, ListKey
@@ -41,6 +42,7 @@ from tests.local.fsck.world import (
     PLAIN,
     ROOT,
     SHOWING,
+    SHOWING_FILE,
     TWIG,
     UNBORN,
     VANISHED,
@@ -88,6 +90,12 @@ def keyed(key: str) -> Key:
 
 def part(at: int, answer_id: str = ANSWERED) -> Key:
     return keys.part(PLAIN, answer_id, at)
+
+
+def _listed_file(m: Made, attachment_id: str) -> Key:
+    """Return the key of the item that names an attachment among those of its owner."""
+    found = (key for key, item in m.contents.items() if kind_of(key) is Kind.USER_FILE)
+    return next(key for key in found if m.contents[key]["file"] == text(attachment_id))
 
 
 NAME = keys.name(NameRef(NameOwner("bob", None), "tr#p"))
@@ -820,6 +828,12 @@ CORRUPTIONS = [
     a("a name that points to no id", "malformed_name", lambda m: m.change(NAME, conversation=text("trip"))),
     a("a name whose data are no object", "malformed_name", lambda m: m.change(NAME, data=text("[]"))),
     a("a name whose data nest too deep", "malformed_name", lambda m: m.change(NAME, data=text("[" * 5000))),
+    a("a name that was at no id", "malformed_name", lambda m: m.change(NAME, previous=text("trip"))),
+    a(
+        "a name that has moved to where it was",
+        "malformed_name",
+        lambda m: m.change(NAME, previous=m.contents[NAME]["conversation"]),
+    ),
     a("a name with no revision", "malformed_name", lambda m: m.change(NAME, revision=None)),
     a(
         "a name that is not escaped",
@@ -963,6 +977,44 @@ CORRUPTIONS = [
     # Jobs
     a("a deletion without its job", "missing_job", lambda m: m.take(keys.job("delete", DYING))),
     a("a creation without its job", "missing_job", lambda m: m.take(keys.job("create", CREATING))),
+    a("an entry that names an attachment without a REF", "missing_ref", lambda m: m.take(m.key(Kind.REF))),
+    a(
+        "an entry that names an attachment that is not there",
+        "missing_file orphan_user_file",
+        lambda m: m.take(keys.file(m.world.named)),
+    ),
+    a(
+        "an upload that is not there",
+        "orphan_job orphan_user_file",
+        lambda m: m.take(keys.file(m.world.unnamed)),
+    ),
+    a(
+        "one more REF than the entries that name the attachment",
+        "orphan_ref wrong_file",
+        lambda m: m.copy_to(
+            m.key(Kind.REF), keys.reference(Reference(m.world.named, SHOWING_FILE, LATE_IN_2099))
+        ),
+    ),
+    a(
+        "an attachment that the list of its owner lacks",
+        "missing_user_file",
+        lambda m: m.take(_listed_file(m, m.world.named)),
+    ),
+    a(
+        "an attachment that nothing names, without its job",
+        "missing_job",
+        lambda m: m.take(keys.job("upload", m.world.unnamed)),
+    ),
+    a(
+        "an attachment without a size",
+        "malformed_file",
+        lambda m: m.change(keys.file(m.world.named), size=None),
+    ),
+    a(
+        "a list that names no attachment",
+        "malformed_user_file",
+        lambda m: m.change(_listed_file(m, m.world.named), file=None),
+    ),
     a("a rewriting of owners without its job", "missing_job", lambda m: m.take(keys.job("transfer", HANDED))),
     a(
         "a job to delete a live tree",

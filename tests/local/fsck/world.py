@@ -1,6 +1,6 @@
 """A table with every kind of item, made by the service itself. It also has unfinished work."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -14,6 +14,7 @@ from forklore_service.domain.rate import window_of
 from forklore_service.domain.tree import Member
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
+from forklore_service.usecases.attachments.ending import end_upload
 from forklore_service.usecases.background import sweeper, worker
 from forklore_service.usecases.deletion import branch_removal, retention, tree_deletion
 from forklore_service.usecases.people import erasure_requests
@@ -21,6 +22,7 @@ from tests.service.reliability.faults import Call, Fault, Killed, at
 from tests.service.reliability.service import Process
 from tests.support.mailbox import Mailbox, run_deletion
 from tests.support.tables import Store
+from tools.catalogue import PHOTO
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
 PLANNER, CODER = Caller("ann", "planner"), Caller("ann", "co#der")
@@ -47,6 +49,8 @@ VANISHED, LEFT = map(conversation, range(45, 47))
 CHAT, CHAT_FORK = conversation(31), conversation(32)
 ANSWERED, ANSWER = conversation(34), conversation(35)
 """A finished answer in PLAIN, and one that is being written there."""
+SHOWING_FILE = conversation(36)
+"""A tree with an entry that names an attachment."""
 NOTES = conversation(33)
 """A tree with entries of two erased users. The erasure of the second one still runs."""
 
@@ -56,7 +60,7 @@ class World:
     """The ids of what was made. said, thoughts: entries of ROOT in its history and its context.
 
     turn: the entries of a turn of CHAT, of which the second one is of the history. keyed: entries
-    of PLAIN that have keys.
+    of PLAIN that have keys. named, unnamed: attachments; an entry of SHOWING_FILE names the first.
     """
 
     said: list[str]
@@ -65,6 +69,8 @@ class World:
     started: str
     turn: list[str]
     keyed: list[str]
+    named: str = ""
+    unnamed: str = ""
 
 
 def build(store: Store) -> World:
@@ -78,6 +84,8 @@ def build(store: Store) -> World:
     _gone(process)
     _removed(process)
     _erased(process)
+    named, unnamed = _attached(process)
+    world = replace(world, named=named, unnamed=unnamed)
     retention.delete_unused(process.table, Mailbox().queue, days=36_500)
     dying(process)
     with pytest.raises(Killed):
@@ -331,6 +339,21 @@ def _erased(process: Process) -> None:
         for _ in range(passes):
             message = worker.JobMessage(erasure.erasure_id, JobKind.ERASURE)
             worker.go_on(process.table, queue, message, wait_s=0)
+
+
+def _attached(process: Process) -> tuple[str, str]:
+    """Upload two attachments, and name the first one in an entry."""
+    named, unnamed = (
+        process.ask("uploadAttachment", EVE, **PHOTO | {"contentType": kind}).id
+        for kind in ("image/png", "image/gif")
+    )
+    content = [{"text": "look", "attachments": [{"id": named}]}]
+    said = process.ask(
+        "appendEntry", EVE, conversationId=SHOWING_FILE, contentType="history", content=content
+    )
+    assert said.status == 201, said
+    end_upload(process.table, named)
+    return named, unnamed
 
 
 def dying(process: Process) -> None:

@@ -17,6 +17,7 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText, read_value, to_json
 from forklore_service.domain.model import (
     Answering,
+    Attached,
     Channel,
     Conversation,
     Description,
@@ -240,6 +241,7 @@ def test_an_entry_shows_every_value_that_it_can_have() -> None:
                     usage='{"costUsd":1.50}',
                     merged_from=EntryRef(FORK, ENTRY),
                     copied_from=EntryRef(FORK, ENTRY),
+                    attachments=(Attached(ROOT, "cat.png", "image/png", 3, "https://x", AT),),
                     is_erased=True,
                 )
             )

@@ -43,6 +43,7 @@ from tests.service.aws.world import (
     show,
     show_transfer,
 )
+from tools.catalogue import PHOTO
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 Json = Any
@@ -86,6 +87,7 @@ VALUES: Mapping[str, Json] = {
     "basedOnEntryId": "<latest>",
     "count": 2,
     "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
+    "sha256": PHOTO["sha256"],
 }
 """A value for each field whose schema leads to none."""
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtKey", "forkedAtPosition")
@@ -177,6 +179,7 @@ CASES = [
     Case("shareConversation", instead={"userId": "zoe"}),
     Case("updateMembership"),
     Case("requestTransfer"),
+    Case("uploadAttachment", instead=PHOTO),
 ]
 """Requests that together send every field of every body."""
 FORGETS = {"adminEraseUser"}
@@ -220,9 +223,11 @@ UNSEEN = {
     ("shareConversation", "children"),
     ("appendEntry", "answerId"),
     ("appendEntryByName", "answerId"),
+    ("uploadAttachment", "content"),
 }
 """What they leave out, refuse, reach or end is seen by test_merging.py, test_copying.py,
-test_context.py, test_spreading.py and test_answers.py in tests/service/usecases."""
+test_context.py, test_spreading.py, test_answers.py and test_attachments.py in
+tests/service/usecases."""
 
 
 def value_of(name: str, schemas: list[Json]) -> Json:
@@ -300,6 +305,8 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
         case answer_models.AppendedPart:
             log = world.send(Ask("GET", f"/v1/conversations/{ROOT}/answers/{OTHER}")).json
             return [{**part, **made} for part in (log["parts"][0], log["parts"][-1])]
+        case answer_models.UploadedAttachment:
+            return [made, world.send(Ask("GET", f"/v1/attachments/{made['id']}")).json]
         case answer_models.Transfer:
             return [made, world.send(show_transfer(made["id"])).json]
         case _:

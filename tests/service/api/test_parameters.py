@@ -40,6 +40,7 @@ from tests.service.aws.world import (
     offer,
     share,
 )
+from tools.catalogue import PHOTO as CONTENT_OF_PHOTO
 from tools.catalogue import STORY
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 
@@ -68,8 +69,10 @@ NOT_OF_AUDITORS = {
     ("listConversations", "order"): "all trees are listed by creation",
     ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
+    ("getAttachment", "conversationId"): "an auditor sees every attachment",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
 }
+PHOTO = {name: held for name, held in CONTENT_OF_PHOTO.items() if name != "content"}
 OF_AN_AGENT = {"agentId": TEXTS["agentId"], "tags": dict([TEXTS["tag"].split(":")])}
 
 
@@ -97,6 +100,10 @@ def world() -> Iterator[World]:
                 assert world.send(offered).status == 201
         for to, name in [*NAMED.items(), (ROOT, "work")]:
             assert world.send(point(name, to, agent="planner")).status == 200
+        for user in ("ann", "bob"):
+            for digit in "01":
+                uploaded = Ask("POST", "/v1/attachments", {**PHOTO, "sha256": digit * 64}, user=user)
+                assert world.send(uploaded).status == 201
         for name in ("one of Bob", "another of Bob"):
             assert world.send(point(name, FOREIGN, user="bob")).status == 200
         yield world

@@ -10,7 +10,7 @@ import pytest
 
 from forklore_service.api import operations
 from tests.service.reliability.figures import Measure
-from tools.catalogue import CATALOGUE, SAID, Step
+from tools.catalogue import CATALOGUE, PHOTO, SAID, SHOWN, Step
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 from tools.harness.sample_events import request_of
 
@@ -78,6 +78,7 @@ class Tree:
     """A child with members of every kind. transfer: the pending transfer's id, or an unused id.
 
     erasure: the id of an erasure of somebody else. answer: that of the owner's open answer.
+    photo: that of an attachment.
     """
 
     conversation: str
@@ -85,6 +86,7 @@ class Tree:
     erasure: str
     entry: str = ""
     answer: str = ""
+    photo: str = ""
 
     def asked(self, operation: str) -> Step:
         """Return the sample of the operation's card, for this tree."""
@@ -94,6 +96,7 @@ class Tree:
             "transfer": self.transfer,
             "erasure": self.erasure,
             "answer": self.answer,
+            "photo": self.photo,
         }
         sample = CARDS[operation].sample.named(names)
         given = {name: held for name, held in sample.given.items() if name != "idempotencyKey"}
@@ -129,7 +132,11 @@ class World:
             self.made("POST", "/v1/names", body={"name": name, "conversationId": child})
         somebody = {"userId": "somebody"}
         erasure = self.made("POST", "/v1/admin/erasures", body=somebody, user="adam").json["id"]
-        tree = Tree(child, fresh(), erasure, entry, fresh())
+        only = PHOTO | {"contentType": f"image/{fresh()}"}  # no other tree names it
+        photo = self.made("POST", "/v1/attachments", body=only).json["id"]
+        shows = Step("appendEntry", SHOWN).named({"photo": photo}).given
+        self.made("POST", f"/v1/conversations/{child}/entries", body=shows)
+        tree = Tree(child, fresh(), erasure, entry, fresh(), photo)
         if with_answer:
             begun = self.made("POST", f"/v1/conversations/{child}/answers", agent=BOUND)
             tree = replace(tree, answer=begun.json["id"])

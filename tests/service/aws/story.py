@@ -16,7 +16,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def tell(ask: Ask) -> list[tuple[Step, int, Any]]:
-    """Return the answer to every step. Ids are numbered, times and revisions are replaced.
+    """Return the answer to every step. Ids are numbered; times, links and revisions are replaced.
 
     Each step has a millisecond of its own: what is made in the same one is listed by ids.
     """
@@ -36,7 +36,9 @@ def _still(body: Any, numbers: dict[str, str]) -> Any:
     match body:
         case dict():
             return {
-                name: f"a {name}" if name in ("afterCursor", "revision") and held else _still(held, numbers)
+                name: f"a {name}"
+                if name in ("afterCursor", "revision", "url") and held
+                else _still(held, numbers)
                 for name, held in body.items()
                 if name != "requestId"
             }

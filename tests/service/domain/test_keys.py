@@ -1,3 +1,4 @@
+import hashlib
 import itertools
 import uuid
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import Reference
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Channel, Transfer
@@ -217,6 +219,9 @@ OTHERS = [
     keys.part(ROOT, FORK, 0),
     keys.user_tree("ann", ids.timestamp(1), ROOT, is_child=False),
     keys.name(NameRef(NameOwner("ann", None), "trip")),
+    keys.file(ROOT),
+    keys.reference(Reference(ROOT, ROOT, at(1))),
+    keys.user_file("ann", "0" * 64, "image/png"),
     keys.idempotency("scope"),
     keys.requests("ann", 60),
     keys.job("delete", ROOT),
@@ -292,6 +297,10 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
     assert keys.user_tree("a#b", created_at, ROOT, is_child=False) == ("USER#a%23b", f"{created_at}#{ROOT}")
     child = keys.user_tree("a#b", created_at, ROOT, is_child=True)
     assert child == ("USER#a%23b", f"STARTED#{created_at}#{ROOT}")
+    assert keys.file(FORK) == (f"FILE#{FORK}", "FILE")
+    assert keys.reference(Reference(FORK, ROOT, entry_id)) == (f"FILE#{FORK}", f"REF#{ROOT}#{entry_id}")
+    of_user = keys.user_file("a#b", "0" * 64, "image/png")
+    assert of_user == ("USER#a%23b", f"FILE#{'0' * 64}#{hashlib.sha256(b'image/png').hexdigest()[:16]}")
     assert keys.by_conversation(FORK, H, entry_id) == f"{FORK}#H#{created_at}#{entry_id}"
     assert keys.by_conversation(FORK, C, entry_id) == f"{FORK}#C#{created_at}#{entry_id}"
 

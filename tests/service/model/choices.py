@@ -168,6 +168,9 @@ class Choices:
         count = self.random.randint(1, 4) if is_batch else 1
         drafts = [self.draft(self.random.choice(channels)) for _ in range(count)]
         drafts = [draft | (self.merged(into) if self.chance(0.06) else {}) for draft in drafts]
+        for draft in drafts:
+            if draft["contentType"].lower().startswith("history") and self.chance(0.25):
+                draft["content"] = [{**draft["content"][0], **self.attachments(caller)}]
         body = {"entries": drafts} if is_batch else drafts[0]
         if self.chance(0.25 if has_context else 0.02) and (all(map(is_history, drafts)) or self.chance(0.1)):
             given = {"agentId": "ag-5", "basedOnEntryId": self.based_on(caller, into)}
@@ -216,6 +219,17 @@ class Choices:
         usage = {"usage": self.usage()} if self.chance(0.4) else {}
         draft |= self.others(EntryFields, OF_DRAFTS)
         return draft | usage | {name: value for name, value in given.items() if value is not None}
+
+    def attachments(self, caller: Caller) -> Json:
+        """Return what a message names of attachments, mostly of those that the caller may name."""
+        sure = [one for one, file in self._oracle.files.items() if self._oracle.is_sure(caller, file)]
+        own = [one for one in sure if self._oracle.files[one].owner == caller.user]
+        some = own if own and self.chance(0.8) else sure or [self.new_id()]
+        chosen = self.random.sample(some, self.random.randint(1, min(2, len(some))))
+        return {"attachments": [{"id": one, **self.some_of(name=self.file_name())} for one in chosen]}
+
+    def file_name(self) -> str:
+        return self.one_of("cat.png", "Zürich 🫖.txt", "a b.pdf")
 
     def key(self) -> str:
         return self.one_of("k1", "k2", "a key #3", "/?%")

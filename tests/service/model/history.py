@@ -7,6 +7,7 @@ from random import Random
 from forklore_service.api.entry_requests import SyncContext
 from tests.service.model.answering import Answering
 from tests.service.model.asking import Caller, Json, Request, Service
+from tests.service.model.attaching import Attaching
 from tests.service.model.branching import Branching
 from tests.service.model.choices import CLIENTS, OF_DRAFTS, Choices
 from tests.service.model.comparing import Comparison
@@ -68,6 +69,9 @@ MOVES = {
     "delete_answer": 1,
     "finish_answer": 4,
     "search": 3,
+    "upload_attachment": 3,
+    "get_attachment": 3,
+    "administer_attachments": 2,
 }
 """All moves, with their relative probability."""
 
@@ -107,6 +111,7 @@ class History:
         self.reading = Reading(self.both, self._choose, admins)
         self._branching = Branching(self.both, self._choose, admins, self._post)
         self._naming = Naming(self.both, self._choose, admins, self._post)
+        self._attaching = Attaching(self.both, self._choose, admins)
         self._answering = Answering(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
@@ -127,7 +132,7 @@ class History:
 
     def move(self, name: str) -> None:
         """Make the move of that name."""
-        rooms = (self, self.reading, self._branching, self._naming, self._answering)
+        rooms = (self, self.reading, self._branching, self._naming, self._attaching, self._answering)
         make: Callable[[], None] = next(getattr(room, name) for room in rooms if hasattr(room, name))
         make()
 

@@ -52,6 +52,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "deletion": {"Put JOB", "Update GROUP"},
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
+    "letting go": {"Put JOB", "Update FILE"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
@@ -175,7 +176,9 @@ def _is_of_sync(part: Mapping[str, Any]) -> bool:
 def _kind(key: Mapping[str, Any]) -> str:
     """Return the kind of the item with this key."""
     partition, sort = key["PK"]["S"], key["SK"]["S"]
-    is_of_sort = sort.startswith("NAME#") or ("#" not in partition and partition != "JOB")
+    if partition.startswith("USER#") and sort.startswith("FILE#"):
+        return "USER_FILE"
+    is_of_sort = sort.startswith(("NAME#", "REF#")) or ("#" not in partition and partition != "JOB")
     place = sort if is_of_sort else partition
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])
 

@@ -146,7 +146,7 @@ class Crashes:
         return len(is_done)
 
     def _swept(self, store: Store) -> list[str]:
-        settle(store, in_seconds=ABANDONED_SECONDS)
+        settle(store, in_seconds=max(ABANDONED_SECONDS, self.world.later_s))
         assert_intact(store, settled=True)
         return contents_of(store)
 

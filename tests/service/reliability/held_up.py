@@ -19,6 +19,7 @@ from forklore_service.usecases.background.worker import Outcome
 from forklore_service.usecases.people import spreading
 from forklore_service.usecases.people.erasing import forget_digests
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
+from tests.service.reliability.held_up_attachments import OF_ATTACHMENTS
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.schedules import follow
 from tests.service.reliability.service import Endpoint, Process
@@ -930,6 +931,7 @@ def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None
 
 
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
+    **OF_ATTACHMENTS,
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
     "lower who was let in again": partial(

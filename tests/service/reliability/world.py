@@ -25,7 +25,7 @@ from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed,
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store, WrongClock
-from tools.catalogue import CARDS, NAMES, Card
+from tools.catalogue import CARDS, NAMES, PHOTO, Card
 from tools.harness.service import OF_A_CONVERSATION, Answer
 from tools.harness.service import OPERATIONS as CALLED
 
@@ -49,6 +49,7 @@ AHEAD_MS = 24 * 3_600_000
 STEP_BITS = 32
 NUMBER_BITS = 16
 """The first bits of an id's random part, in which a process of a test numbers its ids."""
+TWO_DAYS = 2 * 24 * 3600
 UNUSED_SECONDS = 2 * 24 * 3600
 """After this time a tree is unused for a retention of one day."""
 ABANDONED_SECONDS = 600
@@ -74,6 +75,8 @@ CUT, CUT_FORK, CUT_TWIG = (conversation(number) for number in range(41, 44))
 """A tree whose fork CUT_FORK was removed, and is shown by CUT_TWIG."""
 NEW, OTHER = conversation(21), conversation(22)
 """Unused ids."""
+TO_SEND = {name: held for name, held in PHOTO.items() if name != "content"}
+"""An upload whose bytes are sent later."""
 ANSWER = conversation(61)
 """Bob's answer in a fork of Ann's tree, of two parts."""
 ANNS_ANSWER = conversation(62)
@@ -83,6 +86,12 @@ ANNS_ANSWER = conversation(62)
 def said(text: str, role: str = "USER") -> dict[str, Any]:
     """Return the body of an append: a message of the history."""
     return {"channel": "history", "contentType": "history", "content": [{"role": role, "text": text}]}
+
+
+def showing(attachment_id: str) -> dict[str, Any]:
+    """Return the body of an append: a message of the history that names an attachment."""
+    content = [{"role": "USER", "text": "look", "attachments": [{"id": attachment_id}]}]
+    return {"channel": "history", "contentType": "history", "content": content}
 
 
 def thought(*texts: str, **more: Any) -> dict[str, Any]:
@@ -324,6 +333,31 @@ def offered_answering(endpoint: Endpoint) -> World:
     return build(endpoint, _offered, _answering_as_the_owner)
 
 
+def attached(endpoint: Endpoint) -> World:
+    """Return the world of a tree whose fork has an entry with an attachment, and of another one."""
+    return build(endpoint, _family, _attached, later_s=TWO_DAYS)
+
+
+def attached_withdrawn(endpoint: Endpoint) -> World:
+    """Return the world of the same tree, when an admin has removed the bytes."""
+    return build(endpoint, _family, _attached, _withdrawn, later_s=TWO_DAYS)
+
+
+def attached_removed(endpoint: Endpoint) -> World:
+    """Return the world of the same tree whose fork was removed; it waits for the worker."""
+    return build(endpoint, _family, _attached, lambda _store, process, _made: _remove(process, FORK))
+
+
+def attached_dead(endpoint: Endpoint) -> World:
+    """Return the world of the same tree, which was deleted and waits for the worker."""
+    return build(endpoint, _family, _attached, _delete_family)
+
+
+def attached_erasing(endpoint: Endpoint) -> World:
+    """Return the world of the same tree; the erasure of who has uploaded waits for the worker."""
+    return build(endpoint, _family, _attached, _erase)
+
+
 def crowded(endpoint: Endpoint) -> World:
     """Return the world of a tree with many members and an unfinished child.
 
@@ -463,6 +497,22 @@ def _dead_passed(store: Store, _process: Process, _made: dict[str, str]) -> None
 
 def _unused(store: Store, _process: Process, made: dict[str, str]) -> None:
     _offered(store, Process(store, clock=later(-UNUSED_SECONDS)), made)
+
+
+def _attached(_store: Store, process: Process, made: dict[str, str]) -> None:
+    made["photo"] = process.ask("uploadAttachment", BOB, **PHOTO).id
+    made["unnamed"] = process.ask("uploadAttachment", BOB, **PHOTO | {"contentType": "image/jpeg"}).id
+    shown = process.ask("appendEntry", BOB, conversationId=FORK, **showing(made["photo"]))
+    made["shown"] = shown.id
+
+
+def _withdrawn(_store: Store, process: Process, made: dict[str, str]) -> None:
+    given = {"attachmentId": made["photo"]}
+    assert process.ask("adminRemoveAttachment", ROOT_CALLER, **given).status == 204
+
+
+def _delete_family(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
 
 
 def _to_erase(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -681,8 +731,8 @@ def post(
     **given: Any,
 ) -> Operation:
     return Operation(
-        lambda process, world, key: process.ask(
-            name, caller, idempotency_key=key, **_named(given, world, process)
+        lambda process, world, key: _unlinked(
+            process.ask(name, caller, idempotency_key=key, **_named(given, world, process))
         ),
         name=name,
         of=of,
@@ -696,7 +746,7 @@ def change(
     name: str, caller: Caller, /, *, of: Any = family, repeated: int | None = None, **given: Any
 ) -> Operation:
     return Operation(
-        lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        lambda process, world, _key: _unlinked(process.ask(name, caller, **_named(given, world, process))),
         name=name,
         of=of,
         repeated=repeated,
@@ -709,7 +759,7 @@ def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 40
 
 def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
     return Operation(
-        lambda process, world, _key: process.ask(name, caller, **_named(given, world, process)),
+        lambda process, world, _key: _unlinked(process.ask(name, caller, **_named(given, world, process))),
         name=name,
         of=of,
         is_read=True,
@@ -733,9 +783,33 @@ def _named(given: Mapping[str, Any], world: World, process: Process) -> dict[str
     """Return `given` with each `<name>` replaced by its id; `<last>` is the id made last."""
     made = {"last": process.last.body.get("id")} if process.last and process.last.body else {}
     names = {f"<{name}>": held for name, held in (NAMES | world.made | made).items() if held}
-    return {
-        name: names.get(value, value) if isinstance(value, str) else value for name, value in given.items()
-    }
+
+    def filled(value: Any) -> Any:
+        match value:
+            case str():
+                return names.get(value, value)
+            case list():
+                return [filled(one) for one in value]
+            case dict():
+                return {name: filled(one) for name, one in value.items()}
+        return value
+
+    return {name: filled(value) for name, value in given.items()}
+
+
+def _unlinked(answer: Answer) -> Answer:
+    """Return an answer without links to attachments, which are those of one store."""
+
+    def without(body: Any) -> Any:
+        match body:
+            case dict():
+                links = {"url", "urlExpiresAt", "upload"}
+                return {name: without(held) for name, held in body.items() if name not in links}
+            case list():
+                return [without(one) for one in body]
+        return body
+
+    return replace(answer, body=without(answer.body))
 
 
 def append(caller: Caller = ANN, to: str = ROOT, entry: Any = None, **more: Any) -> Operation:
@@ -750,8 +824,10 @@ def _fork(caller: Caller = BOB, **more: Any) -> Operation:
     return post("forkConversation", caller, **({"conversationId": ROOT, "id": NEW} | more))
 
 
-def _merge(caller: Caller = BOB, into: str = ROOT, of: str = FORK, **more: Any) -> Operation:
-    return post("mergeConversation", caller, conversationId=into, fromConversationId=of, **more)
+def _merge(
+    caller: Caller = BOB, into: str = ROOT, of: str = FORK, *, in_: Any = family, **more: Any
+) -> Operation:
+    return post("mergeConversation", caller, of=in_, conversationId=into, fromConversationId=of, **more)
 
 
 def _copy(source: str = FORK, to: str = NEW, **more: Any) -> Operation:
@@ -1006,6 +1082,36 @@ OPERATIONS: dict[str, Operation] = {
     "finish an answer and fork": finish(
         to=NEW, forkedAtConversationId=FORK, forkedAtEntryId="<of fork>", forkedAtPosition="after"
     ),
+    "upload": change("uploadAttachment", ANN, of=attached, **PHOTO),
+    "upload what is to be sent": change("uploadAttachment", ANN, of=attached, **TO_SEND),
+    "upload the same again": change("uploadAttachment", BOB, of=attached, **PHOTO),
+    "upload what was removed": change("uploadAttachment", BOB, of=attached_withdrawn, **PHOTO),
+    "append an attachment": append(BOB, of=attached, entry=showing("<photo>")),
+    "append an attachment of another user": append(RITA, of=attached, to=NEW, entry=showing("<photo>")),
+    "append an attachment and fork": append(
+        BOB, to=NEW, of=attached, entry=showing("<photo>"), forkedAtConversationId=ROOT
+    ),
+    "append an attachment and start a child": append(
+        BOB, to=NEW, of=attached, entry=showing("<unnamed>"), startedByConversationId=ROOT
+    ),
+    "merge an attachment": _merge(into=ROOT, of=FORK, in_=attached),
+    "copy an attachment": _copy(FORK, of=attached),
+    "show an attachment": read("getAttachment", RITA, of=attached, attachmentId="<photo>"),
+    "show an attachment of a tree": read(
+        "getAttachment", RITA, of=attached, attachmentId="<photo>", conversationId=ROOT
+    ),
+    "show an attachment as an admin": read(
+        "adminGetAttachment", ROOT_CALLER, of=attached, attachmentId="<photo>"
+    ),
+    "list attachments as an admin": read("adminListAttachments", ROOT_CALLER, of=attached, userId="bob"),
+    "remove an attachment": change("adminRemoveAttachment", ROOT_CALLER, of=attached, attachmentId="<photo>"),
+    "remove an attachment that nobody names": delete(
+        "adminRemoveAttachment", ROOT_CALLER, of=attached, attachmentId="<unnamed>"
+    ),
+    "the worker, on a removed branch with an attachment": work(run_prune(ROOT, FORK), of=attached_removed),
+    "the worker, on a tree with an attachment": work(run_deletion(ROOT), of=attached_dead),
+    "the worker, on an erasure with attachments": work(run_erasures, of=attached_erasing),
+    "the sweep, on old uploads": work(_sweep, of=attached, in_seconds=TWO_DAYS),
     "change": change("updateConversation", BOB, conversationId=ROOT, title="new", tags={"a": "b"}),
     "change with If-Match": change(
         "updateConversation", ANN, repeated=409, conversationId=ROOT, title="new", if_match="<updated>"

@@ -14,6 +14,7 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import text_of
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import (
+    Attached,
     Channel,
     Conversation,
     Description,
@@ -133,6 +134,9 @@ of_entries = {
     "turn": st.none() | st.builds(Turn, named_ids, named_ids, lasts, lasts),
     "merged_from": st.none() | refs,
     "copied_from": st.none() | refs,
+    "attachments": st.lists(
+        st.builds(Attached, conversation_ids, hostile(), hostile(), counts, st.none(), st.none())
+    ).map(tuple),
     "indexed_content": st.none() | hostile() | st.sampled_from(["", "x", "xray", "[", '"']),
 }
 of_entries |= {name: by_type[held] for name, held in Entry.__annotations__.items() if name not in of_entries}

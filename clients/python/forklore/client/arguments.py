@@ -108,6 +108,10 @@ class LookUpName(TypedDict, total=False):
     name: Required[str]
 
 
+class GetAttachment(TypedDict, total=False):
+    conversation_id: str | None
+
+
 class CompareConversations(TypedDict, total=False):
     with_: Required[str]
     limit: int | None
@@ -163,8 +167,7 @@ class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class SearchArguments(TypedDict, total=False):
-    conversation_id: str | None
+class SearchArguments(GetAttachment, total=False):
     search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
     include_entry: bool | None
 
@@ -218,6 +221,13 @@ class UpdateConversation(Described, total=False):
 class SetName(DeleteName, Keyed, total=False):
     conversation_id: Required[str]
     data: Mapping[str, Any] | None
+
+
+class UploadAttachment(LookUpName, total=False):
+    content_type: Required[str]
+    size: Required[int]
+    sha_256: Required[str]
+    content: str | None
 
 
 class AdminListForks(ListForks, Justified, total=False):

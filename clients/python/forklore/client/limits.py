@@ -27,6 +27,11 @@ IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 NAME_BYTES_MAX = 255
 TITLE_CHARACTERS_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
+ATTACHMENT_BYTES_MAX = 100_000_000
+ATTACHMENT_INLINE_BYTES_MAX = 999_999
+"""Of an attachment that is sent in the request, where three bytes are four letters."""
+ATTACHMENTS_PER_ENTRY_MAX = 10
+ATTACHMENT_NAME_BYTES_MAX = 255
 WAIT_SECONDS_MAX = 20
 """How long a request may ask to be held until its answer is another one. Lambda holds none."""
 RETENTION_DAYS_MAX = 36_500

@@ -440,6 +440,26 @@ class Methods:
         For every member. The parameters and the answer are those of `list_entries`.
         """
 
+    @operation("POST", "/v1/attachments", results.UploadedAttachment.of, unlimited=("content",))
+    def upload_attachment(self, **given: Unpack[arguments.UploadAttachment]) -> results.UploadedAttachment:
+        """Begin to upload a file, or upload a small one at once.
+
+        The answer has an id, which an entry then names among the `attachments` of its
+        content. Without `content` in the request it says, in `upload`, where to send the
+        bytes. What no entry names is gone after a day. The same bytes again, with the same
+        type, are the same attachment.
+        """
+
+    @operation("GET", "/v1/attachments/{attachmentId}", results.Attachment.of)
+    def get_attachment(
+        self, attachment_id: str, **given: Unpack[arguments.GetAttachment]
+    ) -> results.Attachment:
+        """Show an attachment, with a link to its bytes that is valid for some minutes.
+
+        For who has uploaded it, and for every member of a fork tree with an entry that names
+        it. Of 100 trees that name it one is found; `conversation_id` says which one.
+        """
+
     @operation("GET", "/v1/admin/conversations", results.AdminConversationPage.of)
     def admin_list_conversations(
         self, **given: Unpack[arguments.AdminListConversations]
@@ -579,6 +599,16 @@ class Methods:
         `deleted` says that you cannot see its conversation any more.
         """
 
+    @operation("GET", "/v1/admin/attachments/{attachmentId}", results.AdminAttachment.of)
+    def admin_get_attachment(
+        self, attachment_id: str, **given: Unpack[arguments.Justified]
+    ) -> results.AdminAttachment:
+        """Show any attachment, with who has uploaded it.
+
+        For who has uploaded it, and for every member of a fork tree with an entry that names
+        it. Of 100 trees that name it one is found; `conversationId` says which one.
+        """
+
     @operation("DELETE", "/v1/admin/conversations/{conversationId}", nothing)
     def admin_delete_conversation(
         self, conversation_id: str, **given: Unpack[arguments.AdminDeleteConversation]
@@ -597,6 +627,19 @@ class Methods:
 
         The name can be used again at once. `expect_revision` deletes it only if nobody has
         moved it meanwhile.
+        """
+
+    @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)
+    def admin_list_attachments(
+        self, **given: Unpack[arguments.AdminListNames]
+    ) -> results.AdminAttachmentPage:
+        """List the attachments that a user has uploaded, in the order of their `sha256`."""
+
+    @operation("DELETE", "/v1/admin/attachments/{attachmentId}", nothing)
+    def admin_remove_attachment(self, attachment_id: str, **given: Unpack[arguments.Justified]) -> None:
+        """Delete the bytes of an attachment, whoever shows it.
+
+        Entries that name it stay as they are. Nobody can name it any more.
         """
 
     @operation("POST", "/v1/admin/erasures", results.Erasure.of, query=("justification",))

@@ -125,8 +125,22 @@ class ForkPage(Value):
 
 
 @result
+class AttachedFile(Value):
+    """A file that the content of an entry names. `url`: its bytes, until `urlExpiresAt`."""
+
+    id: str
+    name: str
+    content_type: str
+    size: int
+    url: str | None = None
+    url_expires_at: str | None = None
+
+
+@result
 class Entry(Value):
     """What was appended. `parentId`: the history entry that is shown just before it."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"attachments": many(AttachedFile.of)}
 
     id: str
     conversation_id: str
@@ -139,6 +153,7 @@ class Entry(Value):
     key: str | None = None
     content_type: str
     content: list[Any]
+    attachments: tuple[AttachedFile, ...] | None = None
     erased: bool | None = None
     usage: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
@@ -167,7 +182,10 @@ class Synced(Value):
 class AppendedEntry(Entry):
     """The entry that was appended."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": Synced.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "attachments": many(AttachedFile.of),
+        "context": Synced.of,
+    }
 
     context: Synced | None = None
 
@@ -214,7 +232,10 @@ class ListedEntry(Entry):
     `line`: with `view` = `line`, in place of `content` and `metadata`. `content` is empty
     then."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "attachments": many(AttachedFile.of),
+        "line": Line.of,
+    }
 
     alternatives: list[str] | None = None
     line: Line | None = None
@@ -417,8 +438,9 @@ class TransferPage(Value):
 class Name(Value):
     """A name and where it points.
 
-    `deleted`: you cannot see the conversation any more. It is
-    deleted, or you are no member."""
+    `previousConversationId`: where it pointed before that.
+    `deleted`: you cannot see the
+    conversation any more. It is deleted, or you are no member."""
 
     name: str
     conversation_id: str
@@ -426,6 +448,7 @@ class Name(Value):
     data: dict[str, Any]
     created_at: str
     updated_at: str
+    previous_conversation_id: str | None = None
     deleted: bool | None = None
 
 
@@ -437,6 +460,41 @@ class NamePage(Value):
 
     data: tuple[Name, ...]
     after_cursor: str | None
+
+
+@result
+class Attachment(Value):
+    """A file beside the log. `url`: its bytes, until `urlExpiresAt`, if they are there.
+    `pending`: nobody has seen its bytes yet. `removed`: an admin has removed them."""
+
+    id: str
+    name: str
+    content_type: str
+    size: int
+    sha_256: str
+    state: Literal["pending", "ready", "removed"]
+    created_at: str
+    url: str | None = None
+    url_expires_at: str | None = None
+
+
+@result
+class Sending(Value):
+    """The request that brings the bytes of an attachment, until `expiresAt`."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    expires_at: str
+
+
+@result
+class UploadedAttachment(Attachment):
+    """An attachment. `upload`: how to send its bytes, if they are not there."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"upload": Sending.of}
+
+    upload: Sending | None = None
 
 
 @result
@@ -473,6 +531,23 @@ class AdminNamePage(Value):
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(AdminName.of)}
 
     data: tuple[AdminName, ...]
+    after_cursor: str | None
+
+
+@result
+class AdminAttachment(Attachment):
+    """An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased."""
+
+    user_id: str | None = None
+
+
+@result
+class AdminAttachmentPage(Value):
+    """Attachments of a user in the order of `sha256`, without links."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(AdminAttachment.of)}
+
+    data: tuple[AdminAttachment, ...]
     after_cursor: str | None
 
 

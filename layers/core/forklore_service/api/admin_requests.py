@@ -74,6 +74,12 @@ class AdminDeleteName(AdminOneName):
     expect_revision: fields.RevisionInQuery | None = None
 
 
+class ListAttachments(ListPage, Justified):
+    """Whose attachments to list."""
+
+    user_id: fields.UserId
+
+
 class AdminListNames(ListPage, Justified):
     """Whose names to list: those of all clients."""
 

@@ -16,6 +16,7 @@ from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
+from forklore_service.domain.attachments import FileState
 from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
@@ -24,7 +25,10 @@ from forklore_service.limits import KEY_CHARACTERS_MAX
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore_service.domain import model
     from forklore_service.domain.erasures import Erasure as ErasureRecord
+    from forklore_service.storage.objects import Upload
     from forklore_service.usecases.answers import reading as logs
+    from forklore_service.usecases.attachments import reading as files
+    from forklore_service.usecases.attachments import uploading
     from forklore_service.usecases.people import sharing
     from forklore_service.usecases.reading import ancestors, comparing, search
     from forklore_service.usecases.reading import entries as listing
@@ -168,6 +172,17 @@ class ForkPage(TypedDict):
     afterCursor: Cursor
 
 
+class AttachedFile(TypedDict):
+    """A file that the content of an entry names. `url`: its bytes, until `urlExpiresAt`."""
+
+    id: Id
+    name: str
+    contentType: str
+    size: int
+    url: Maybe[str]
+    urlExpiresAt: Maybe[Time]
+
+
 class Entry(TypedDict):
     """What was appended. `parentId`: the history entry that is shown just before it."""
 
@@ -182,6 +197,7 @@ class Entry(TypedDict):
     key: Maybe[Annotated[str, Field(max_length=KEY_CHARACTERS_MAX)]]
     contentType: str
     content: Array
+    attachments: Maybe[list[AttachedFile]]
     erased: Maybe[
         Annotated[
             bool, Field(default=False, description="Whether the author was erased. Then `content` is empty.")
@@ -418,7 +434,8 @@ class TransferPage(TypedDict):
 class Name(TypedDict):
     """A name and where it points.
 
-    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    `previousConversationId`: where it pointed before that. `deleted`: you cannot see the
+    conversation any more. It is deleted, or you are no member.
     """
 
     name: str
@@ -427,6 +444,7 @@ class Name(TypedDict):
     data: Object
     createdAt: Time
     updatedAt: Time
+    previousConversationId: Maybe[Id]
     deleted: Maybe[Annotated[bool, Field(default=False)]]
 
 
@@ -448,6 +466,51 @@ class AdminNamePage(TypedDict):
     """Names of a user: those without a client, then client by client."""
 
     data: list[AdminName]
+    afterCursor: Cursor
+
+
+class Attachment(TypedDict):
+    """A file beside the log. `url`: its bytes, until `urlExpiresAt`, if they are there.
+
+    `pending`: nobody has seen its bytes yet. `removed`: an admin has removed them.
+    """
+
+    id: Id
+    name: str
+    contentType: str
+    size: int
+    sha256: str
+    state: FileState
+    createdAt: Time
+    url: Maybe[str]
+    urlExpiresAt: Maybe[Time]
+
+
+class Sending(TypedDict):
+    """The request that brings the bytes of an attachment, until `expiresAt`."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    expiresAt: Time
+
+
+class UploadedAttachment(Attachment):
+    """An attachment. `upload`: how to send its bytes, if they are not there."""
+
+    upload: Maybe[Sending]
+
+
+class AdminAttachment(Attachment):
+    """An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased."""
+
+    userId: Maybe[str]
+
+
+class AdminAttachmentPage(TypedDict):
+    """Attachments of a user in the order of `sha256`, without links."""
+
+    data: list[AdminAttachment]
     afterCursor: Cursor
 
 
@@ -503,6 +566,7 @@ def entry(entry: "model.Entry") -> Entry:
         "key": entry.key,
         "contentType": entry.content_type,
         "content": _text(entry.content),
+        "attachments": [_attached(one) for one in entry.attachments] or None,
         "erased": entry.is_erased or None,
         "usage": _text(entry.usage) if entry.usage else None,
         "metadata": _text(entry.metadata) if entry.metadata else None,
@@ -511,6 +575,61 @@ def entry(entry: "model.Entry") -> Entry:
         "copiedFromConversationId": copied and copied.conversation_id,
         "copiedFromEntryId": copied and copied.entry_id,
         "createdAt": ids.created_at(entry.entry_id),
+    }
+
+
+@_shown
+def _attached(attached: "model.Attached") -> AttachedFile:
+    return {
+        "id": attached.attachment_id,
+        "name": attached.name,
+        "contentType": attached.content_type,
+        "size": attached.size,
+        "url": attached.url,
+        "urlExpiresAt": attached.url_expires_at,
+    }
+
+
+def attachment_for(caller: "model.Caller", read: "files.ReadFile") -> Attachment:
+    """Return an attachment for a user or an administrator."""
+    return admin_attachment(read) if caller.bypasses_membership else attachment(read)
+
+
+@_shown
+def attachment(read: "files.ReadFile") -> Attachment:
+    """Return an attachment."""
+    file, link = read
+    return {
+        "id": file.attachment_id,
+        "name": file.name,
+        "contentType": file.content_type,
+        "size": file.size,
+        "sha256": file.sha256,
+        "state": file.state,
+        "createdAt": file.created_at,
+        "url": link and link.url,
+        "urlExpiresAt": link and link.expires_at,
+    }
+
+
+@_shown
+def admin_attachment(read: "files.ReadFile") -> AdminAttachment:
+    """Return an attachment for an administrator."""
+    return {**attachment(read), "userId": read.file.owner}
+
+
+@_shown
+def uploaded_attachment(begun: "uploading.Begun") -> UploadedAttachment:
+    """Return an attachment with the request that brings its bytes."""
+    return {**attachment(begun.read), "upload": begun.upload and _sending(begun.upload)}
+
+
+def _sending(upload: "Upload") -> Sending:
+    return {
+        "method": upload.method,
+        "url": upload.url,
+        "headers": upload.headers,
+        "expiresAt": upload.expires_at,
     }
 
 
@@ -774,6 +893,7 @@ def name(shown: "names.ShownName") -> Name:
         "data": _text(name.data or "{}"),
         "createdAt": name.created_at,
         "updatedAt": name.updated_at,
+        "previousConversationId": name.previous_id,
         "deleted": shown.is_deleted or None,
     }
 

@@ -11,7 +11,7 @@ import re
 
 from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore_service.domain.jsontext import check_value
-from forklore_service.domain.keys import ListKey, list_key
+from forklore_service.domain.keys import ListKey, is_user_file, list_key
 from forklore_service.domain.listing import ListPlace, Walk
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
@@ -79,6 +79,19 @@ def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | Inv
     if not is_client or not isinstance(name, str) or not is_name(name):
         return InvalidCursor()
     return NameRef(NameOwner(user_id, client_id), name)
+
+
+def of_user_file(resource: str, row: str | None) -> str | None:
+    """Return the cursor of an attachment among those of its user; None for the end."""
+    return None if row is None else _encode(resource, row)
+
+
+def to_user_file(resource: str, cursor: str | None) -> str | InvalidCursor | None:
+    """Return the attachment that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    row = _decode(resource, cursor) or ""
+    return row if is_user_file(row) else InvalidCursor()
 
 
 def of_place(resource: str, place: ListPlace | None) -> str | None:

@@ -1,5 +1,6 @@
 """The types of fields in requests, each with its rule and its schema in the API document."""
 
+import base64
 import re
 from decimal import Decimal
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from forklore_service.domain import ids
+from forklore_service.domain.attachments import check_name
 from forklore_service.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.matching import words_of
@@ -15,6 +17,9 @@ from forklore_service.domain.model import Channel
 from forklore_service.domain.names import is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.limits import (
+    ATTACHMENT_BYTES_MAX,
+    ATTACHMENT_INLINE_BYTES_MAX,
+    ATTACHMENT_NAME_BYTES_MAX,
     ELEMENTS_MAX,
     FORKS_AT_ONCE,
     KEY_CHARACTERS_MAX,
@@ -320,6 +325,61 @@ NameData = Annotated[
     JsonText,
     _json_object(NAME_DATA_BYTES_MAX),
     WithJsonSchema({"type": "object", "description": "At most 4 KB of JSON; comes back as it was sent."}),
+]
+
+
+def _file_name(value: str) -> str:
+    check_name(value)
+    return value
+
+
+FileName = Annotated[
+    str,
+    AfterValidator(_file_name),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": ATTACHMENT_NAME_BYTES_MAX,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f/\\\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$",
+            "description": f"At most {ATTACHMENT_NAME_BYTES_MAX} bytes of UTF-8; no slash, no control"
+            " character, and none that turns the direction of text.",
+        }
+    ),
+]
+MediaType = Annotated[str, Field(max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$")]
+"""A type and a subtype, without parameters."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+FileSize = Annotated[int, Field(ge=1, le=ATTACHMENT_BYTES_MAX), WHOLE]
+
+
+def _bytes(value: Any) -> Any:
+    """Return the bytes in base64, which a body has as JSON text."""
+    text = value.value if isinstance(value, JsonText) else value
+    try:
+        content = base64.b64decode(text, validate=True) if isinstance(text, str) else None
+    except ValueError:
+        content = None
+    if content is None:
+        raise ValueError("must be bytes in base64")
+    if len(content) > ATTACHMENT_INLINE_BYTES_MAX:
+        raise ValueError(
+            f"must be at most {ATTACHMENT_INLINE_BYTES_MAX} bytes; send larger ones to the store"
+        )
+    return content
+
+
+Bytes = Annotated[
+    bytes,
+    BeforeValidator(_bytes),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "contentEncoding": "base64",
+            "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+            "description": f"The bytes in base64, if these are at most {ATTACHMENT_INLINE_BYTES_MAX}.",
+        }
+    ),
 ]
 Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 """A revision that the caller expects; 0: there is none yet."""

@@ -26,7 +26,6 @@ from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.domain.users import ADMIN
 from forklore_service.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
 from forklore_service.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
-from forklore_service.storage.objects import Objects
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
@@ -57,15 +56,13 @@ class Service(NamedTuple):
     """What operations work with, and the settings of the deployment.
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
-    long the items of a deleted tree are kept. justification_required: for administration. objects:
-    keep the bytes of attachments; None: there are no attachments.
+    long the items of a deleted tree are kept. justification_required: for administration.
     """
 
     table: Table
     queue: Queue
     delete_wait_s: int = WAIT_SECONDS
     justification_required: bool = False
-    objects: Objects | None = None
 
 
 class CheckedRequest(NamedTuple):

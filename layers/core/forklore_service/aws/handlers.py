@@ -26,13 +26,14 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
 
             return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
-            from forklore_service.api.operations import answer_logs, copying, entries, names
+            from forklore_service.api.operations import answer_logs, attachments, copying, entries, names
 
             return (
                 *entries.OPERATIONS,
                 *answer_logs.OPERATIONS,
                 *copying.OPERATIONS,
                 *names.OPERATIONS,
+                *attachments.OPERATIONS,
             )
         case "sharing":
             from forklore_service.api.operations import sharing

@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore_service.api.operation import Operation, Service
 from forklore_service.aws.limiting import limiter
-from forklore_service.aws.wiring import Consumption, ServiceSettings, open_objects, open_queue, open_table
+from forklore_service.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 
@@ -43,5 +43,4 @@ def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> 
         open_queue(),
         delete_wait_s=settings.delete_wait_s,
         justification_required=settings.justification_required,
-        objects=open_objects(),
     )

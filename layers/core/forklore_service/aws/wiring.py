@@ -164,7 +164,7 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
-    return Table(Connection(client, settings.table_name, Clock()))
+    return Table(Connection(client, settings.table_name, Clock()), objects=open_objects())
 
 
 @cache

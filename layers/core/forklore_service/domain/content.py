@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from forklore_service.domain import ids
+from forklore_service.domain.attachments import NamedFile, check_name
 from forklore_service.errors import ValidationError, brief
-from forklore_service.limits import ELEMENTS_MAX
+from forklore_service.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX
 
 ROLES = ("USER", "AI", "SYSTEM", "TOOL")
 TITLE_CHARACTERS = 40
@@ -91,12 +93,45 @@ def _check_attachments(attachments: Any) -> None:
         if not isinstance(attachment, dict):
             raise ValidationError("an attachment must be an object", field=field)
         named = [name for name in ("href", "attachmentId") if attachment.get(name) is not None]
+        if not named and attachment.get("id") is not None:
+            _check_named_file(attachment, field)
+            continue
         if not named:
-            raise ValidationError("an attachment needs href or attachmentId", field=field)
+            raise ValidationError("an attachment needs id, href or attachmentId", field=field)
         needed = [*named, *(["contentType"] if "href" in named else [])]
         for name in needed:
             if not isinstance(attachment.get(name), str) or not attachment[name]:
                 raise ValidationError(f"{name} must be a non-empty string", field=f"{field}.{name}")
+
+
+def _check_named_file(attachment: dict[str, Any], field: str) -> None:
+    if not isinstance(attachment["id"], str) or not ids.is_uuid(attachment["id"]):
+        raise ValidationError("id is that of an attachment", field=f"{field}.id")
+    if attachment.get("name") is not None:
+        if not isinstance(attachment["name"], str):
+            raise ValidationError("name must be a string", field=f"{field}.name")
+        try:
+            check_name(attachment["name"])
+        except ValueError as error:
+            raise ValidationError(f"name {error}", field=f"{field}.name") from None
+
+
+def named_files(content: Any) -> list[NamedFile]:
+    """Return the attachments that the content of a history entry names, each once.
+
+    Raises ValidationError for more than ATTACHMENTS_PER_ENTRY_MAX.
+
+    >>> named_files([{"attachments": [{"id": "a", "name": "x"}, {"id": "b", "href": "/"}]}])
+    [NamedFile(attachment_id='a', name='x')]
+    """
+    files: dict[str, NamedFile] = {}
+    for one in content[0].get("attachments") or []:
+        if one.get("id") is not None and one.get("href") is None and one.get("attachmentId") is None:
+            files.setdefault(one["id"], NamedFile(one["id"], one.get("name")))
+    if len(files) > ATTACHMENTS_PER_ENTRY_MAX:
+        told = f"an entry names at most {ATTACHMENTS_PER_ENTRY_MAX} attachments"
+        raise ValidationError(told, field="content[0].attachments")
+    return list(files.values())
 
 
 def history_text(content: Any) -> str | None:

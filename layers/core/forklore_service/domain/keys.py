@@ -6,11 +6,13 @@ range.
 """
 
 import hashlib
+import re
 import uuid
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from forklore_service.domain import ids
+from forklore_service.domain.attachments import Reference, digest_of_type
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Channel, Transfer
 from forklore_service.domain.names import NameOwner, NameRef
@@ -393,9 +395,10 @@ def in_job(sort_key: str) -> JobName:
     return JobName(kind, group_id, conversation_id or None)
 
 
-def jobs_range(kind: str) -> SortRange:
-    """Return the range of all work in progress of one kind."""
-    return _all(_JOB, f"{kind}#")
+def jobs_range(kind: str, *, before: str | None = None) -> SortRange:
+    """Return the range of all work in progress of one kind. before: only on ids before this one."""
+    of = _all(_JOB, f"{kind}#")
+    return of if before is None else of._replace(last=f"{of.first}{before}")
 
 
 def pointer(conversation_id: str) -> Key:
@@ -600,6 +603,68 @@ def in_entry_key(sort_key: str) -> tuple[str, str]:
     """
     _, conversation_id, key = sort_key.split("#")
     return conversation_id, unquote(key)
+
+
+_FILE, _REFERENCE = "FILE", "REF#"
+
+
+def file(attachment_id: str) -> Key:
+    return Key(f"{_FILE}#{attachment_id}", _FILE)
+
+
+def reference(of: Reference) -> Key:
+    """Return the key of the item that says that an entry names an attachment."""
+    return Key(file(of.attachment_id).partition, f"{_REFERENCE}{of.group_id}#{of.entry_id}")
+
+
+def references_range(attachment_id: str, group_id: str | None = None) -> SortRange:
+    """Return the range of the entries that name an attachment: all, or those of a tree."""
+    partition = file(attachment_id).partition
+    return _all(partition, _REFERENCE if group_id is None else f"{_REFERENCE}{group_id}#")
+
+
+def references_after(attachment_id: str, group_id: str) -> SortRange:
+    """Return the range of the entries that name it in the trees after this one."""
+    return references_range(attachment_id)._replace(first=references_range(attachment_id, group_id).last)
+
+
+def in_reference(key: Key) -> Reference:
+    """Return what the key of a REF item says.
+
+    >>> in_reference(reference(Reference("a", "g", "e")))
+    Reference(attachment_id='a', group_id='g', entry_id='e')
+    """
+    _, group_id, entry_id = key.sort.split("#")
+    return Reference(in_file(key), group_id, entry_id)
+
+
+def in_file(key: Key) -> str:
+    """Return the attachment in whose partition a key is."""
+    return key.partition.partition("#")[2]
+
+
+def is_file(key: Key) -> bool:
+    """Tell whether a key is that of an attachment."""
+    return key.partition.startswith(f"{_FILE}#") and key.sort == _FILE
+
+
+def user_file(user_id: str, sha256: str, content_type: str) -> Key:
+    """Return the key of the item that names a user's attachment with these bytes and type."""
+    return Key(_user(user_id), f"{_FILE}#{sha256}#{digest_of_type(content_type)}")
+
+
+def user_files_range(user_id: str, *, after: str | None = None) -> SortRange:
+    """Return the range of a user's attachments. after: only those after this sort key."""
+    of = _all(_user(user_id), f"{_FILE}#")
+    return of if after is None else of._replace(first=f"{after} ")
+
+
+_USER_FILE = re.compile(f"{_FILE}#[0-9a-f]{{64}}#[0-9a-f]{{16}}", re.ASCII)
+
+
+def is_user_file(sort_key: str) -> bool:
+    """Tell whether an item in a user's partition names an attachment of the user."""
+    return _USER_FILE.fullmatch(sort_key) is not None
 
 
 RECORDS = "IDEM#"

@@ -33,7 +33,7 @@ class JobKind(StrEnum):
     TRANSFER: the tree has a new owner, and its HEADs do not all name them yet. MEMBERS: the tree
     took something from a member, and its children may not all have done so yet. PRUNE: a branch was
     removed, and what nobody shows of it may still be there. ERASURE: not about one tree; a user is
-    being erased.
+    being erased. UPLOAD: about an attachment, which may be one that no entry names.
     """
 
     DELETION = "delete"
@@ -42,6 +42,7 @@ class JobKind(StrEnum):
     MEMBERS = "members"
     PRUNE = "prune"
     ERASURE = "erase"
+    UPLOAD = "upload"
 
 
 TREE_JOBS = (JobKind.DELETION, JobKind.CREATION, JobKind.TRANSFER)
@@ -137,6 +138,21 @@ class EntryRef(NamedTuple):
     entry_id: EntryId | None
 
 
+class Attached(NamedTuple):
+    """An attachment that an entry names. name: as the entry calls it.
+
+    url, url_expires_at: where its bytes are, for some minutes. They are made for an answer, and are
+    not stored.
+    """
+
+    attachment_id: str
+    name: str
+    content_type: str
+    size: int
+    url: str | None = None
+    url_expires_at: str | None = None
+
+
 class Entry(NamedTuple):
     """What was appended, never edited. usage: what the model call used, as the caller says.
 
@@ -146,6 +162,7 @@ class Entry(NamedTuple):
     original. indexed_content: the text by which a search finds the entry, beside its content.
     metadata: what its author keeps beside it.
     is_erased: whether its author was erased. Then it has no content.
+    attachments: the files that its content names.
     """
 
     entry_id: EntryId
@@ -166,6 +183,7 @@ class Entry(NamedTuple):
     indexed_content: str | None = None
     metadata: Json | None = None
     is_erased: bool = False
+    attachments: tuple[Attached, ...] = ()
 
     @property
     def begins(self) -> EntryId:
@@ -188,6 +206,17 @@ class Entry(NamedTuple):
         return self.turn.after if self.turn else self.after.moved(self.channel, self.entry_id)
 
 
+class EntryLayout(NamedTuple):
+    """What there is beside an entry's item.
+
+    chunks: how many BLOB items hold its body. attachment_ids: what it names, each with a REF item.
+    """
+
+    entry_id: EntryId
+    chunks: int
+    attachment_ids: tuple[str, ...] = ()
+
+
 class StoredEntry(NamedTuple):
     """An entry as it is stored: its content is still packed in a body, and empty in `entry`.
 
@@ -205,6 +234,11 @@ class StoredEntry(NamedTuple):
     @property
     def entry_id(self) -> EntryId:
         return self.entry.entry_id
+
+    @property
+    def layout(self) -> EntryLayout:
+        named = tuple(one.attachment_id for one in self.entry.attachments)
+        return EntryLayout(self.entry_id, self.chunks, named)
 
 
 class ForkPoint(NamedTuple):

@@ -8,6 +8,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import Path
 from forklore_service.domain.answer_logs import Part
+from forklore_service.domain.attachments import File
 from forklore_service.domain.erasures import Erasure
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
@@ -192,6 +193,13 @@ class Found:
 
     def remnant(self, group_id: str, conversation_id: str) -> Remnant | None:
         return self._value(keys.remnant(group_id, conversation_id), items.remnant)
+
+    def file(self, attachment_id: str) -> File | None:
+        return self._value(keys.file(attachment_id), items.file)
+
+    def user_file(self, key: Key) -> str | None:
+        """Return the attachment of a user that the item at this key names."""
+        return self._value(key, items.user_file)
 
     def erasure(self, erasure_id: str) -> Erasure | None:
         return self._value(keys.erasure(erasure_id), items.erasure)

@@ -8,6 +8,7 @@ from typing import Any
 from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.answer_logs import Part
+from forklore_service.domain.attachments import File, Reference
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.erasures import Erasure, Mention
 from forklore_service.domain.ids import EntryId
@@ -15,9 +16,11 @@ from forklore_service.domain.keys import JobName, Key, ListKey
 from forklore_service.domain.model import (
     NOTHING,
     Answering,
+    Attached,
     Conversation,
     Description,
     Entry,
+    EntryLayout,
     EntryRef,
     ForkPoint,
     Head,
@@ -455,7 +458,7 @@ def context(item: Item) -> ClientContext:
     return _CONTEXT.value(plain(item))
 
 
-_NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation")
+_NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation", previous_id="previous")
 
 
 def name_item(name: Name) -> Item:
@@ -562,6 +565,15 @@ def _text_in(packed: bytes) -> str:
     return text_in
 
 
+def _packed_attachments(attachments: Sequence[Attached]) -> str:
+    stored = [[one.attachment_id, one.name, one.content_type, one.size] for one in attachments]
+    return json.dumps(stored, ensure_ascii=False, separators=(",", ":"))
+
+
+def _attachments_in(packed: str) -> tuple[Attached, ...]:
+    return tuple(Attached(*one) for one in json.loads(packed))
+
+
 _ENTRY = Codec(
     Entry,
     elsewhere=["entry_id", "conversation_id", "channel", "content"],
@@ -570,7 +582,49 @@ _ENTRY = Codec(
     merged_from=Packed("mergedFrom", _packed_ref, _ref_in),
     copied_from=Packed("copiedFrom", _packed_ref, _ref_in),
     indexed_content=Packed("indexed", _packed_text, _text_in),
+    attachments=Packed("files", _packed_attachments, _attachments_in),
 )
+
+LAYOUT = ("chunks", "files")
+"""The attributes of ENTRY that `entry_layout` reads."""
+
+
+def entry_layout(item: Item) -> EntryLayout:
+    """Return what there is beside an ENTRY item."""
+    files = _attachments_in(item["files"]["S"]) if "files" in item else ()
+    return EntryLayout(
+        keys.entry_id_of(item["SK"]["S"]), chunks(item), tuple(one.attachment_id for one in files)
+    )
+
+
+_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"])
+
+
+def file_item(file: File) -> Item:
+    return _item(keys.file(file.attachment_id), _FILE.attributes(file))
+
+
+def file(item: Item) -> File:
+    of = key(item)
+    last = text_in(item, "namedBy")
+    named_by = None if last is None else keys.in_reference(Key(of.partition, last))
+    return _FILE.value(plain(item), attachment_id=keys.in_file(of), named_by=named_by)
+
+
+def reference_item(reference: Reference) -> Item:
+    """Return the item that says that an entry names an attachment."""
+    return key_of(keys.reference(reference))
+
+
+def user_file_item(owner: str, file: File) -> Item:
+    """Return the item that names an attachment among those of its owner."""
+    return _item(keys.user_file(owner, file.sha256, file.content_type), {"file": file.attachment_id})
+
+
+def user_file(item: Item) -> str:
+    """Return the attachment that such an item names."""
+    attachment_id: str = item["file"]["S"]
+    return attachment_id
 
 
 def size(item: Item) -> int:

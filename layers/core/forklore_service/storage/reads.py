@@ -10,9 +10,10 @@ from typing import NamedTuple, Protocol
 
 from forklore_service.domain import keys
 from forklore_service.domain.answer_logs import Part
+from forklore_service.domain.attachments import Reference
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
-from forklore_service.domain.model import Channel, Conversation, Transfer
+from forklore_service.domain.model import Channel, Conversation, EntryLayout, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
 from forklore_service.storage import items
@@ -202,31 +203,53 @@ class Reads:
         """Yield the keys of the items that name the trees which an erasure has changed."""
         return map(items.key, self._source.query(keys.erased_trees_range(erasure_id), only=()))
 
-    def jobs(self, kind: str, *, limit: int) -> Iterator[Job | Malformed]:
-        """Yield the jobs of a kind. One that cannot be decoded does not hide those after it."""
-        rows = self._source.query(keys.jobs_range(kind), limit=limit, only=("createdAt", "leasedUntil"))
+    def jobs(self, kind: str, *, limit: int, before: str | None = None) -> Iterator[Job | Malformed]:
+        """Yield the jobs of a kind. One that cannot be decoded does not hide those after it.
+
+        before: only those on what has an id before this one.
+        """
+        of = keys.jobs_range(kind, before=before)
+        rows = self._source.query(of, limit=limit, only=("createdAt", "leasedUntil"))
         for row in rows:
             try:
                 yield items.job(row)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 yield Malformed(error)
 
-    def entry_chunks(self, group_id: str) -> Iterator[tuple[EntryId, int]]:
-        """Yield each entry of a tree with the number of BLOB items that its body takes."""
-        rows = self._source.query(keys.entries_range(group_id), only=("chunks",))
-        return ((keys.entry_id_of(_sort(row)), items.chunks(row)) for row in rows)
+    def entry_layouts(self, group_id: str) -> Iterator[EntryLayout]:
+        """Yield what there is beside each entry of a tree."""
+        return map(items.entry_layout, self._source.query(keys.entries_range(group_id), only=items.LAYOUT))
 
-    def own_entries(
-        self, group_id: str, conversation_id: str, *, first: EntryId
-    ) -> Iterator[tuple[EntryId, int]]:
-        """Yield the own entries of a conversation from a position on, as `entry_chunks` does.
+    def own_entries(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[EntryLayout]:
+        """Yield the own entries of a conversation from a position on, as `entry_layouts` does.
 
         Each channel is in order.
         """
         for channel in Channel:
             of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
-            for row in self._source.query(of, only=("chunks",)):
-                yield keys.entry_id_of(_sort(row)), items.chunks(row)
+            yield from map(items.entry_layout, self._source.query(of, only=items.LAYOUT))
+
+    def references(
+        self, attachment_id: str, *, group_id: str | None = None, after: str | None = None, limit: int
+    ) -> Iterator[Reference]:
+        """Yield the entries that name an attachment, tree by tree, at most `limit`.
+
+        group_id: only those of this tree. after: only those of the trees after this one.
+        """
+        of = keys.references_range(attachment_id, group_id)
+        if after is not None:
+            of = keys.references_after(attachment_id, after)
+        return (keys.in_reference(items.key(row)) for row in self._source.query(of, limit=limit, only=()))
+
+    def user_files(
+        self, user_id: str, *, after: str | None = None, limit: int | None = None
+    ) -> Iterator[tuple[Key, str]]:
+        """Yield the keys of the items that name a user's attachments, with these.
+
+        after: only those after this sort key.
+        """
+        of = keys.user_files_range(user_id, after=after)
+        return ((items.key(row), items.user_file(row)) for row in self._source.query(of, limit=limit))
 
     def entry_keys(self, group_id: str, conversation_id: str) -> Iterator[tuple[Key, EntryId]]:
         """Yield the key of each KEY item of a conversation, with the entry that it names."""

@@ -14,7 +14,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
-from forklore_service.domain.model import Conversation, Entry, Head, StoredEntry
+from forklore_service.domain.model import Attached, Conversation, Entry, Head, StoredEntry
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
 from forklore_service.domain.tree import HeadRow
@@ -33,6 +33,7 @@ from forklore_service.storage.connection import (
 from forklore_service.storage.consumption import Consumption
 from forklore_service.storage.found import Found
 from forklore_service.storage.items import key_of, number, text
+from forklore_service.storage.objects import Objects
 from forklore_service.storage.reads import Reads
 
 BATCH_KEYS_MAX = 100
@@ -76,6 +77,7 @@ class Table:
     deadline: when the request must have its answer.
     cache: what this process knows about conversations.
     random: returns the given number of random bits.
+    objects: the bytes of attachments; None: this deployment keeps none.
     """
 
     def __init__(
@@ -86,8 +88,10 @@ class Table:
         deadline: Deadline | None = None,
         random: Callable[[int], int] = secrets.randbits,
         threads: ThreadPoolExecutor | None = None,
+        objects: Objects | None = None,
     ) -> None:
         self.connection = connection
+        self.objects = objects
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -107,6 +111,7 @@ class Table:
             deadline=Deadline.after(left, most=most),
             random=self._random,
             threads=self._threads,
+            objects=self.objects,
         )
 
     @property
@@ -586,12 +591,34 @@ class Table:
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
     def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
-        """Return the entries with their content, in order. Large bodies come from BLOB items."""
+        """Return the entries with their content and links, in order.
+
+        Large bodies come from BLOB items.
+        """
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
         for at in range(0, len(wanted), BLOBS_AT_ONCE):
             blobs |= self._all_items_at(wanted[at : at + BLOBS_AT_ONCE])
-        return [s.entry._replace(content=bodies.decode(_whole_body(group_id, s, blobs))) for s in stored]
+        return [
+            s.entry._replace(
+                content=bodies.decode(_whole_body(group_id, s, blobs)),
+                attachments=self.linked(s.entry.attachments),
+            )
+            for s in stored
+        ]
+
+    def linked(self, attachments: tuple[Attached, ...]) -> tuple[Attached, ...]:
+        """Return attachments with the links that an answer shows. It asks nobody."""
+        if self.objects is None or not attachments:
+            return attachments
+        links = [
+            self.objects.link(one.attachment_id, name=one.name, content_type=one.content_type)
+            for one in attachments
+        ]
+        return tuple(
+            one._replace(url=link.url, url_expires_at=link.expires_at)
+            for one, link in zip(attachments, links, strict=True)
+        )
 
     # Looking through entries
 

@@ -26,14 +26,15 @@ class Entries(Logs):
             require_lineage(r, into)
         last_of = into.source if is_new and into.source else into
         last_of.require_last(r)
+        if "context" in r.given:
+            require_based(context, r.given["context"])
+        self._require_attachments(r, drafts)
         latest, _ = latest_epoch(context or [])
         epochs: list[int | None] = []
         for draft in drafts:
             epochs.append(None if is_history(draft) else draft.get("epoch", max(latest, 1)))
             latest = max(latest, epochs[-1] or 0)
             require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over", latestEpoch=latest)
-        if "context" in r.given:
-            require_based(context, r.given["context"])
         self._require_revision(r, r.given.get("name") if is_new else None)
         finished = self._to_finish(r, into, chosen)
         self._require_free_keys(into, drafts)

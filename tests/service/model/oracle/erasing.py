@@ -33,6 +33,8 @@ class Erasing(Logs):
             empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)
         self.names = {of: names for of, names in self.names.items() if of[0] != user}
         self.logs = [log for log in self.logs if log.said["userId"] != user]
+        for file in self.files.values():
+            file.owner = None if file.owner == user else file.owner
         self.erasures.add(chosen.get("id", NOT_CHOSEN))
         begun = {"state": "running", "trees": 0, "memberships": 0, "entries": 0, "passes": 1}
         return 202, begun | {name: chosen.get(name, NOT_CHOSEN) for name in CHOSEN}
@@ -51,7 +53,7 @@ def empty(tree: Tree, entries: list[Entry], pseudonym: str) -> None:
         if c.said.get("lastMessagePreview") in [text[:100] for text in texts]:
             del c.said["lastMessagePreview"]
     for entry in entries:
-        for name in {*KEPT} - STAYS:
+        for name in {*KEPT, "attachments"} - STAYS:
             entry.pop(name, None)
         entry |= {"userId": pseudonym, "content": [], "erased": True}
         entry.indexed = ""

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 
 from tests.service.model.asking import Json, Outcome, Request, comparable, is_history, require, text_of
+from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
@@ -15,7 +16,7 @@ KEPT = (
 )
 
 
-class Making(Pointers):
+class Making(Attachments, Pointers):
     """The rules of new conversations and of new entries."""
 
     def _to_write(self, r: Request, first: Json) -> Conversation:
@@ -81,7 +82,7 @@ class Making(Pointers):
 
     def _take_in(self, r: Request, into: Conversation, draft: Json, epoch: int | None, answer: Json) -> Entry:
         entry = Entry({"conversationId": into.id, "userId": r.caller.user, "clientId": r.caller.client})
-        entry |= {name: draft.get(name) for name in KEPT}
+        entry |= {name: draft.get(name) for name in KEPT} | {"attachments": self._attached(draft) or None}
         entry |= {name: answer.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
         entry |= {"channel": "history" if is_history(draft) else "context", "epoch": epoch}
         entry = Entry({name: value for name, value in entry.items() if value is not None})

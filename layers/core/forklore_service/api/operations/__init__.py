@@ -13,6 +13,7 @@ def __getattr__(name: str) -> tuple[Operation, ...]:
     from forklore_service.api.operations import (
         admin,
         answer_logs,
+        attachments,
         conversations,
         copying,
         entries,
@@ -29,6 +30,7 @@ def __getattr__(name: str) -> tuple[Operation, ...]:
         *search.OPERATIONS,
         *sharing.OPERATIONS,
         *names.OPERATIONS,
+        *attachments.OPERATIONS,
         *admin.OPERATIONS,
     )
     return every if name == "ALL" else (*every, *sharing.BY_PATH)

@@ -14,6 +14,7 @@ from forklore_service.api import admin_requests, answers, cursors
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.api.operations import (
     answer_logs,
+    attachments,
     conversations,
     entries,
     erasures,
@@ -45,6 +46,7 @@ _OF_USERS = {
         *search.OPERATIONS,
         *sharing.OPERATIONS,
         *names.OPERATIONS,
+        *attachments.OPERATIONS,
     )
 }
 
@@ -60,6 +62,11 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "getConversation": {
         "answer": answers.AdminConversation,
         "summary": "Show any conversation, with the client that its context is bound to.",
+    },
+    "getAttachment": {
+        "query": admin_requests.Justified,
+        "answer": answers.AdminAttachment,
+        "summary": "Show any attachment, with who has uploaded it.",
     },
     "listEntries": {
         "query": admin_requests.AdminListEntries,
@@ -112,5 +119,24 @@ OPERATIONS = (
         if one.is_read and one.name not in _NOT_FOR_AUDITORS
     ),
     *(_for_role(ADMIN, _OF_USERS[name]) for name in ("deleteConversation", "deleteName")),
+    Operation(
+        "adminListAttachments",
+        "GET",
+        "/v1/admin/attachments",
+        attachments.list_attachments,
+        query=admin_requests.ListAttachments,
+        errors=(403,),
+        role=AUDITOR,
+    ),
+    Operation(
+        "adminRemoveAttachment",
+        "DELETE",
+        "/v1/admin/attachments/{attachmentId}",
+        attachments.remove_attachment,
+        status=204,
+        query=admin_requests.Justified,
+        errors=(403, 404, 409),
+        role=ADMIN,
+    ),
     *erasures.OPERATIONS,
 )

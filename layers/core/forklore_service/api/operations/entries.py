@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from forklore_service.api import answers, entry_requests
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import content, ids
+from forklore_service.domain.attachments import NamedFile
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, Description, Entry, EntryRef, ForkPosition, StartedBy
@@ -95,7 +96,9 @@ def _said(fields: entry_requests.ContentFields, channel: Channel, **more: Any) -
     """Return what is said in the fields. more: what an entry or a draft has by another name."""
     shared = {name: getattr(fields, name) for name in type(fields).model_fields if name in _SHARED}
     used = entry_requests.usage_of(shared.get("usage"))
-    texts = {name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()}
+    texts: dict[str, Any] = {
+        name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()
+    }
     return Draft.of(channel, content=fields.content, used=used, **texts, **more)
 
 
@@ -108,8 +111,10 @@ def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft
     request.require_own(fields.user_id)
     channel = fields.channel or Channel.HISTORY
     says_history = fields.channel is None and content.is_history_type(fields.content_type)
+    files: list[NamedFile] = []
     if fields.channel is Channel.HISTORY or says_history:
         content.check_history(fields.content_type, fields.content.value)
+        files = content.named_files(fields.content.value)
     else:
         content.check_elements(fields.content.value)
     if fields.epoch is not None and channel is not Channel.CONTEXT:
@@ -118,7 +123,7 @@ def _draft(request: CheckedRequest, fields: entry_requests.EntryFields) -> Draft
         raise ValidationError("indexedContent is for the history channel only", field="indexedContent")
     merged, up_to = fields.merged_from_conversation_id, fields.merged_up_to_entry_id
     merged_from = None if merged is None else EntryRef(merged, None if up_to is None else EntryId(up_to))
-    return _said(fields, channel, merged_from=merged_from)
+    return _said(fields, channel, merged_from=merged_from, files=files)
 
 
 def list_entries(request: CheckedRequest) -> answers.EntryPage:

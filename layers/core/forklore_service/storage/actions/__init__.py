@@ -12,6 +12,7 @@ there.
 
 from forklore_service.storage.actions import (
     answer,
+    attachment,
     context,
     conversation,
     entry,
@@ -34,6 +35,7 @@ __all__ = [
     "ActionKind",
     "ConditionFailed",
     "answer",
+    "attachment",
     "context",
     "conversation",
     "entry",

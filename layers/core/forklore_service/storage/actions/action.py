@@ -23,7 +23,8 @@ class ActionKind(Enum):
 
     GROUP: the tree that the transaction is about. PARENT_GROUP: the tree that starts a child.
     CREATING_GROUP: a tree that is being made. MEMBER: a check that a member still has their access
-    level. CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
+    level. FILE: an attachment. REFERENCE: that an entry names one. USER_FILE: that a user has one.
+    CHANGED_MEMBER: a membership that is put, changed or removed. ERASED: an item of any
     kind that is removed with its tree or with a user. NAMED_HEAD: a check that a conversation that
     the write names exists. ANSWER_HEAD: the conversation in which an answer was begun that ends, if
     the write is about another one.
@@ -41,6 +42,7 @@ class ActionKind(Enum):
     ERASED = auto()
     ERASED_TREE = auto()
     ERASURE = auto()
+    FILE = auto()
     GROUP = auto()
     HEAD = auto()
     IDEMPOTENCY = auto()
@@ -52,10 +54,12 @@ class ActionKind(Enum):
     PART = auto()
     PATH = auto()
     POINTER = auto()
+    REFERENCE = auto()
     REMNANT = auto()
     RETENTION = auto()
     TRANSFER = auto()
     TREE = auto()
+    USER_FILE = auto()
     USER_TREE = auto()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import PENDING_SECONDS
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.tree import State
 from forklore_service.errors import UnavailableError
@@ -12,11 +13,14 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
+from forklore_service.usecases.attachments.ending import end_upload
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
 SWEPT_MAX = 10_000
 """The most jobs of a kind that one sweep looks at."""
+UPLOADS_ENDED_MAX = 500
+"""The most uploads that one sweep looks at. The next one goes on."""
 ANNOUNCE_ALL_SECONDS = 15.0
 
 
@@ -53,11 +57,15 @@ def sweep(
     queue.announce_prunes(free_branches, within_s=ANNOUNCE_ALL_SECONDS)
     found += prunes
     creations = _jobs(table, JobKind.CREATION, alone)
+    uploads = _old_uploads(table, alone)
     for job in creations:
         with alone.each():
             if job.leased_until_ms <= table.now_ms() and _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
     found += creations
+    for upload in uploads:
+        with alone.each():
+            end_upload(table, upload.group_id)
     since = [job.since_ms for job in found if job.since_ms is not None]
     oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
     return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
@@ -86,7 +94,7 @@ class _Alone:
 
 
 class _Job(NamedTuple):
-    """Work in progress on a tree. For an erasure, `group_id` is its id.
+    """Work in progress on a tree. For an erasure or an attachment, `group_id` is its id.
 
     since_ms: when it was requested; None if the job does not say.
     leased_until_ms: until when a worker holds it; 0 if no worker does.
@@ -99,9 +107,11 @@ class _Job(NamedTuple):
     branch: tuple[str, str] | None = None
 
 
-def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
+def _jobs(
+    table: Table, kind: JobKind, alone: _Alone, *, limit: int = SWEPT_MAX, before: str | None = None
+) -> list[_Job]:
     found: list[_Job] = []
-    for job in table.read.jobs(kind, limit=SWEPT_MAX):
+    for job in table.read.jobs(kind, limit=limit, before=before):
         alone.unreadable += 1
         with alone.each():
             if isinstance(job, Malformed):
@@ -118,6 +128,15 @@ def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
             )
             alone.unreadable -= 1
     return found
+
+
+def _old_uploads(table: Table, alone: _Alone) -> list[_Job]:
+    """Return the jobs of attachments that are older than a day.
+
+    Younger ones are not even read: the ids of their jobs come after these.
+    """
+    day_ago = ids.fresh_id(max(0, table.now_ms() - PENDING_SECONDS * 1000), 0)
+    return _jobs(table, JobKind.UPLOAD, alone, limit=UPLOADS_ENDED_MAX, before=day_ago)
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

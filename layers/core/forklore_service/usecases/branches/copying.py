@@ -25,6 +25,7 @@ from forklore_service.usecases.branches.creation import Creation, Obstacle, Prep
 from forklore_service.usecases.branches.roots import cache_entry_of_root
 from forklore_service.usecases.branches.staging import StagedTree, find_begun, keys_of_begun, stage
 from forklore_service.usecases.shared import view_pages
+from forklore_service.usecases.shared.attachments import let_go, references_of
 from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore_service.usecases.shared.drafts import (
     OTHER_WRITES_MAX,
@@ -249,6 +250,10 @@ class _Copies:
         So what is there between two steps is always the beginning of what was there.
         """
         for portion in portions(unwanted[::-1]):
+            layouts = [one.layout for one in portion]
+            if references := references_of(self._root.group_id, layouts):
+                yield actions.group.erase(references)
+                let_go(self._table, (named for one in layouts for named in one.attachment_ids))
             yield actions.group.erase([key for one in portion for key in self._keys_of(one)])
 
     def _keys_of(self, stored: StoredEntry) -> list[Key]:
@@ -280,4 +285,9 @@ def _copied(there: Sequence[StoredEntry], originals: Sequence[StoredEntry]) -> i
 def portions(originals: Sequence[StoredEntry]) -> Iterator[list[StoredEntry]]:
     """Return the entries in groups that one transaction can copy, each as large as possible."""
     most = PORTION_WRITES_MAX, TRANSACTION_BYTES_MAX
-    return packs(originals, most, lambda one: (1 + one.chunks, bodies.stored_bytes(one)))
+    return packs(originals, most, lambda one: (_writes(one), bodies.stored_bytes(one)))
+
+
+def _writes(one: StoredEntry) -> int:
+    """Return how many actions copy an entry, with its chunks and what it names."""
+    return 1 + one.chunks + 2 * len(one.entry.attachments)

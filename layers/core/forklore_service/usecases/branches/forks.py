@@ -38,6 +38,7 @@ from forklore_service.usecases.reading.entry_lookup import find_entry
 from forklore_service.usecases.shared import view_pages
 from forklore_service.usecases.shared.answer_logs import AnswerRef, Finish
 from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.attachments import with_attachments
 from forklore_service.usecases.shared.drafts import (
     Draft,
     batch_actions,
@@ -349,14 +350,16 @@ def _own_entries(
     """Decide what the fork appends. None: not all of the inherited context can be read yet."""
     path = inherited.path
     if request.context is None:
-        epoch = first_epoch(table, caller, request.drafts, group_id=group_id, path=path)
-        return _Own([*request.drafts], epoch)
+        drafts = with_attachments(table, caller, request.drafts)
+        epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
+        return _Own(drafts, epoch)
     decision = decide_on_inherited(
         table, caller, request.context, group_id=group_id, path=path, shown_last=inherited.lasts.context
     )
     if decision is None:
         return None
-    return _Own([*request.drafts, *decision.drafts], decision.epoch, decision)
+    drafts = with_attachments(table, caller, request.drafts)
+    return _Own([*drafts, *decision.drafts], decision.epoch, decision)
 
 
 def _check_source(loaded: LoadedConversation, request: ForkRequest) -> Action:

@@ -23,6 +23,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, PreparedCreation, name_actions
 from forklore_service.usecases.shared.answer_logs import no_answer
 from forklore_service.usecases.shared.appended import Appended, record_appended
+from forklore_service.usecases.shared.attachments import with_attachments
 from forklore_service.usecases.shared.drafts import (
     Batch,
     Draft,
@@ -72,6 +73,7 @@ def plan_root(
     """
     check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
     require_match(if_match, NOTHING)
+    drafts = with_attachments(table, caller, drafts)
     batch = mint_batch(
         table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )

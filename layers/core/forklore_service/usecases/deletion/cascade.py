@@ -10,9 +10,8 @@ from contextlib import suppress
 from itertools import chain
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import TREE_JOBS, JobKind
+from forklore_service.domain.model import TREE_JOBS, EntryLayout, JobKind
 from forklore_service.domain.tree import Group, State
 from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind, ConditionFailed
@@ -20,6 +19,7 @@ from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
 from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
+from forklore_service.usecases.shared.attachments import let_go, references_of
 
 ERASED_AT_ONCE = 500
 GUARDED_AT_ONCE = 50
@@ -51,7 +51,7 @@ def advance_deletion(table: Table, queue: Queue, group_id: str, wait_s: int) -> 
     with suppress(ConditionFailed):  # a tree that was never live is gone; its id may be in use again
         if group.never_live:
             _free_ids(table, group)
-        erase_entries(table, group_id, table.read.entry_chunks(group_id), of=group)
+        erase_entries(table, group_id, table.read.entry_layouts(group_id), of=group)
         _erase_members(table, group)
         _erase_transfer(table, group)
         _erase_others(table, group)
@@ -67,21 +67,26 @@ def seconds_left(deleted_at: str | None, now_ms: int, wait_s: int) -> int:
 
 
 def erase_entries(
-    table: Table, group_id: str, entries: Iterable[tuple[EntryId, int]], *, of: Group | None = None
+    table: Table, group_id: str, entries: Iterable[EntryLayout], *, of: Group | None = None
 ) -> None:
-    """Remove entries of a tree, each given with the number of its chunks.
+    """Remove entries of a tree, and attachments that nobody else names.
 
-    The chunks of a body go first, because only the entry names them.
+    The chunks of a body, and what says that the entry names an attachment, go first, because only
+    the entry names them.
     of: the deleted tree that they go with; None: the tree is live.
     """
+
+    def erase(unwanted: Sequence[Key]) -> None:
+        if of is None:
+            table.delete(unwanted)
+        else:
+            _erase(table, of, unwanted)
+
     for some in in_batches(entries, ERASED_AT_ONCE):
-        blobs = [keys.blob(group_id, entry_id, at) for entry_id, chunks in some for at in range(chunks)]
-        own = [keys.entry(group_id, entry_id) for entry_id, _ in some]
-        for unwanted in (blobs, own):
-            if of is None:
-                table.delete(unwanted)
-            else:
-                _erase(table, of, unwanted)
+        erase([keys.blob(group_id, one.entry_id, at) for one in some for at in range(one.chunks)])
+        erase(references_of(group_id, some))
+        let_go(table, (named for one in some for named in one.attachment_ids))
+        erase([keys.entry(group_id, one.entry_id) for one in some])
 
 
 def _free_ids(table: Table, group: Group) -> None:

@@ -37,6 +37,7 @@ from forklore_service.usecases.deletion.closing_trees import in_batches, tombsto
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared.answer_logs import AnswerRef, drop, end_log
+from forklore_service.usecases.shared.attachments import let_go, references_of
 from forklore_service.usecases.shared.drafts import TRANSACTION_BYTES_MAX, answer_bytes
 from forklore_service.usecases.shared.idempotency import NO_GROUP
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
@@ -89,6 +90,8 @@ def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Eras
     _forget_answers(table, erasure, user_id, written)
     named = (one for one in mentions if one not in said and one not in written and one.record is None)
     others = {one.key.partition for one in named}
+    for file in filter(keys.is_file, (one.key for one in mentions)):
+        _disown(table, erasure, user_id, keys.in_file(file))
     waits |= bool(others)
     for group_id in filter(ids.is_uuid, sorted(others)):
         _leave(table, queue, erasure, user_id, group_id)
@@ -131,7 +134,20 @@ def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> 
                 place, _ = keys.in_user_tree(row.sort)
                 _leave(table, queue, erasure, user_id, place.conversation_id)
         _forget(table, erasure, (row for row in some if keys.is_name(row.sort)))
+    for row, attachment_id in table.read.user_files(user_id):
+        _disown(table, erasure, user_id, attachment_id)
+        _forget(table, erasure, [row])
     return not is_empty
+
+
+def _disown(table: Table, erasure: Erasure, user_id: str, attachment_id: str) -> None:
+    """Remove an attachment of the user that no entry names, and forget whose any other is."""
+    let_go(table, [attachment_id])
+    refused = table.try_commit(
+        [actions.erasure.count(erasure), actions.attachment.disown(attachment_id, user_id)]
+    )
+    if refused is not None and refused.has(ActionKind.ERASURE):
+        raise refused  # another worker has ended the erasure
 
 
 def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id: str) -> None:
@@ -284,6 +300,7 @@ def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Seque
         forget_digests(table, group_id)
     if any(one.entry for one in mentions):
         _forget_unsigned(table, group_id, mentions)
+    _drop_references(table, group_id, mentions)
     left, most, is_done = list(mentions), (WRITES_MAX, TRANSACTION_BYTES_MAX), True
     while left:
         portion = next(packs(left, most, _size))
@@ -303,6 +320,16 @@ def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Seque
         is_done = False
         left = [one for one in left if not any(refused.has(*action.id) for action in writes.get(one.key, ()))]
     return is_done
+
+
+def _drop_references(table: Table, group_id: str, mentions: Iterable[Mention]) -> None:
+    """Remove what says that entries name attachments, and those that nobody else names.
+
+    The entries still name them, so it is done again where it was stopped.
+    """
+    layouts = [one.entry.layout for one in mentions if one.entry is not None]
+    table.delete(references_of(group_id, layouts))
+    let_go(table, (named for one in layouts for named in one.attachment_ids))
 
 
 def forget_digests(table: Table, group_id: str) -> None:

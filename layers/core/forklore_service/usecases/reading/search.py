@@ -287,7 +287,10 @@ class _Looking:
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)
-        shown = stored.entry._replace(content=body if self.request.with_entries else "")
+        shown = stored.entry._replace(content="")
+        if self.request.with_entries:
+            attachments = self.table.linked(shown.attachments)
+            shown = shown._replace(content=body, attachments=attachments)
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         size += stored.escaped_bytes if shown.content else 0
         return _Match(shown, line, highlights, size, before)

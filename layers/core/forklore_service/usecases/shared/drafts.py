@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from forklore_service.domain import access, content
 from forklore_service.domain.ancestry import Path, inherited
+from forklore_service.domain.attachments import NamedFile
 from forklore_service.domain.epochs import NO_ELEMENTS, NO_EPOCH, Epoch, digest_of
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.jsontext import JsonText
@@ -32,6 +33,8 @@ from forklore_service.usecases.shared import view_pages
 
 ENVELOPE_BYTES = 400
 """About how many bytes an entry's other members take: ids, time, names."""
+ATTACHED_BYTES = 4_000
+"""At most about so many bytes of an answer show an attachment, most of them for its link."""
 _NOT_COUNTED = {"conversation_id", "key", "indexed_content"}
 """Texts of an entry that are in those bytes, and the one that no answer shows."""
 _TEXTS = [
@@ -53,12 +56,14 @@ class Draft(NamedTuple):
     entry: without its ids. Without a user it is the caller's. epoch None: a context entry joins its
     client's latest epoch. value: its content. used: what it adds to the metrics.
     based_on: of a present context, the last context entry that it goes on from, if its author says.
+    files: the attachments that its content names, as its author says.
     """
 
     entry: Entry
     value: Any
     used: TokenUsage = TokenUsage()
     based_on: str | None = None
+    files: Sequence[NamedFile] = ()
 
     @classmethod
     def of(
@@ -69,11 +74,12 @@ class Draft(NamedTuple):
         *,
         used: TokenUsage | None = None,
         based_on: str | None = None,
+        files: Sequence[NamedFile] = (),
         **more: Any,
     ) -> "Draft":
         """Return the draft. more: other fields of the entry."""
         entry = Entry(FIRST, "", more.pop("user_id", ""), channel, content_type, content.text, **more)
-        return cls(entry, content.value, used or TokenUsage(), based_on)
+        return cls(entry, content.value, used or TokenUsage(), based_on, files)
 
     @property
     def content(self) -> JsonText:
@@ -190,7 +196,11 @@ def mint_batch(
             latest = own_epoch
         entries.append(
             entry._replace(
-                entry_id=entry_id, conversation_id=conversation_id, epoch=own_epoch, after=tip.lasts
+                entry_id=entry_id,
+                conversation_id=conversation_id,
+                epoch=own_epoch,
+                after=tip.lasts,
+                attachments=table.linked(entry.attachments),
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(entry.channel, entry_id))
@@ -256,7 +266,7 @@ def first_epoch(table: Table, caller: Caller, drafts: Sequence[Draft], *, group_
 
 
 def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
-    """Return the actions that put the entries, their chunks and their keys.
+    """Return the actions that put the entries, their chunks and keys, and what they name.
 
     Raises PayloadTooLargeError when they do not fit into one transaction.
     """
@@ -265,6 +275,7 @@ def batch_actions(batch: Batch, *, group_id: str, nonce: str) -> list[Action]:
         puts += actions.entry.put(group_id, entry, nonce=nonce, escaped_bytes=answer_bytes(entry))
         if entry.key is not None:
             puts.append(actions.entry.claim_key(group_id, entry, entry.key))
+    puts += actions.attachment.name(group_id, batch.entries)
     size = actions.entry.body_bytes(puts)
     if size > TRANSACTION_BYTES_MAX or len(puts) > TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX:
         raise PayloadTooLargeError("too much for one request; append it in parts")
@@ -281,7 +292,8 @@ def answer_bytes(entry: Entry) -> int:
     """Return about how many bytes of an answer the entry takes, as escaped."""
     own = [getattr(entry, name) for name in _TEXTS]
     texts = [getattr(entry, name) or "" for name in _JSON_TEXTS]
-    return ENVELOPE_BYTES + sum(map(escaped_size, [*texts, json.dumps(own)]))
+    attached = ATTACHED_BYTES * len(entry.attachments)
+    return ENVELOPE_BYTES + attached + sum(map(escaped_size, [*texts, json.dumps(own)]))
 
 
 def context_actions(batch: Batch, *, group_id: str, conversation_id: str, caller: Caller) -> list[Action]:

@@ -3,6 +3,8 @@
 A conversation that does not exist is created by that.
 """
 
+from collections.abc import Sequence
+
 from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
@@ -22,6 +24,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared import view_pages
 from forklore_service.usecases.shared.answer_logs import AnswerRef, Finish
 from forklore_service.usecases.shared.appended import Appended, appended_again, record_appended
+from forklore_service.usecases.shared.attachments import with_attachments
 from forklore_service.usecases.shared.drafts import (
     Draft,
     batch_actions,
@@ -107,6 +110,7 @@ class _Appending:
         self._has_lineage = not request.names_origin
         self._decision: Decision | None = None
         self._named: list[Action] | None = None
+        self._drafts: Sequence[Draft] | None = None
         self._uses: tuple[CachedConversation, str] | None = None
 
     def run(self) -> Appended:
@@ -278,7 +282,7 @@ class _Appending:
         table, caller, request, decision = self._table, self._caller, self._request, self._decision
         where = {"group_id": cached.group_id, "conversation_id": self._id}
         client = caller.client_id
-        drafts = [*request.drafts, *(decision.drafts if decision else ())]
+        drafts = [*self._attached(), *(decision.drafts if decision else ())]
         known = cached.epoch_of(client) if client else None
         epoch = decision.epoch if decision else known or NO_EPOCH
         if drafts:
@@ -350,6 +354,16 @@ class _Appending:
             was, at = self._uses
             note_use(self._table, was.group_id, tree_created_at=was.tree_created_at, was=was.used_at, at=at)
 
+    def _attached(self) -> Sequence[Draft]:
+        """Return the drafts of the request with what their attachments are."""
+        if self._drafts is None:
+            try:
+                self._drafts = with_attachments(self._table, self._caller, self._request.drafts)
+            except (NotFoundError, ConflictError):
+                self._load()  # what this raises comes first
+                raise
+        return self._drafts
+
     def _finish(self, group_id: str) -> Finish | None:
         """Return the end of the answer that the append finishes, as its log is now."""
         if self._request.finishes is None:
@@ -417,8 +431,10 @@ class _Appending:
                     raise ForbiddenError("this needs the access level 'writer'") from refused
                 case ActionKind.ANSWER_HEAD if refused.is_absent(kind):
                     raise NotFoundError("the conversation of the answer is deleted") from refused
-                case ActionKind.NAMED_HEAD if self._request.copied_out_of is not None:
+                case ActionKind.NAMED_HEAD | ActionKind.FILE if self._request.copied_out_of is not None:
                     raise OriginalMoved from refused
+                case ActionKind.FILE:
+                    self._drafts = None
                 case ActionKind.NAMED_HEAD:
                     self._named = None
                 case ActionKind.CONTEXT if self._decision is not None:

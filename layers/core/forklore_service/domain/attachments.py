@@ -1,0 +1,98 @@
+"""Attachments: files beside the log, which entries name."""
+
+import hashlib
+import unicodedata
+from enum import StrEnum
+from typing import NamedTuple
+
+from forklore_service.limits import ATTACHMENT_NAME_BYTES_MAX
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What makes a name read in another order than it is written."""
+PENDING_SECONDS = 24 * 3600
+"""For how long an upload waits for the first entry that names it."""
+KEPT_SECONDS = PENDING_SECONDS - 3600
+"""For how long it is gone on with. Later the sweep may be about to end it."""
+
+
+class FileState(StrEnum):
+    """PENDING: nobody has seen its bytes yet. REMOVED: an admin has removed them."""
+
+    PENDING = "pending"
+    READY = "ready"
+    REMOVED = "removed"
+
+
+class Reference(NamedTuple):
+    """An entry that names an attachment."""
+
+    attachment_id: str
+    group_id: str
+    entry_id: str
+
+
+class File(NamedTuple):
+    """An attachment. Its bytes lie in the store of objects, under its id.
+
+    owner: who has uploaded it; None: the user was erased. sha256: of its bytes, in hexadecimal
+    digits. named: how often an entry has named it, which never falls. named_by: the tree and the
+    entry that did so last.
+    is_pending: whether its bytes were not seen yet. is_removed: whether an admin has removed them.
+    is_going: whether nothing names it, and nothing may name it any more.
+    """
+
+    attachment_id: str
+    owner: str | None
+    content_type: str
+    size: int
+    sha256: str
+    name: str
+    created_at: str
+    named: int = 0
+    named_by: Reference | None = None
+    is_pending: bool = False
+    is_removed: bool = False
+    is_going: bool = False
+
+    @property
+    def state(self) -> FileState:
+        if self.is_removed:
+            return FileState.REMOVED
+        return FileState.PENDING if self.is_pending else FileState.READY
+
+    @property
+    def can_be_named(self) -> bool:
+        return not (self.is_going or self.is_removed)
+
+
+class NamedFile(NamedTuple):
+    """What the content of an entry says of an attachment. name: as the entry calls it."""
+
+    attachment_id: str
+    name: str | None
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for what is no plain name of a file.
+
+    >>> check_name("../etc")
+    Traceback (most recent call last):
+    ValueError: must hold no slash, no control character, and none that turns the direction of text
+    """
+    if not 1 <= len(name.encode()) <= ATTACHMENT_NAME_BYTES_MAX:
+        raise ValueError(f"must have 1 to {ATTACHMENT_NAME_BYTES_MAX} bytes of UTF-8")
+    if name in (".", ".."):
+        raise ValueError("must be a name of a file, not of a folder")
+    if any(map(_is_refused, name)):
+        raise ValueError(
+            "must hold no slash, no control character, and none that turns the direction of text"
+        )
+
+
+def _is_refused(character: str) -> bool:
+    return character in "/\\" or character in _BIDI or unicodedata.category(character) in ("Cc", "Cs")
+
+
+def digest_of_type(content_type: str) -> str:
+    """Return what stands for a content type in a key."""
+    return hashlib.sha256(content_type.encode()).hexdigest()[:16]

@@ -1,0 +1,86 @@
+"""Upload an attachment: its item first, then its bytes.
+
+The same bytes of one user, with the same type, are one attachment.
+"""
+
+import hashlib
+from typing import NamedTuple
+
+from forklore_service.domain import keys
+from forklore_service.domain.attachments import KEPT_SECONDS, File
+from forklore_service.domain.model import Caller
+from forklore_service.errors import UnavailableError, ValidationError
+from forklore_service.storage import actions
+from forklore_service.storage.objects import Upload
+from forklore_service.storage.table import Table
+from forklore_service.usecases.attachments.reading import ReadFile
+from forklore_service.usecases.shared.attachments import expected, is_old, require_objects
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+
+
+class NewFile(NamedTuple):
+    """What somebody wants to attach. content: the bytes; None: they are sent to the store."""
+
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+    content: bytes | None = None
+
+
+class Begun(NamedTuple):
+    """An attachment, and how to send its bytes; None: they are there."""
+
+    read: ReadFile
+    upload: Upload | None = None
+
+
+def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
+    """Return the attachment of the caller that has, or will have, these bytes.
+
+    Raises ConflictError if this deployment keeps no attachments, ValidationError if `content` is
+    not what the request says.
+    """
+    objects = require_objects(table)
+    content = request.content
+    if content is not None:
+        if len(content) != request.size:
+            raise ValidationError(f"content has {len(content)} bytes", field="size")
+        if hashlib.sha256(content).hexdigest() != request.sha256:
+            raise ValidationError("content has another SHA-256", field="sha256")
+    file = _file(table, caller, request)
+    if file.is_pending:
+        if content is not None:
+            objects.store(file.attachment_id, content, expected(file))
+        elif not objects.holds(file.attachment_id, expected(file)):
+            return Begun(ReadFile.of(file, objects), objects.upload(file.attachment_id, expected(file)))
+        table.update(actions.attachment.arrived(file.attachment_id))
+    return Begun(ReadFile.of(file._replace(is_pending=False), objects))
+
+
+def _file(table: Table, caller: Caller, request: NewFile) -> File:
+    """Return the caller's attachment with these bytes. It is made if there is none to name."""
+    row = keys.user_file(caller.user_id, request.sha256, request.content_type)
+    for _ in attempts(table, CHANGE):
+        known = table.get([row]).user_file(row)
+        if known is not None:
+            file = table.get([keys.file(known)]).file(known)
+            if file is not None and file.can_be_named and not _ends(table, file):
+                return file
+        file = File(
+            table.mint_conversation(),
+            caller.user_id,
+            request.content_type,
+            request.size,
+            request.sha256,
+            request.name,
+            table.now(),
+            is_pending=True,
+        )
+        if table.try_commit(actions.attachment.put(file, caller.user_id, in_place_of=known)) is None:
+            return file
+    raise UnavailableError("the same bytes are being uploaded right now; try again")
+
+
+def _ends(table: Table, file: File) -> bool:
+    return file.named == 0 and is_old(file.attachment_id, now_ms=table.now_ms(), seconds=KEPT_SECONDS)

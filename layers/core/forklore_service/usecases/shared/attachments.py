@@ -1,0 +1,148 @@
+"""What entries name beside conversations: attachments. Who may read one, and when it goes.
+
+Each entry that names an attachment has an item, REF. These items are a set: to put one or to take
+one away can be repeated. Whoever removes entries first removes their REFs, then lets go of what
+nobody names any more, and then removes the entries, which name the work. So a killed worker only
+repeats work.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import File, NamedFile, Reference
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Attached, Caller, EntryLayout
+from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
+from forklore_service.storage import actions
+from forklore_service.storage.objects import Expected, Objects
+from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+
+TREES_MAX = 100
+"""Trees looked at for one in which the caller may read an attachment."""
+
+
+def require_objects(table: Table) -> Objects:
+    """Return where the bytes lie. Raises ConflictError if this deployment keeps no attachments."""
+    if table.objects is None:
+        raise ConflictError(
+            "this deployment keeps no attachments; whoever runs it can set Attachments to on",
+            reason="attachments_off",
+        )
+    return table.objects
+
+
+def with_attachments(table: Table, caller: Caller, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the drafts with what their attachments are. It is no read if they name none.
+
+    Raises ConflictError if this deployment keeps none, NotFoundError for one that the caller may
+    not name. An attachment whose bytes nobody has seen is looked for in the store.
+    """
+    named = {one.attachment_id for draft in drafts for one in draft.files}
+    if not named:
+        return list(drafts)
+    objects = require_objects(table)
+    found = table.get(map(keys.file, named))
+    files = {one: _nameable(table, objects, caller, one, found.file(one)) for one in named}
+    return [
+        draft._replace(
+            entry=draft.entry._replace(attachments=tuple(_attached(files, one) for one in draft.files))
+        )
+        if draft.files
+        else draft
+        for draft in drafts
+    ]
+
+
+def _attached(files: dict[str, File], named: NamedFile) -> Attached:
+    file = files[named.attachment_id]
+    return Attached(file.attachment_id, named.name or file.name, file.content_type, file.size)
+
+
+def _nameable(table: Table, objects: Objects, caller: Caller, attachment_id: str, file: File | None) -> File:
+    if file is None or not file.can_be_named:
+        raise not_found(attachment_id)
+    if file.owner != caller.user_id and not is_shown(table, caller, file):
+        raise not_found(attachment_id)
+    if file.is_pending and not objects.holds(attachment_id, expected(file)):
+        raise ConflictError(
+            f"the bytes of the attachment {brief(attachment_id)} are not there yet; upload them first",
+            reason="not_uploaded",
+        )
+    return file
+
+
+def expected(file: File) -> Expected:
+    """Return what the bytes of an attachment are."""
+    return Expected(file.content_type, file.size, file.sha256)
+
+
+def not_found(attachment_id: str) -> NotFoundError:
+    """Return the error for an attachment that there is not, or that is none of the caller's."""
+    return NotFoundError(f"no attachment {brief(attachment_id)}")
+
+
+def is_shown(table: Table, caller: Caller, file: File, *, group_id: str | None = None) -> bool:
+    """Tell whether the caller is a member of a live tree with an entry that names the attachment.
+
+    group_id: the tree to look at; None: the first TREES_MAX that name it.
+    """
+    of, after = file.attachment_id, None
+    for _ in range(TREES_MAX):
+        reference = next(table.read.references(of, group_id=group_id, after=after, limit=1), None)
+        if reference is None:
+            return False
+        after = reference.group_id
+        found = table.get([keys.group(after), keys.member(after, caller.user_id)])
+        group = found.group(after)
+        if group is not None and group.is_live and found.member(after, caller.user_id) is not None:
+            return True
+        if group_id is not None:
+            return False
+    return False
+
+
+def references_of(group_id: str, entries: Iterable[EntryLayout]) -> list[Key]:
+    """Return the keys of the REFs of entries."""
+    return [
+        keys.reference(Reference(attachment_id, group_id, one.entry_id))
+        for one in entries
+        for attachment_id in one.attachment_ids
+    ]
+
+
+def let_go(table: Table, attachment_ids: Iterable[str]) -> None:
+    """Remove each attachment that no entry names. Raises UnavailableError."""
+    for _ in table.side_by_side(partial(_let_go, table), dict.fromkeys(attachment_ids)):
+        pass
+
+
+def _let_go(table: Table, attachment_id: str) -> None:
+    """Remove an attachment that no entry names, if it is there.
+
+    An entry that begins to name it meanwhile refuses that: it counts in the attachment's item.
+    What is killed in between, is done again by the sweep, which finds the job.
+    """
+    for _ in attempts(table, CHANGE):
+        file = table.get([keys.file(attachment_id)]).file(attachment_id)
+        if file is None or next(table.read.references(attachment_id, limit=1), None) is not None:
+            return
+        if file.is_going or table.try_commit(actions.attachment.give_up(file, at=table.now())) is None:
+            break
+    else:
+        raise UnavailableError("the attachment keeps changing; try again")
+    if table.objects is None:
+        return  # the sweep of a deployment that keeps attachments goes on
+    table.objects.delete(attachment_id)
+    if file.owner is not None:
+        row = keys.user_file(file.owner, file.sha256, file.content_type)
+        if table.get([row]).user_file(row) == attachment_id:
+            table.try_commit([actions.attachment.unlist(row, attachment_id)])
+    table.try_commit(actions.attachment.delete(attachment_id))
+
+
+def is_old(attachment_id: str, *, now_ms: int, seconds: int) -> bool:
+    """Tell whether an attachment was made more than so many seconds ago. Its id says when."""
+    return now_ms - ids.milliseconds_of(ids.EntryId(attachment_id)) > seconds * 1000

@@ -1,0 +1,70 @@
+"""Attachments, the entries that name them, and the lists of their owners."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from forklore_local.fsck.finding import Finding
+from forklore_local.fsck.survey import Survey
+from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import KEPT_SECONDS, File, Reference
+from forklore_service.domain.keys import Key
+from forklore_service.domain.model import JobKind
+
+RULE = 21
+"""An attachment is there as long as an entry names it, and no longer."""
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    """Yield where entries, attachments and lists do not agree."""
+    named: set[Reference] = set()
+    for tree in survey.trees.values():
+        for entry_id, attachment_ids in tree.naming.items():
+            references = [Reference(one, tree.group_id, entry_id) for one in attachment_ids]
+            named.update(references)
+            if tree.keeps_entries and not tree.was_never_live and not tree.is_doomed(entry_id):
+                yield from _missing(survey, references, tree.group_id)
+    for reference in survey.references - named:
+        detail = "its tree has no entry that names the attachment"
+        yield Finding(keys.reference(reference), "orphan_ref", detail, RULE, reference.group_id)
+    counts = Counter(one.attachment_id for one in survey.references)
+    still_named = {one.attachment_id for one in named}
+    for attachment_id, file in survey.files.items():
+        key = keys.file(attachment_id)
+        job = keys.job(JobKind.UPLOAD, attachment_id)
+        is_settled = counts[attachment_id] > 0 and not file.is_going
+        if counts[attachment_id] > file.named:
+            yield Finding(key, "wrong_file", "more entries name it than ever have", RULE)
+        if not is_settled and job not in survey.outside and attachment_id not in still_named:
+            yield Finding(key, "missing_job", "nothing names it, and nobody looks at it", 10)
+        yield from _listed(survey, file)
+    for row, attachment_id in survey.user_files.items():
+        if attachment_id not in survey.files and keys.file(attachment_id) not in survey.unreadable:
+            yield Finding(row, "orphan_user_file", "there is no such attachment", RULE)
+
+
+def _missing(survey: Survey, references: list[Reference], group_id: str) -> Iterator[Finding]:
+    for reference in references:
+        if reference not in survey.references and keys.reference(reference) not in survey.unreadable:
+            yield Finding(keys.reference(reference), "missing_ref", "an entry names it", RULE, group_id)
+        file = keys.file(reference.attachment_id)
+        if reference.attachment_id not in survey.files and file not in survey.unreadable:
+            yield Finding(file, "missing_file", "an entry names it", RULE, group_id)
+
+
+def _listed(survey: Survey, file: File) -> Iterator[Finding]:
+    """Yield the missing item that names an attachment among those of its owner.
+
+    Nobody goes on with an old upload that no entry has named, so another one may have its place.
+    """
+    is_over = file.named == 0 and ids.milliseconds(file.created_at) // 1000 + KEPT_SECONDS < survey.now_s
+    if file.owner is None or not file.can_be_named or is_over:
+        return
+    row = keys.user_file(file.owner, file.sha256, file.content_type)
+    if survey.user_files.get(row) != file.attachment_id and row not in survey.unreadable:
+        key = keys.file(file.attachment_id)
+        yield Finding(key, "missing_user_file", "its owner's list lacks it", RULE)
+
+
+def jobs(survey: Survey) -> Iterator[Key]:
+    """Yield the jobs that attachments may have."""
+    return (keys.job(JobKind.UPLOAD, attachment_id) for attachment_id in survey.files)

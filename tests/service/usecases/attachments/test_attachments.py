@@ -1,0 +1,340 @@
+"""Attachments: uploads, entries that name them, who may read them, and when they are gone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from forklore_service.domain import keys
+from forklore_service.domain.model import Caller
+from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
+from forklore_service.usecases.background.sweeper import sweep
+from forklore_service.usecases.deletion.branch_removal import remove_branch
+from forklore_service.usecases.deletion.tree_deletion import delete_conversation
+from forklore_service.usecases.people import erasure_requests
+from forklore_service.usecases.shared.attachments import let_go
+from tests.service.usecases.attachments.files import (
+    PHOTO,
+    assert_intact,
+    described,
+    in_two_days,
+    left,
+    name,
+    send,
+    settle,
+    shown,
+    upload,
+)
+from tests.service.usecases.builders import ANN, BOB, EVE, FORK, OTHER, ROOT, TWIG
+from tests.service.usecases.members import Killed
+from tests.support.mailbox import Mailbox
+from tests.support.tables import Store
+from tools.harness.service import Answer, Process
+
+ADA = Caller("ada", roles=frozenset({"admin"}))
+
+
+@pytest.fixture
+def service(store: Store) -> Process:
+    return Process(store)
+
+
+@pytest.fixture
+def mailbox() -> Mailbox:
+    return Mailbox()
+
+
+def get(service: Process, attachment_id: str, by: Caller = ANN, **more: Any) -> Answer:
+    return service.ask("getAttachment", by, attachmentId=attachment_id, **more)
+
+
+# Uploads
+
+
+def test_an_upload_says_where_to_send_the_bytes_and_is_ready_when_they_are_there(
+    store: Store, service: Process
+) -> None:
+    begun = service.ask("uploadAttachment", ANN, **described())
+    assert (begun.status, begun.body["state"], begun.body["upload"]["method"]) == (201, "pending", "PUT")
+    assert "url" not in begun.body
+    send(store, begun.id, PHOTO)
+    again = service.ask("uploadAttachment", ANN, **described(name="another.png"))
+    assert (again.id, again.body["state"], again.body["name"]) == (begun.id, "ready", "cat.png")
+    assert "upload" not in again.body
+    assert "url" in again.body
+
+
+def test_the_same_bytes_are_one_attachment_for_each_user_and_type(service: Process) -> None:
+    first = upload(service)
+    assert upload(service) == first
+    assert len({first, upload(service, by=BOB), upload(service, contentType="image/jpeg")}) == 3
+
+
+def test_content_must_be_what_is_said_of_it(service: Process) -> None:
+    wrong = described(size=3, content="AAAA", sha256="0" * 64)
+    assert service.ask("uploadAttachment", ANN, **wrong).body["details"]["field"] == "sha256"
+    assert service.ask("uploadAttachment", ANN, **wrong | {"size": 4}).body["details"]["field"] == "size"
+
+
+@pytest.mark.parametrize("hostile", ["../x", "a/b", "a\\b", "a\0b", "..", "a\u202eb", "é" * 128, ""])
+def test_a_hostile_name_is_refused(service: Process, hostile: str) -> None:
+    assert service.ask("uploadAttachment", ANN, **described(name=hostile)).status == 400
+    mine = upload(service)
+    content = [{"text": "x", "attachments": [{"id": mine, "name": hostile}]}]
+    said: dict[str, Any] = {"contentType": "history", "content": content}
+    assert service.ask("appendEntry", ANN, conversationId=ROOT, **said).status == 400
+
+
+def test_an_upload_that_no_entry_names_is_gone_after_a_day(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    forgotten, named = upload(service), upload(service, b"kept")
+    begun = service.ask("uploadAttachment", ANN, **described(b"never sent"))
+    name(service, named)
+    sweep(service.table, mailbox.queue)
+    assert left(store) == {forgotten, named, begun.id}
+    sweep(in_two_days(store), mailbox.queue)
+    assert left(store) == {named}
+    assert upload(service) != forgotten
+    assert_intact(store)
+
+
+def test_without_a_store_everything_about_attachments_is_refused(store: Store) -> None:
+    service = Process(store)
+    mine = upload(service)
+    service.table.objects = None
+    refused = [service.ask("uploadAttachment", ANN, **described()), get(service, mine), name(service, mine)]
+    assert [one.body["details"]["reason"] for one in refused] == ["attachments_off"] * 3
+
+
+# Entries that name them
+
+
+def test_an_entry_shows_what_its_content_names(service: Process) -> None:
+    mine = upload(service)
+    content = [
+        {
+            "text": "look",
+            "attachments": [
+                {"id": mine, "name": "photo.png"},
+                {"href": "/x", "contentType": "a/b", "id": "no"},
+            ],
+        }
+    ]
+    said = service.ask("appendEntry", ANN, conversationId=ROOT, contentType="history", content=content)
+    assert said.body["content"] == content
+    [file] = said.body["attachments"]
+    assert file.pop("url")
+    assert file.pop("urlExpiresAt")
+    assert file == {"id": mine, "name": "photo.png", "contentType": "image/png", "size": len(PHOTO)}
+    [listed] = service.ask("listEntries", ANN, conversationId=ROOT).body["data"]
+    assert listed["attachments"][0]["name"] == "photo.png"
+    assert get(service, mine).body["name"] == "cat.png"
+
+
+def test_who_has_uploaded_it_names_it_first_and_then_who_is_shown_it(service: Process) -> None:
+    mine = upload(service)
+    assert name(service, mine, to=OTHER, by=BOB).status == 404
+    assert get(service, mine, by=BOB).status == 404
+    name(service, mine)
+    assert name(service, mine, to=OTHER, by=BOB).status == 404
+    service.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="reader")
+    assert get(service, mine, by=BOB).status == 200
+    assert name(service, mine, to=OTHER, by=BOB).status == 201
+    service.ask("removeMembership", ANN, conversationId=ROOT, userId="bob")
+    assert get(service, mine, by=BOB).status == 200, "an own entry names it"
+    assert get(service, mine, by=BOB, conversationId=ROOT).status == 404
+    assert get(service, mine, by=BOB, conversationId=OTHER).status == 200
+    assert get(service, mine, by=EVE).status == 404
+
+
+def test_a_conversation_that_is_not_there_comes_before_an_attachment_that_is_not(service: Process) -> None:
+    name(service, upload(service))
+    unknown = "00000000-0000-7000-8000-000000000001"
+    assert name(service, unknown, by=EVE).status == 403
+    assert "attachment" in name(service, unknown).body["details"]["message"]
+
+
+def test_what_was_not_sent_or_is_not_what_was_said_cannot_be_named(store: Store, service: Process) -> None:
+    begun = service.ask("uploadAttachment", ANN, **described())
+    assert name(service, begun.id).body["details"]["reason"] == "not_uploaded"
+    send(store, begun.id, PHOTO[::-1])
+    assert name(service, begun.id).body["details"]["reason"] == "not_uploaded"
+    send(store, begun.id, PHOTO)
+    assert name(service, begun.id).status == 201
+    assert get(service, begun.id).body["state"] == "ready"
+
+
+def test_an_entry_names_ten_attachments_and_no_more(service: Process) -> None:
+    ten = [upload(service, bytes([at])) for at in range(10)]
+    assert name(service, *ten, ten[0]).status == 201
+    assert shown(service) == [ten]
+    assert name(service, *ten, upload(service, b"one more")).status == 400
+
+
+def test_every_way_to_make_entries_names_attachments(store: Store, service: Process) -> None:
+    mine = upload(service)
+    first = name(service, mine, key="first")
+    name(service, mine, to=FORK, forkedAtConversationId=ROOT, forkedAtEntryId=first.id)
+    name(service, mine, to=TWIG, startedByConversationId=ROOT)
+    said: dict[str, Any] = {
+        "contentType": "history",
+        "content": [{"text": "x", "attachments": [{"id": mine}]}],
+    }
+    assert service.ask("appendEntryByName", ANN, name="n", **said).status == 201
+    service.ask("mergeConversation", ANN, conversationId=FORK, fromConversationId=ROOT)
+    service.ask("copyConversation", ANN, conversationId=ROOT, id=OTHER)
+    assert [shown(service, one) for one in (ROOT, FORK, TWIG, OTHER)] == [
+        [[mine]],
+        [[mine], [mine]],
+        [[mine]],
+        [[mine]],
+    ]
+    references = service.table.read.references(mine, limit=100)
+    assert len(list(references)) == 6
+    assert_intact(store)
+
+
+def test_the_same_request_under_a_key_is_answered_again_when_the_attachment_is_gone(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    mine = upload(service)
+    said = name(service, mine, idempotency_key="k")
+    again = name(service, mine, idempotency_key="k")
+    assert again.body == said.body
+
+
+# When they are gone
+
+
+def test_an_attachment_is_there_as_long_as_an_entry_names_it(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    mine, own = upload(service), upload(service, b"of the fork")
+    first = name(service, mine)
+    name(service, own, mine, to=FORK, forkedAtConversationId=ROOT, forkedAtEntryId=first.id)
+    copied = service.ask("copyConversation", ANN, conversationId=ROOT)
+    remove_branch(service.table, mailbox.queue, caller=ANN, conversation_id=FORK, wait_s=0)
+    settle(store, mailbox)
+    assert left(store) == {mine}
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    settle(store, mailbox)
+    assert left(store) == {mine}
+    assert_intact(store)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=copied.id, wait_s=0)
+    settle(store, mailbox)
+    assert left(store) == set()
+    assert_intact(store)
+
+
+def test_what_a_fork_shows_of_a_removed_branch_keeps_its_attachments(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    mine, unseen = upload(service), upload(service, b"after the fork")
+    first = name(service, mine)
+    name(service, unseen)
+    service.ask("forkConversation", ANN, conversationId=ROOT, id=FORK, atEntryId=first.id, position="after")
+    remove_branch(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    settle(store, mailbox)
+    assert left(store) == {mine}
+    assert shown(service, FORK) == [[mine]]
+    assert_intact(store)
+
+
+def test_who_names_it_while_the_last_entry_goes_keeps_it(
+    store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = upload(service)
+    name(service, mine)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    [message] = mailbox.take()
+    worker, named = store.process(), list[int]()
+    commit = worker.try_commit
+
+    def beside(writes: Sequence[Action]) -> ConditionFailed | None:
+        if not named and any(one.kind is ActionKind.FILE for one in writes):
+            named.append(name(service, mine, to=OTHER).status)
+        return commit(writes)
+
+    monkeypatch.setattr(worker, "try_commit", beside)
+    monkeypatch.setattr(worker, "within", lambda *_args, **_more: worker)
+    message.work(worker, mailbox.queue)
+    assert named == [201]
+    assert left(store) == {mine}
+    assert get(service, mine).body["state"] == "ready"
+    assert_intact(store)
+
+
+def test_who_names_it_after_it_was_given_up_is_told_that_there_is_none(
+    store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends before the bytes are deleted, and a sweep goes on."""
+    mine = upload(service)
+
+    def dies(_object_id: str) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.objects, "delete", dies)
+        with pytest.raises(Killed):
+            let_go(service.table, [mine])
+    assert name(service, mine).status == 404
+    assert upload(service) != mine
+    sweep(in_two_days(store), mailbox.queue)
+    assert mine not in left(store)
+    assert_intact(store)
+
+
+# Erasure and administration
+
+
+def test_an_erasure_frees_what_only_the_user_named_and_forgets_whose_the_rest_was(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    name(service, upload(service, b"of Bob", by=BOB), by=BOB, to=OTHER)
+    service.ask("shareConversation", BOB, conversationId=OTHER, userId="ann", accessLevel="writer")
+    mine, passed_on, pending = upload(service), upload(service, b"passed on"), upload(service, b"unnamed")
+    name(service, mine, passed_on, to=OTHER)
+    name(service, passed_on, to=OTHER, by=BOB)
+    erasure_requests.erase_user(service.table, mailbox.queue, caller=ADA, user_id="ann", idempotency_key=None)
+    settle(store, mailbox)
+    assert not left(store) & {mine, pending}
+    assert shown(service, OTHER, BOB)[1] == []
+    assert get(service, passed_on, BOB).status == 200
+    file = service.table.get([keys.file(passed_on)]).file(passed_on)
+    assert file is not None
+    assert file.owner is None
+    assert_intact(store)
+
+
+def test_an_admin_removes_the_bytes_and_nobody_names_them_again(store: Store, service: Process) -> None:
+    mine = upload(service)
+    name(service, mine)
+    asked = {"attachmentId": mine}
+    assert service.ask("adminRemoveAttachment", ANN, **asked).status == 403
+    assert service.ask("adminRemoveAttachment", ADA, **asked).status == 204
+    assert list(store.objects.all()) == []
+    assert get(service, mine).body["state"] == "removed"
+    assert name(service, mine).status == 404
+    assert shown(service) == [[mine]]
+    copied = service.ask("copyConversation", ANN, conversationId=ROOT)
+    assert shown(service, copied.id) == [[mine]]
+    assert upload(service) != mine
+    assert_intact(store)
+
+
+def test_an_admin_lists_the_attachments_of_a_user_page_by_page(service: Process) -> None:
+    mine = {upload(service, bytes([at])) for at in range(5)}
+    upload(service, by=BOB)
+    found, cursor = [], None
+    while True:
+        after: dict[str, str] = {} if cursor is None else {"afterCursor": cursor}
+        page = service.ask("adminListAttachments", ADA, userId="ann", limit=2, **after).body
+        found += page["data"]
+        cursor = page["afterCursor"]
+        if cursor is None:
+            break
+    assert {one["id"] for one in found} == mine
+    assert [one["sha256"] for one in found] == sorted(one["sha256"] for one in found)
+    assert {one["userId"] for one in found} == {"ann"}
+    assert service.ask("adminGetAttachment", ADA, attachmentId=found[0]["id"]).body["userId"] == "ann"
