@@ -167,8 +167,7 @@ class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class SearchArguments(TypedDict, total=False):
-    conversation_id: str | None
+class SearchArguments(GetAttachment, total=False):
     search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
     include_entry: bool | None
 
