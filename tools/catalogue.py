@@ -492,6 +492,7 @@ CARDS = [
         Step("searchConversations", {"query": "hello"}, user="eve"),
         Step("searchConversations", at("root", query="hello")),
         Step("searchConversations", at("root", query="hello"), user="eve"),
+        Step("searchConversations", {"query": "hello", "conversationId": "x"}),
     ),
     card(
         "shareConversation",

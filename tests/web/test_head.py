@@ -54,6 +54,19 @@ def test_the_head_says_what_the_branch_is_and_leads_to_where_it_comes_from(
     expect(head(blank).get_by_title("The current branch opens first")).to_be_visible()
 
 
+def test_the_head_says_from_which_branch_each_branch_comes_and_no_title_twice(
+    blank: Page, user: str, grown: Pond
+) -> None:
+    brook = grown.side.fork(after=grown.answered[0], title="Brook")
+    sign_in(blank, user, at=at_conversation(brook.id))
+
+    expect(head(blank)).to_contain_text(re.compile("from Side arm.*which is from Pond"))
+    expect(head(blank).get_by_text("Brook", exact=True)).to_have_count(1)
+    head(blank).get_by_role("link", name="Pond").click()
+    expect(blank).to_have_url(re.compile(at_conversation(grown.main.id, grown.said[1].id)))
+    expect(head(blank).get_by_text("Pond", exact=True)).to_have_count(1)
+
+
 def test_the_head_leads_to_what_started_a_child(blank: Page, user: str, grown: Pond) -> None:
     child = grown.main.start_child("hotel-finder", by=grown.said[2], title="Hotels")
     child.say("user", "Find hotels.")

@@ -178,6 +178,47 @@ def test_the_list_is_filtered(blank: Page, api: Forklore, user: str) -> None:
     expect_titles(page, ["Porto"])
 
 
+def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user: str) -> None:
+    call = {"type": "tool_use", "id": "c", "name": "fetch_feed", "input": {"feed": "orders"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "HTTP 503", "is_error": True}
+    steps.talk(api, "It has not failed", title="Fine")
+    run = steps.talk(api, "Check the feeds", title="Nightly run")
+    run.append([{"role": "AI", "content": [call]}])
+    _, last = [run.append([{"role": "USER", "content": [result]}]) for _ in range(2)]
+    page = steps.sign_in(blank, user)
+
+    page.get_by_role("button", name="Failed", exact=True).click()
+
+    expect_titles(page, ["Nightly run"])
+    expect(steps.row(page, "Nightly run")).to_contain_text("1 earlier failure")
+    steps.row(page, "Nightly run").click()
+    assert steps.place_of(page) == (run.id, last.id)
+    expect(steps.search(page, "503")).to_contain_text(["HTTP 503"])
+
+
+def test_nothing_moves_in_a_list_that_is_read_until_one_asks_for_what_is_new(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = [steps.talk(api, "Hello", title=f"Trip {number:03}") for number in range(20)]
+    page = steps.sign_in(blank, user)
+    expect(steps.rows(page)).to_have_count(20)
+    steps.scroll(page, steps.conversations(page).locator(".rows"))
+    place = steps.resting(page, steps.row(page, "Trip 003"))
+
+    made[3].say("user", "Something new")
+    steps.talk(api, "Hello", title="New trip")
+
+    news = page.get_by_role("button", name="2 new")
+    expect(news).to_be_visible()
+    expect(steps.row(page, "Trip 003")).to_contain_text("Something new")
+    expect(steps.row(page, "New trip")).to_have_count(0)
+    assert steps.resting(page, steps.row(page, "Trip 003"))["height"] == place["height"]
+    news.click()
+    expect(steps.rows(page).locator("b.cut").nth(1)).to_have_text("Trip 003")
+    expect(steps.row(page, "New trip")).to_be_in_viewport()
+    expect(news).to_be_hidden()
+
+
 def test_children_stand_under_their_parent(blank: Page, api: Forklore, user: str) -> None:
     trip = steps.talk(api, "Plan a trip", title="Trip")
     steps.talk(api, "Hello", title="Apart")
@@ -241,8 +282,9 @@ def test_a_list_that_is_loaded_again_keeps_the_focus(blank: Page, api: Forklore,
     look_again(page)
     look_again(page)
 
-    expect(steps.row(page, "New trip")).to_be_attached()
     expect(steps.row(page, "Trip to Lisbon")).to_be_focused()
+    page.get_by_role("button", name="1 new").click()
+    expect(steps.row(page, "New trip")).to_be_attached()
     expect(steps.rows(page)).to_have_count(51)
 
 

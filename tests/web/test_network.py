@@ -378,6 +378,26 @@ def test_a_failure_of_the_service_is_asked_again_by_itself(
     assert len(set(keys)) == 1
 
 
+def test_a_failure_of_the_service_that_lasts_is_told(
+    blank: Page, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect_status("500", "/entries")
+    made = steps.talk(api, "A asks")
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    keys = post_keys(page, "/entries")
+    broken = {"code": "internal_error", "message": "something went wrong", "requestId": "r-17"}
+    page.route(APPENDS, lambda route: route.fulfill(status=500, body=json.dumps(broken)))
+
+    steps.write(page, "B answers")
+
+    expect(steps.problem(page, "Something went wrong. Request r-17")).to_be_visible()
+    page.unroute(APPENDS)
+    page.get_by_role("button", name="Send again").click()
+    steps.expect_messages(page, ["A asks", "B answers"])
+    assert len(keys) == 5
+    assert len(set(keys)) == 1
+
+
 def test_a_conversation_that_could_not_be_loaded_is_asked_for_again(
     timed: Page, api: Forklore, user: str, watch: Watch
 ) -> None:

@@ -316,9 +316,10 @@ def _file(world: World, *, is_sent: bool = True) -> dict[str, Any]:
 def _showing(world: World) -> dict[str, Any]:
     """Return an append that names an attachment."""
     attachment_id = world.ask("uploadAttachment", **_file(world)).id
-    said = world.said()
+    said = world.said(200)
     [message] = said["content"]
-    return {**subject(world), **said, "content": [{**message, "attachments": [{"id": attachment_id}]}]}
+    content = [{**message, "attachments": [{"id": attachment_id}]}]
+    return {"conversationId": _small(world), **said, "content": content}
 
 
 def _shown_file(world: World) -> dict[str, Any]:

@@ -69,6 +69,7 @@ export interface AdminName {
 	data: Record<string, unknown>;
 	deleted?: boolean;
 	name: string;
+	previousConversationId?: string;
 	revision: number;
 	updatedAt: string;
 	userId: string;
@@ -642,7 +643,8 @@ export interface MoveName {
 /**
  * A name and where it points.
  *
- * `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+ * `previousConversationId`: where it pointed before that. `deleted`: you cannot see the
+ * conversation any more. It is deleted, or you are no member.
  */
 export interface Name {
 	conversationId: string;
@@ -650,6 +652,7 @@ export interface Name {
 	data: Record<string, unknown>;
 	deleted?: boolean;
 	name: string;
+	previousConversationId?: string;
 	revision: number;
 	updatedAt: string;
 }

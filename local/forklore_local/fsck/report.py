@@ -9,6 +9,7 @@ from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
 from forklore_service.domain import ids, keys
 from forklore_service.domain.keys import Key
+from forklore_service.domain.model import JobKind
 
 
 class Verdict(StrEnum):
@@ -45,8 +46,9 @@ class Report:
         """Note what was read. Jobs become (kind, tree, age in seconds), the oldest first."""
         self.items, self.trees = survey.items, len(survey.trees)
         self.conversations, self.entries = survey.conversations, survey.entries
-        jobs = [_job(key, created_at, survey.now_s) for key, created_at in survey.jobs.items()]
-        self.jobs = sorted(jobs, key=lambda job: -(job[2] or 0))
+        jobs = (_job(key, created_at, survey.now_s) for key, created_at in survey.jobs.items())
+        work = [job for job in jobs if job[0] != JobKind.UPLOAD]  # each upload has one for a day
+        self.jobs = sorted(work, key=lambda job: -(job[2] or 0))
 
     @property
     def verdict(self) -> Verdict:

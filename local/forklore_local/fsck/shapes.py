@@ -102,7 +102,7 @@ SHAPES = {
     Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
-        "clientId:S data:S",
+        "clientId:S data:S previous:S",
     ),
     Kind.PART: _shape(
         "kind:S conversation:S createdAt:S ttl:N",

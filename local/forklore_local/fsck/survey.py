@@ -337,6 +337,8 @@ class Survey:
         _require(keys.name(name.ref) == key and is_name(name.ref.name) and ids.is_uuid(name.conversation_id))
         _require(name.revision >= 1 and is_time(name.created_at) and is_time(name.updated_at))
         _require(name.data is None or isinstance(jsontext.read_value(name.data), dict))
+        _require(name.previous_id is None or ids.is_uuid(name.previous_id))
+        _require(name.previous_id != name.conversation_id)
 
     def _transfer(self, key: Key, item: Item) -> None:
         transfer = items.transfer(item)

@@ -206,6 +206,7 @@ _NAME: Json = {
     "data": {"colour": "blue"},
     "createdAt": _AT,
     "updatedAt": "2025-11-07T10:30:12.480Z",
+    "previousConversationId": _FORK_ID,
 }
 
 BODIES: dict[type[BaseModel], Json] = {

@@ -672,6 +672,19 @@ def test_a_moved_name_can_be_moved_back_as_it_is_said(trip: Forklore) -> None:
     assert trip.id_of("new") == other
 
 
+def test_the_last_move_of_a_name_is_taken_back(trip: Forklore) -> None:
+    old, other = trip.id_of("trip"), trip.id_of("other")
+    assert trip("name trip --undo").err == "forklore: trip has never pointed elsewhere\n"
+    trip("name trip other")
+    trip("say trip hello")
+
+    assert trip("name trip --undo").code == 0
+    assert trip.id_of("trip") == old
+    trip("name trip --undo")
+    assert trip.id_of("trip") == other
+    assert trip("name trip --undo --delete").code == 2
+
+
 def test_another_current_branch_is_taken_back_as_it_is_said(trip: Forklore) -> None:
     old, other = trip.id_of("trip"), trip.id_of("other")
     [new] = trip("fork other --name new").lines

@@ -828,6 +828,12 @@ CORRUPTIONS = [
     a("a name that points to no id", "malformed_name", lambda m: m.change(NAME, conversation=text("trip"))),
     a("a name whose data are no object", "malformed_name", lambda m: m.change(NAME, data=text("[]"))),
     a("a name whose data nest too deep", "malformed_name", lambda m: m.change(NAME, data=text("[" * 5000))),
+    a("a name that was at no id", "malformed_name", lambda m: m.change(NAME, previous=text("trip"))),
+    a(
+        "a name that has moved to where it was",
+        "malformed_name",
+        lambda m: m.change(NAME, previous=m.contents[NAME]["conversation"]),
+    ),
     a("a name with no revision", "malformed_name", lambda m: m.change(NAME, revision=None)),
     a(
         "a name that is not escaped",

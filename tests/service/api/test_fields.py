@@ -87,6 +87,7 @@ VALUES: Mapping[str, Json] = {
     "basedOnEntryId": "<latest>",
     "count": 2,
     "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
+    "sha256": PHOTO["sha256"],
 }
 """A value for each field whose schema leads to none."""
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtKey", "forkedAtPosition")

@@ -132,6 +132,7 @@ DRAWN: Fields = {
     "again": as_text(*[True] * 5, False, None),
     "withContext": as_text(*[False] * 5, True, None),
     "afterCursor": as_text(None, "<search>"),
+    "conversationId": as_text(*[None] * 3, *[ROOT, FORK] * 2, FRESH, FOREIGN),
     "atKey": as_text(*[KEY] * 5, FRESH),
     "forkedAtKey": as_text(*[KEY] * 5, FRESH),
     "key": KEYS | KEYS | as_text(KEY),

@@ -22,8 +22,15 @@ def test_a_new_name_begins_with_the_revision_that_is_drawn_for_it() -> None:
 
 
 def test_a_name_that_moves_keeps_its_beginning_and_its_data_and_gets_the_next_revision() -> None:
-    assert moved(WAS) == Name(TRIP, FORK, 8, EARLY, NOW, "n", '{"a":1}')
+    assert moved(WAS) == Name(TRIP, FORK, 8, EARLY, NOW, "n", '{"a":1}', ROOT)
     assert moved(WAS, data="{}", expect_revision=7).data == "{}"
+
+
+def test_a_name_knows_where_it_was_until_it_points_elsewhere() -> None:
+    again = moved(moved(WAS), data="{}")
+
+    assert (again.conversation_id, again.previous_id) == (FORK, ROOT)
+    assert moved(WAS._replace(previous_id=FORK)).previous_id == ROOT
 
 
 def test_each_move_is_later_than_the_one_before() -> None:

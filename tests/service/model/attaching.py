@@ -37,3 +37,19 @@ class Attaching:
         elif self._choose.chance(0.3):
             given["conversationId"] = self._choose.target()[0]
         self._both.ask(Request(name, caller, given))
+
+    def administer_attachments(self) -> None:
+        """List the attachments of a user, if it is sure which are there; or remove one."""
+        oracle = self._both.oracle
+        if not self._admins:
+            return
+        admin = self._choose.one_of(*self._admins)
+        user = self._choose.one_of(*self._choose.users)
+        own = {one: file for one, file in oracle.files.items() if file.owner == user}
+        if not all(map(oracle.stays, own.values())):
+            return
+        why = self._choose.justification()
+        if own and self._choose.chance(0.3):
+            given = {"attachmentId": self._choose.one_of(*own), **why}
+            self._both.ask(Request("adminRemoveAttachment", admin, given))
+        self._both.ask_list(Request("adminListAttachments", admin, {"userId": user, **why}))

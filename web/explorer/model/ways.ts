@@ -58,10 +58,12 @@ export function baseOf(limbs: readonly Limb[]): Line | null {
 
 export type Measure = "score" | "entries" | "inputTokens" | "costUsd" | "seconds";
 
-/** Return the ways in the order of a measure. Those without a score come last. */
+/** Return the ways in the order of a measure, equal ones by cost. Those without a score come last. */
 export function sorted(ways: readonly Way[], by: Measure, down: boolean): Way[] {
 	const value = (way: Way): number => way[by] ?? (down ? -Infinity : Infinity);
-	return [...ways].sort((one, other) => (value(one) - value(other) || 0) * (down ? -1 : 1));
+	return [...ways].sort(
+		(one, other) => (value(one) - value(other) || 0) * (down ? -1 : 1) || one.costUsd - other.costUsd,
+	);
 }
 
 /** What is best: the highest score, and of those that are good the lowest cost and the shortest time. */

@@ -1,5 +1,7 @@
 // Times, sums and names in words. Pure, but for the reader's time zone.
 
+import type { Hit } from "./types.ts";
+
 const DAY_MS = 86_400_000;
 // Control characters but for tabs and line ends, and all that changes the direction of text.
 const HIDDEN = /(?![\t\n\r])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -88,6 +90,10 @@ export function usageWords(usage: Record<string, unknown> = {}): string[] {
 		(one): one is string => Boolean(one),
 	);
 }
+
+/** Return what a line of an entry tells of a tool, else its text. */
+export const toldOf = ({ tool, failed, text = "" }: Pick<Hit["line"], "tool" | "failed" | "text">): string =>
+	failed ? `${tool ?? "A tool"} failed${text && `: ${text}`}` : text || (tool ?? "");
 
 /** Return a conversation's title, or words in its place. */
 export const titleOf = (title: string | null | undefined): string =>

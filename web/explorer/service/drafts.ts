@@ -1,9 +1,12 @@
 // Where one writes. The tab keeps a text until it arrives. Sent again under the same key, it takes effect once.
 
-import { ApiError, type AppendedEntry, type Forklore } from "@forklore/client";
+import { ApiError, NoAnswerError, type AppendedEntry, type Forklore } from "@forklore/client";
 import { newId } from "../../../clients/typescript/src/json.ts";
 import { isAborted, isLost, sentenceOf, statusOf } from "./connection.ts";
 import { Source } from "./source.ts";
+
+const GIVE_UP_MS = 90_000; // of no answer
+const RETRIES = 3; // of an answer that says that the service has failed: then it is told
 
 /** What is sent, under which key, to which conversation. */
 interface Letter {
@@ -59,10 +62,9 @@ export class Draft extends Source {
 		this.#hold(letter, "Sending…");
 		this.#save();
 		try {
-			const given = { conversationId: letter.conversationId, ...letter.body } as never;
-			const entry = await this.client.api.appendEntry(given, { idempotencyKey: letter.key, signal });
+			const entry = await this.#post(letter, signal);
 			if (this.held === letter) this.free("");
-			this.purpose.sent(entry as AppendedEntry);
+			this.purpose.sent(entry);
 		} catch (error) {
 			if (isAborted(error)) return;
 			// After a lost answer, 401 does not say that nothing arrived.
@@ -73,6 +75,19 @@ export class Draft extends Source {
 			this.isBad = true;
 			this.changed();
 			this.failed(error);
+		}
+	}
+
+	async #post({ conversationId, body, key }: Letter, signal: AbortSignal): Promise<AppendedEntry> {
+		const { api } = this.client.withOptions({ retries: RETRIES });
+		const giveUpAt = performance.now() + GIVE_UP_MS;
+		for (;;) {
+			try {
+				const given = { conversationId, ...body } as never;
+				return (await api.appendEntry(given, { idempotencyKey: key, signal })) as AppendedEntry;
+			} catch (error) {
+				if (!(error instanceof NoAnswerError) || performance.now() > giveUpAt) throw error;
+			}
 		}
 	}
 

@@ -15,7 +15,7 @@ export interface Filter {
 	archived: boolean;
 	/** Only what was used in the last so many days; 0: all. */
 	days: number;
-	show: "all" | "live" | "mine";
+	show: "all" | "live" | "mine" | "failed";
 }
 
 export const NO_FILTER: Filter = { tag: "", agentId: "", archived: false, days: 0, show: "all" };
@@ -149,6 +149,7 @@ export class Conversations extends Source {
 		const since = days ? new Date(Date.now() - days * 86_400_000).toISOString() : "";
 		const rows = this.rows.filter(
 			(row) =>
+				show !== "failed" &&
 				(show !== "live" || row.answering) &&
 				(show !== "mine" || row.accessLevel === "owner") &&
 				row.lastUsedAt >= since,

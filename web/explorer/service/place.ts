@@ -45,6 +45,7 @@ export class Place extends Source {
 	#isAtWork = { older: false, newer: false };
 	#asked = 0; // for so many parts; the last one is wanted
 	#refresh = { begun: 0, taken: 0 };
+	readonly #arrived: Entry[] = [];
 
 	/** channel: what is watched; an agent's own context is part of it. */
 	constructor(
@@ -197,7 +198,7 @@ export class Place extends Source {
 			const talk = this.client.conversation(this.id);
 			for await (const news of talk.watch({ after, channel, answers: true, ...until })) {
 				if ("parts" in news) this.#hear(news);
-				else this.#take([news]);
+				else this.#bring(news);
 			}
 		} catch (error) {
 			if (signal.aborted) return;
@@ -215,6 +216,15 @@ export class Place extends Source {
 		const pieces = [...earlier, ...parts.flatMap(({ content }) => content)];
 		this.writing = isOver ? undefined : { ...answer, pieces };
 		this.changed();
+	}
+
+	/** Show what has come together at once: to draw after each of a hundred entries is more than React takes. */
+	#bring(entry: Entry): void {
+		if (this.#arrived.push(entry) > 1) return;
+		setTimeout(() => {
+			const entries = this.#arrived.splice(0);
+			if (!this.signal.aborted) this.#take(entries);
+		});
 	}
 
 	/** Show an entry of one's own at the end. What others appended just before comes with the next news. */

@@ -16,7 +16,7 @@ import {
 import { duration } from "../model/costs.ts";
 import { toCompare, toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
-import { shownBy, sumOf } from "../model/shape.ts";
+import { rootward, shownBy, sumOf } from "../model/shape.ts";
 import { counted, titleOf, usageWords, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import {
@@ -51,7 +51,9 @@ export function Head({ app }: { app: App }) {
 				sum.seconds > 0 && duration(sum.seconds * 1000),
 			]
 		: [];
-	const parent = limb?.after?.limb;
+	const origins = [...rootward(limb)].flatMap(({ after }) => after ?? []);
+	const isTitle = limb && limb.look.label === titleOf(conversation?.title);
+	const look = isTitle ? { ...limb.look, label: isCurrent ? "current" : "branch" } : limb?.look;
 	const failing = (deed: () => Promise<unknown>) => () => deed().catch(app.fail);
 	const items: (MenuItem | null | false)[] = [
 		may(app, "writer") && {
@@ -103,7 +105,7 @@ export function Head({ app }: { app: App }) {
 					{conversation ? titleOf(conversation.title) : "…"}
 				</h1>
 				<div className="sub">
-					<BranchName look={limb?.look} />
+					<BranchName look={look} />
 					{may(app, "writer") && limb && !isCurrent && (
 						<Press className="b ghost s" press={() => askPromote(app, id)}>
 							<Star /> Make current…
@@ -121,11 +123,12 @@ export function Head({ app }: { app: App }) {
 							started by another conversation
 						</a>
 					)}
-					{parent && (
-						<span className="sep cut">
-							from <a href={toConversation(parent.id, limb.after!.line.id)}>{visible(parent.look.label)}</a>
+					{origins.map(({ limb: from, line }, at) => (
+						<span key={from.id} className="sep cut">
+							{at ? "which is from" : "from"}{" "}
+							<a href={toConversation(from.id, line.id)}>{visible(from.look.label)}</a>
 						</span>
-					)}
+					))}
 					{accessLevel !== "owner" && ownerUserId && (
 						<span className="chip">
 							of {visible(ownerUserId)}, you: {accessLevel}

@@ -4,7 +4,7 @@ import { Bookmark, CornerDownRight, GitBranch, MessageSquare, MessagesSquare, Se
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { toConversation } from "../model/route.ts";
 import type { ConversationDetails, Hit, Name } from "../model/types.ts";
-import { shortTime, titleOf, visible } from "../model/words.ts";
+import { shortTime, titleOf, toldOf, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { isAborted } from "../service/connection.ts";
 import { BranchName, Modal, Problem } from "./parts.tsx";
@@ -168,12 +168,12 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 		],
 		[
 			"Messages",
-			found.hits.map(({ entryId, conversationId, conversationTitle, highlights, createdAt }) => ({
+			found.hits.map(({ entryId, conversationId, conversationTitle, highlights, createdAt, line }) => ({
 				key: `h${entryId}`,
 				sign: <MessageSquare />,
 				words: (
 					<>
-						{marked(highlights.join(" … "), query)}{" "}
+						{marked(highlights.join(" … ") || toldOf(line), query)}{" "}
 						<span className="quiet">in {titleOf(conversationTitle)}</span>
 					</>
 				),

@@ -2,6 +2,7 @@
 
 import {
 	Archive,
+	ArrowUp,
 	Bot,
 	Check,
 	ListFilter,
@@ -17,16 +18,19 @@ import {
 import { useEffect, useRef, useState } from "react";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
-import type { ConversationDetails } from "../model/types.ts";
-import { counted, dayName, titleOf, usd, visible } from "../model/words.ts";
+import type { ConversationDetails, Hit } from "../model/types.ts";
+import { counted, dayName, titleOf, toldOf, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
-import { NO_FILTER, type Filter } from "../service/list.ts";
+import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
+import { isAborted } from "../service/connection.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
 import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
 
 const NEAR_PX = 400; // so near to the end more is loaded
+const TOP_PX = 24; // who has scrolled further reads the list: nothing moves in it
+const FAILURES = 100; // of a page
 
 export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	const list = useSource(app.list);
@@ -34,11 +38,16 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	const scroller = useRef<HTMLDivElement>(null);
 	// Nothing moves away under a press.
 	const [held, hold] = useState<typeof list.nested>();
-	const nested = held ?? list.nested;
+	const [kept, keep] = useState<ReadonlyMap<string, string>>();
+	const { shown: nested, news } =
+		kept && !held ? inPlace(list.nested, kept) : { shown: held ?? list.nested, news: 0 };
 	const live = list.rows.filter(({ answering }) => answering).length;
 
 	const scrolled = () => {
 		const { scrollTop, scrollHeight, clientHeight } = scroller.current!;
+		const isRead = scrollTop > TOP_PX;
+		if (isRead !== Boolean(kept))
+			keep(isRead ? new Map(list.nested.map(({ row }) => [row.id, row.lastUsedAt])) : undefined);
 		if (clientHeight > 0 && scrollHeight - clientHeight - scrollTop < NEAR_PX) void list.more();
 	};
 	useEffect(scrolled);
@@ -80,6 +89,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					{live > 0 && <span className="dot live" />}Live {live > 0 && <span className="count">{live}</span>}
 				</Press>
 				<Press {...shown("mine")}>Mine</Press>
+				<Press {...shown("failed")}>Failed</Press>
 				<span className="grow" />
 				<FilterMenu app={app} />
 			</div>
@@ -97,6 +107,11 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					</Press>
 				</div>
 			))}
+			{news > 0 && (
+				<Press className="b s news" press={() => scroller.current!.scrollTo({ top: 0 })}>
+					<ArrowUp /> {news} new
+				</Press>
+			)}
 			<div
 				className="rows"
 				ref={scroller}
@@ -104,6 +119,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 				onPointerDown={() => hold(nested)}
 				tabIndex={-1}
 			>
+				{filter.show === "failed" && <Failures app={app} />}
 				{[...groups].map(([name, some]) => (
 					<section key={name} aria-label={name}>
 						<h2 className="day">{name}</h2>
@@ -124,13 +140,14 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 				) : list.isLoading && !nested.length ? (
 					<Loading what="conversations" />
 				) : (
-					!nested.length && (
+					!nested.length &&
+					filter.show !== "failed" && (
 						<p className="none">
 							{list.isFiltered ? "No conversation is like that." : "No conversations yet."}
 						</p>
 					)
 				)}
-				{typeof list.cursor === "string" && !list.problem && (
+				{typeof list.cursor === "string" && !list.problem && filter.show !== "failed" && (
 					<Press className="b ghost s" press={() => list.more()}>
 						More
 					</Press>
@@ -154,6 +171,71 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 }
 
 const mark = new URL("../mark.svg", import.meta.url).href;
+
+/** The rows of a list in the places where they stood when one began to read; and how many are new above them. */
+function inPlace(rows: Conversations["nested"], kept: ReadonlyMap<string, string>) {
+	const first = [...kept.values()].sort().at(-1) ?? "";
+	const at = ({ row }: (typeof rows)[number]) => kept.get(row.id) ?? row.lastUsedAt;
+	const shown = rows.filter(({ row }) => kept.has(row.id) || row.lastUsedAt <= first);
+	shown.sort((one, other) => (at(one) < at(other) ? 1 : -1));
+	return { shown, news: rows.filter(({ row }) => row.lastUsedAt > first).length };
+}
+
+/** The conversations in which a tool has failed, the newest tree first. A search finds them. */
+function Failures({ app }: { app: App }) {
+	const [hits, setHits] = useState<readonly Hit[]>([]);
+	const [cursor, setCursor] = useState<string | null>();
+	const [isBusy, setBusy] = useState(true);
+	const [problem, setProblem] = useState<unknown>();
+	const search = async (afterCursor?: string) => {
+		setBusy(true);
+		setProblem(undefined);
+		try {
+			const page = await app.client.api.searchConversations(
+				{ query: "failed", limit: FAILURES, includeEntry: false, afterCursor },
+				{ signal: app.signal },
+			);
+			setHits((all) => [...all, ...page.data.filter(({ line }) => line.failed)]);
+			setCursor(page.afterCursor);
+		} catch (error) {
+			if (!isAborted(error)) setProblem(error);
+		}
+		setBusy(false);
+	};
+	useEffect(() => void search(), []);
+	const runs = [...Map.groupBy(hits, ({ conversationId }) => conversationId).values()];
+	return (
+		<>
+			<ul>
+				{runs.map(([hit, ...others]) => (
+					<li key={hit!.entryId}>
+						<a className="row" href={toConversation(hit!.conversationId, hit!.entryId)}>
+							<span className="dot bad" />
+							<b className="cut" dir="auto">
+								{titleOf(hit!.conversationTitle)}
+							</b>
+							<Time at={hit!.createdAt} />
+							<p className="cut" dir="auto">
+								{visible(toldOf(hit!.line))}
+							</p>
+							{others.length > 0 && (
+								<span className="facts">{counted(others.length, "earlier failure")}</span>
+							)}
+						</a>
+					</li>
+				))}
+			</ul>
+			{problem !== undefined && <Problem error={problem} again={() => search(cursor ?? undefined)} />}
+			{isBusy && <Loading what="failures" />}
+			{cursor === null && !runs.length && <p className="none">No tool has failed.</p>}
+			{cursor && !isBusy && (
+				<Press className="b ghost s" press={() => search(cursor)}>
+					Search on
+				</Press>
+			)}
+		</>
+	);
+}
 
 function Row({ app, row }: { app: App; row: ConversationDetails }) {
 	const { id, title, answering, agentId, ownerUserId, tags, metrics, lastMessagePreview, archived } = row;

@@ -20,8 +20,6 @@ export function SignIn({ stage, notice, enter }: SignInProps) {
 		const given = (name: string) => (form.get(name) as string).trim();
 		const credentials = { token: given("token"), key: given("key") };
 		if (!credentials.token) setTold(stage ? "Paste a token." : "Choose a user id.");
-		else if (/[^ -~]/.test(credentials.token + credentials.key))
-			setTold("A header can hold no such characters.");
 		else setTold(await enter(credentials));
 	};
 	const plain = { autoComplete: "off", spellCheck: false, autoCapitalize: "none", className: "input" };

@@ -132,7 +132,7 @@ class Shell:
         return made
 
     def say_where_it_was(self, name: str, conversation_id: str) -> None:
-        """Tell how a move of a name is undone: the service does not keep where a name was."""
+        """Tell how a move of a name is undone."""
         self.say(f"{name} was at {conversation_id}: `{self.line('name', name, conversation_id)}`")
 
     def say_what_was_current(self, conversation_id: str) -> None:

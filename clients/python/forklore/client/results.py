@@ -438,8 +438,9 @@ class TransferPage(Value):
 class Name(Value):
     """A name and where it points.
 
-    `deleted`: you cannot see the conversation any more. It is
-    deleted, or you are no member."""
+    `previousConversationId`: where it pointed before that.
+    `deleted`: you cannot see the
+    conversation any more. It is deleted, or you are no member."""
 
     name: str
     conversation_id: str
@@ -447,6 +448,7 @@ class Name(Value):
     data: dict[str, Any]
     created_at: str
     updated_at: str
+    previous_conversation_id: str | None = None
     deleted: bool | None = None
 
 

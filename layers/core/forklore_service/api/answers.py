@@ -434,7 +434,8 @@ class TransferPage(TypedDict):
 class Name(TypedDict):
     """A name and where it points.
 
-    `deleted`: you cannot see the conversation any more. It is deleted, or you are no member.
+    `previousConversationId`: where it pointed before that. `deleted`: you cannot see the
+    conversation any more. It is deleted, or you are no member.
     """
 
     name: str
@@ -443,6 +444,7 @@ class Name(TypedDict):
     data: Object
     createdAt: Time
     updatedAt: Time
+    previousConversationId: Maybe[Id]
     deleted: Maybe[Annotated[bool, Field(default=False)]]
 
 
@@ -891,6 +893,7 @@ def name(shown: "names.ShownName") -> Name:
         "data": _text(name.data or "{}"),
         "createdAt": name.created_at,
         "updatedAt": name.updated_at,
+        "previousConversationId": name.previous_id,
         "deleted": shown.is_deleted or None,
     }
 

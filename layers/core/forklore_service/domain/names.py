@@ -63,6 +63,7 @@ class Name(NamedTuple):
     updated_at: of the last move or append, by the clock of the process that did it. Clocks differ,
     so an append can set it back. A move is later than what it moves.
     data: the caller's JSON object as it was sent; None without one. nonce: of the last move.
+    previous_id: the conversation that it pointed to before this one; None: there was none.
     """
 
     ref: NameRef
@@ -72,6 +73,7 @@ class Name(NamedTuple):
     updated_at: str
     nonce: str
     data: str | None = None
+    previous_id: str | None = None
 
 
 class NameMove(NamedTuple):
@@ -95,6 +97,9 @@ class NameMove(NamedTuple):
         first_revision: of a new name. Raises NameMovedError if the caller expects another revision.
         """
         self.require(was)
+        previous_id = was.previous_id if was else None
+        if was and was.conversation_id != conversation_id:
+            previous_id = was.conversation_id
         return Name(
             ref=self.ref,
             conversation_id=conversation_id,
@@ -103,6 +108,7 @@ class NameMove(NamedTuple):
             updated_at=max(now, ids.timestamp(ids.milliseconds(was.updated_at) + 1)) if was else now,
             nonce=nonce,
             data=self.data if self.data is not None or was is None else was.data,
+            previous_id=previous_id,
         )
 
     def require(self, was: Name | None) -> None:

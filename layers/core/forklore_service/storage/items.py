@@ -458,7 +458,7 @@ def context(item: Item) -> ClientContext:
     return _CONTEXT.value(plain(item))
 
 
-_NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation")
+_NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation", previous_id="previous")
 
 
 def name_item(name: Name) -> Item:

@@ -28,7 +28,9 @@ class Attachments(World):
 
     def upload_attachment(self, r: Request, chosen: Json) -> Outcome:
         said = {name: r.given[name] for name in ("name", "contentType", "size", "sha256")}
-        own = [one for one in self.files.values() if one.owner == r.caller.user]
+        own = [
+            one for one in self.files.values() if one.owner == r.caller.user and one.said["state"] == "ready"
+        ]
         same = [one for one in own if all(one.said[name] == said[name] for name in ("contentType", "sha256"))]
         known = next(filter(self.stays, same), None) or self.files.get(chosen.get("id", NOT_CHOSEN))
         if known is None:
@@ -42,13 +44,21 @@ class Attachments(World):
         owner = {"userId": file.owner} if file and file.owner and r.caller.bypasses_membership else {}
         return 200, {**(file.said if file else {}), **owner}
 
-    def list_attachments(self, r: Request, _chosen: Json) -> Outcome:
+    def list_attachments(self, r: Request, chosen: Json) -> Outcome:
+        """Return the last one with each bytes and type. The service chooses the order of types."""
         own = [one for one in self.files.values() if one.owner == r.given["userId"]]
-        return 200, sorted(({**one.said, "userId": one.owner} for one in own), key=lambda one: one["sha256"])
+        last = {(one.said["sha256"], one.said["contentType"]): one for one in own}
+        order = {row["id"]: at for at, row in enumerate(chosen if isinstance(chosen, list) else [])}
+        rows = [{**one.said, "userId": one.owner} for one in last.values()]
+        return 200, sorted(rows, key=lambda row: (row["sha256"], order.get(row["id"], 0)))
 
     def remove_attachment(self, r: Request, _chosen: Json) -> Outcome:
-        require(r.given["attachmentId"] in self.files, *NOT_FOUND)
-        self.files[r.given["attachmentId"]].said["state"] = "removed"
+        file = self.files.get(r.given["attachmentId"])
+        require(file, *NOT_FOUND)
+        if file and file.was_named:
+            file.said["state"] = "removed"
+        else:
+            del self.files[r.given["attachmentId"]]
         return 204, None
 
     def stays(self, file: File) -> bool:
@@ -64,7 +74,8 @@ class Attachments(World):
     def _require_attachments(self, r: Request, drafts: list[Json]) -> None:
         for one in [one for draft in drafts for one in named_in(draft)]:
             file = self.files.get(one["id"])
-            require(file and self._may_read(r.caller, file, None), *NOT_FOUND)
+            is_ready = file is not None and file.said["state"] == "ready"
+            require(is_ready and file and self._may_read(r.caller, file, None), *NOT_FOUND)
 
     def _attached(self, draft: Json) -> list[Json]:
         """Return what an entry shows of the attachments that its content names."""

@@ -49,6 +49,8 @@ class Pointers(World):
     def _point(self, r: Request, by: Json, to: Conversation, chosen: Json) -> None:
         mine, name = self._names_of(r), by["name"]
         known = mine.get(name, Name(to, {"name": name, "createdAt": chosen.get("createdAt")}))
+        if known.to.id != to.id:
+            known.said["previousConversationId"] = known.to.id
         known.to = to
         known.said |= {
             "revision": known.said["revision"] + 1 if name in mine else chosen.get("revision"),

@@ -2,10 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from forklore_local.fsck.check import check
 from forklore_service.domain.model import Caller
@@ -31,9 +28,11 @@ def upload(process: Process, content: bytes = PHOTO, by: Caller = ANN, **more: A
     return process.ask("uploadAttachment", by, **sent).id
 
 
-def send(answer: Answer, content: bytes) -> None:
-    """Bring the bytes where the answer to an upload says."""
-    Path(url2pathname(urlsplit(answer.body["upload"]["url"]).path)).write_bytes(content)
+def send(store: Store, attachment_id: str, content: bytes) -> None:
+    """Bring bytes to the store, whatever was said of them."""
+    incoming = store.objects.folder / "incoming"
+    incoming.mkdir(parents=True, exist_ok=True)
+    (incoming / attachment_id).write_bytes(content)
 
 
 def name(process: Process, *attachment_ids: str, to: str = ROOT, by: Caller = ANN, **more: Any) -> Answer:

@@ -51,11 +51,13 @@ def get(service: Process, attachment_id: str, by: Caller = ANN, **more: Any) -> 
 # Uploads
 
 
-def test_an_upload_says_where_to_send_the_bytes_and_is_ready_when_they_are_there(service: Process) -> None:
+def test_an_upload_says_where_to_send_the_bytes_and_is_ready_when_they_are_there(
+    store: Store, service: Process
+) -> None:
     begun = service.ask("uploadAttachment", ANN, **described())
     assert (begun.status, begun.body["state"], begun.body["upload"]["method"]) == (201, "pending", "PUT")
     assert "url" not in begun.body
-    send(begun, PHOTO)
+    send(store, begun.id, PHOTO)
     again = service.ask("uploadAttachment", ANN, **described(name="another.png"))
     assert (again.id, again.body["state"], again.body["name"]) == (begun.id, "ready", "cat.png")
     assert "upload" not in again.body
@@ -153,12 +155,12 @@ def test_a_conversation_that_is_not_there_comes_before_an_attachment_that_is_not
     assert "attachment" in name(service, unknown).body["details"]["message"]
 
 
-def test_what_was_not_sent_or_is_not_what_was_said_cannot_be_named(service: Process) -> None:
+def test_what_was_not_sent_or_is_not_what_was_said_cannot_be_named(store: Store, service: Process) -> None:
     begun = service.ask("uploadAttachment", ANN, **described())
     assert name(service, begun.id).body["details"]["reason"] == "not_uploaded"
-    send(begun, PHOTO[::-1])
+    send(store, begun.id, PHOTO[::-1])
     assert name(service, begun.id).body["details"]["reason"] == "not_uploaded"
-    send(begun, PHOTO)
+    send(store, begun.id, PHOTO)
     assert name(service, begun.id).status == 201
     assert get(service, begun.id).body["state"] == "ready"
 

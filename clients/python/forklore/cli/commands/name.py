@@ -39,15 +39,18 @@ def register(app: typer.Typer) -> None:
         delete: Annotated[
             bool, typer.Option("-d", "--delete", help="Delete the name. Its conversation stays.")
         ] = False,
+        undo: Annotated[
+            bool, typer.Option("--undo", help="Point it to where it was before its last move.")
+        ] = False,
         yes: Yes = False,
     ) -> int | None:
         """Tell where a name points, or point it to a conversation, which is not promoted.
 
-        When a name moves or goes, the line that takes it back is printed: the service does not keep
-        where a name was. `forklore ls --names` lists your names.
+        When a name moves or goes, the line that takes it back is printed. `forklore ls --names`
+        lists your names.
         """
-        if (conversation is not None) + (rename is not None) + delete > 1:
-            raise CommandError("a conversation, --rename and --delete exclude each other")
+        if (conversation is not None) + (rename is not None) + delete + undo > 1:
+            raise CommandError("a conversation, --rename, --delete and --undo exclude each other")
         if yes and not delete:
             raise CommandError("--yes goes with --delete")
         check_name(given)
@@ -59,13 +62,23 @@ def register(app: typer.Typer) -> None:
             found = shell.point(given, shell.held(given), target)
         else:
             found = shell.client.api.look_up_name(name=given)
-            found = found if rename is None else _renamed(shell, found, rename)
+            if rename is not None:
+                found = _renamed(shell, found, rename)
+            if undo:
+                found = _moved_back(shell, found)
         if shell.out.is_json:
             shell.out.result(found)
         else:
             gone = ", which is deleted" if found.deleted else ""
             shell.out.line((found.name, "cyan"), " points to ", (found.conversation_id, "yellow"), gone)
         return None
+
+
+def _moved_back(shell: Shell, held: Name) -> Name:
+    """Return the name as it points to where it was before its last move."""
+    if held.previous_conversation_id is None:
+        raise CommandError(f"{held.name} has never pointed elsewhere", REFUSED)
+    return shell.point(held.name, held, held.previous_conversation_id)
 
 
 def _renamed(shell: Shell, held: Name, new: str) -> Name:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from forklore_service.api import answers, conversation_requests, cursors, fields
 from forklore_service.api.operation import CheckedRequest, Operation
+from forklore_service.domain import ids
 from forklore_service.domain.matching import words_of
-from forklore_service.errors import SearchTypeUnavailableError
+from forklore_service.errors import NotFoundError, SearchTypeUnavailableError, brief
 from forklore_service.usecases.reading import search
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
         raise SearchTypeUnavailableError(
             "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
         )
+    if body.conversation_id is not None and not ids.is_uuid(body.conversation_id):
+        raise NotFoundError(f"no conversation {brief(body.conversation_id)}")
     with_entries = body.include_entry is not False
     page = search.search(
         request.table,

@@ -22,6 +22,7 @@ def move(name: Name, *, was: Name | None, data: str | None, holds_data: bool = F
         "nonce": text(name.nonce),
         **({"clientId": text(client_id)} if client_id is not None else {}),
         **({"data": text(data)} if data is not None else {}),
+        **({"previous": text(name.previous_id)} if name.previous_id is not None else {}),
     }
     change = f"SET {', '.join(f'#{attribute} = :{attribute}' for attribute in sets)}"
     values = {f":{attribute}": value for attribute, value in sets.items()}

@@ -2,6 +2,7 @@
 
 from forklore_service.domain import keys
 from forklore_service.domain.model import JobKind
+from forklore_service.storage import actions
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.attachments import let_go
 
@@ -14,4 +15,4 @@ def end_upload(table: Table, attachment_id: str) -> None:
     let_go(table, [attachment_id])
     file = table.get([keys.file(attachment_id)]).file(attachment_id)
     if file is None or not file.is_going:
-        table.delete([keys.job(JobKind.UPLOAD, attachment_id)])
+        table.try_commit([actions.job.delete(JobKind.UPLOAD, attachment_id)])

@@ -7,6 +7,7 @@ repeats work.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.attachments import File, NamedFile, Reference
@@ -114,8 +115,8 @@ def references_of(group_id: str, entries: Iterable[EntryLayout]) -> list[Key]:
 
 def let_go(table: Table, attachment_ids: Iterable[str]) -> None:
     """Remove each attachment that no entry names. Raises UnavailableError."""
-    for attachment_id in dict.fromkeys(attachment_ids):
-        _let_go(table, attachment_id)
+    for _ in table.side_by_side(partial(_let_go, table), dict.fromkeys(attachment_ids)):
+        pass
 
 
 def _let_go(table: Table, attachment_id: str) -> None:
