@@ -888,16 +888,19 @@ PAIRS: dict[str, Pair] = {
 }
 PAIRS |= {
     "prune an attachment, prune it": pair(
-        _prune(ROOT, FORK, of=attached_twice), _prune(ROOT, OTHER, of=attached_twice)
+        _prune(ROOT, FORK, of=attached_twice), _prune(ROOT, OTHER, of=attached_twice), is_endless=True
     ),
     "prune an attachment, append it": pair(
         _prune(ROOT, FORK, of=attached_removed),
         append(BOB, of=attached_removed, entry=showing("<photo>")),
+        is_endless=True,
     ),
     "upload, upload": pair("upload", "upload"),
-    "remove an attachment, append it": pair("remove an attachment", "append an attachment"),
+    "remove an attachment, append it": pair("remove an attachment", "append an attachment", is_endless=True),
     "remove an upload, append it": pair(
-        "remove an attachment that nobody names", append(BOB, of=attached, entry=showing("<unnamed>"))
+        "remove an attachment that nobody names",
+        append(BOB, of=attached, entry=showing("<unnamed>")),
+        is_endless=True,
     ),
 }
 PAIRS |= {
