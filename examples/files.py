@@ -18,7 +18,7 @@ asked = chat.say("user", "Is it this one?", files=[("casa.png", photo)])
 print(casa.name, casa.content_type, casa.size)
 
 # Nothing is uploaded a second time: a fork shows the same file, and an entry may name it again.
-sent = []
+sent: list[int] = []
 fork = chat.fork(after=asked)
 known = fl.upload(("casa.png", photo), progress=lambda done, _: sent.append(done))
 again = fork.say("user", "Or the one beside it?", files=[known])

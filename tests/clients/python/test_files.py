@@ -53,7 +53,7 @@ def bucket() -> Iterator[S3Objects]:
         environment.setenv("AWS_ACCESS_KEY_ID", "key")
         environment.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         client = make_objects_client()
-        patient = botocore.session.get_session().create_client("s3")
+        patient: Any = botocore.session.get_session().create_client("s3")
     where: Any = {"LocationConstraint": "eu-central-1"}
     patient.create_bucket(Bucket=BUCKET, CreateBucketConfiguration=where)
     yield S3Objects(BUCKET, client)

@@ -9,18 +9,15 @@ import os
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import IO, Any, Self, cast
 
 from forklore.client.errors import InputError, TooLargeError, UnexpectedAnswerError
 from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
 from forklore.client.results import AttachedFile, Attachment, Sending
-
-if TYPE_CHECKING:
-    import httpx2
 
 FileGiven = str | os.PathLike[str] | tuple[str, bytes] | IO[bytes] | Attachment | AttachedFile
 """A path, a name with bytes, an open file, or what is uploaded already."""
@@ -30,9 +27,6 @@ PIECE_BYTES = 256 * 1024
 PAUSES_S = (0.5, 2.0, 5.0)
 """How long to wait before bytes that may not have arrived are sent again."""
 UNKNOWN_TYPE = "application/octet-stream"
-CONNECT_SECONDS = 5.0
-CHANGED, PARTIAL = 400, 206
-"""The statuses for other bytes than was said, and for the part that was asked for."""
 
 
 class Source:
@@ -136,24 +130,15 @@ def send(to: Sending, address: str, source: Source, progress: Progress | None, t
 
     Raises InputError if they are others than before.
     """
-    if address.startswith("file:"):
-        try:
-            made = os.open(_path_of(address), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(made, "wb") as file:
-                file.writelines(source.pieces(progress))
-        except OSError as error:
-            return error.strerror or type(error).__name__
-        return ""
-    import httpx2
+    from forklore.client.transports.bytes_at import CutOffError, put
 
     headers = {**to.headers, "Content-Length": str(source.size)}
     try:
-        with _asked(to.method, address, headers, timeout_s, source.pieces(progress)) as answer:
-            if answer.status_code == CHANGED:
-                raise source.has_changed()
-            return "" if answer.is_success else f"status {answer.status_code}"
-    except httpx2.TransportError as error:
-        return type(error).__name__
+        if not put(to.method, address, headers, source.pieces(progress), timeout_s):
+            raise source.has_changed()
+    except CutOffError as error:
+        return str(error)
+    return ""
 
 
 class Target:
@@ -177,18 +162,18 @@ class Target:
 
     def fetch(self, address: str, found: Attachment, progress: Progress | None, timeout_s: float) -> str:
         """Write what is still missing. Return why something may be missing yet; empty if not."""
-        import httpx2
+        from forklore.client.transports.bytes_at import CutOffError, pieces_at
 
         try:
-            for piece in _pieces_at(address, self._size, timeout_s):
+            for piece in pieces_at(address, self._size, timeout_s):
                 _go_on()
                 self._stream.write(piece)
                 self._size += len(piece)
                 self._sha256.update(piece)
                 if progress is not None:
                     progress(self._size, found.size)
-        except (httpx2.TransportError, _NotGivenError) as error:
-            return str(error) if isinstance(error, _NotGivenError) else type(error).__name__
+        except CutOffError as error:
+            return str(error)
         return "" if self._size >= found.size else "not all bytes came"
 
     def keep(self, found: Attachment) -> None:
@@ -212,58 +197,6 @@ class Target:
             self._stream.close()
             with suppress(FileNotFoundError):
                 self._made.unlink()
-
-
-class _NotGivenError(Exception):
-    """The bytes are not given at this address, or not now."""
-
-
-def _pieces_at(address: str, start: int, timeout_s: float) -> Iterator[bytes]:
-    if address.startswith("file:"):
-        try:
-            with Path(_path_of(address)).open("rb") as file:
-                file.seek(start)
-                while piece := file.read(PIECE_BYTES):
-                    yield piece
-        except OSError as error:
-            raise _NotGivenError(error.strerror or type(error).__name__) from error
-        return
-    part = {"Range": f"bytes={start}-"} if start else {}
-    with _asked("GET", address, part, timeout_s) as answer:
-        if not answer.is_success or (start and answer.status_code != PARTIAL):
-            raise _NotGivenError(f"status {answer.status_code}")
-        yield from answer.iter_raw()
-
-
-@contextmanager
-def _asked(
-    method: str, address: str, headers: dict[str, str], timeout_s: float, content: Any = None
-) -> "Iterator[httpx2.Response]":
-    """Yield the answer to a request that follows no redirect and goes into no log.
-
-    A client of httpx2 would log the address.
-    """
-    from urllib.request import getproxies, proxy_bypass
-
-    import httpx2
-
-    from forklore.client.transports.addresses import LOOPBACK
-
-    url = httpx2.URL(address)
-    is_here = url.host in LOOPBACK
-    proxy = None if is_here or proxy_bypass(url.host) else getproxies().get(url.scheme)
-    timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_SECONDS))
-    request = httpx2.Request(
-        method, url, headers=headers, content=content, extensions={"timeout": timeout.as_dict()}
-    )
-    verify = httpx2.create_ssl_context(trust_env=not is_here)
-    with httpx2.HTTPTransport(verify=verify, proxy=proxy) as transport:
-        answer = transport.handle_request(request)
-        answer.request = request
-        try:
-            yield answer
-        finally:
-            answer.close()
 
 
 def _stream_of(given: Any) -> tuple[IO[bytes], str | None]:
@@ -294,12 +227,6 @@ def _kept(stream: IO[bytes]) -> IO[bytes]:
         kept.write(piece)
     kept.seek(0)
     return kept
-
-
-def _path_of(address: str) -> str:
-    from urllib.request import url2pathname
-
-    return url2pathname(address.removeprefix("file://"))
 
 
 def _unreadable(name: str, error: OSError | ValueError, *, field: str = "files") -> InputError:
