@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from forklore.cli.files_beside import ENDING, marked
 from forklore.cli.importing.files import Measure, read_file
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import Plan, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
@@ -44,6 +45,11 @@ class FileImport:
     shown: str = ""
     measure: Measure = field(default_factory=Measure)
 
+    @property
+    def files(self) -> Path:
+        """The folder of the files that the lines of an export name."""
+        return Path(f"{self.path}{ENDING}")
+
     def plans(
         self, *, trees_max: int | None = None, on_total: Callable[[int], None] = lambda _: None
     ) -> Iterator[Plan]:
@@ -73,6 +79,9 @@ class FileImport:
         owner, again = self.options.owner, self.options.again
         if isinstance(tree, ForeignTree):
             return plan_tree(tree, owner=owner, report=self.report, again=again)
+        for entry in (one for stored in tree.conversations for one in stored.entries):
+            for lost in marked(entry.members.get("content", []), entry.attachments, self.files):
+                self.report.add(Reason.WITHOUT_FILE, lost)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
 
