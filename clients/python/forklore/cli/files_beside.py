@@ -49,9 +49,8 @@ class Keeping:
                 self.left_out += 1
             else:
                 self._make(self._folder)
-                place = self._folder / found.sha_256
-                if not place.exists():
-                    self._client.download(found, place)
+                if not _is_there(self._folder, found.sha_256):
+                    self._client.download(found, self._folder / found.sha_256)
         return {**self._rows[attached.id], "name": attached.name}
 
     @staticmethod
@@ -62,46 +61,55 @@ class Keeping:
             raise CommandError(f"{folder}: {error.strerror}") from error
 
 
-def marked(content: list[Any], attachments: Any, folder: Path) -> Iterator[str]:
-    """Let the attachments that a content names say how they are brought; yield the id of each lost.
+class Brought:
+    """Finds the files that the lines of an import name, and uploads them. Threads may share it.
 
-    attachments: what the line tells of them. One whose bytes are there gets their `sha256`. Any
-    other becomes an `attachmentId`, which says only that there was one.
+    folder: where they are; it may be missing.
     """
-    rows = {row.get("id"): row for row in _objects(attachments)}
-    for one in _named(content):
-        row = rows.get(one["id"], {})
-        one |= {name: row[name] for name in ("name", "contentType") if isinstance(row.get(name), str)}
-        if "contentType" in one and "name" in one and _is_there(folder, row.get("sha256")):
-            one["sha256"] = row["sha256"]
-        else:
-            one["attachmentId"] = one.pop("id")
-            yield str(one["attachmentId"])
 
-
-class Bringing:
-    """Uploads the files that marked entries name. Threads may share it."""
-
-    def __init__(self, client: "Forklore", folder: Path) -> None:
-        self._client, self._folder = client, folder
-        self._ids: dict[tuple[str, str], str] = {}
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._rows: dict[str, Mapping[str, Any]] = {}
+        self._ids: dict[str, str] = {}
         self._lock = Lock()
 
-    def entry(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """Return the entry of an append as the service takes it."""
-        content = entry["content"]
-        if not _named(content):
-            return entry
-        brought = [self._brought(one) if "sha256" in one else one for one in content[0]["attachments"]]
-        return {**entry, "content": [{**content[0], "attachments": brought}, *content[1:]]}
+    def find(self, content: list[Any], attachments: Any) -> Iterator[str]:
+        """Look for the bytes of what a content names, and yield the id of each that has none.
 
-    def _brought(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        sha_256, name, kind = one["sha256"], one["name"], one["contentType"]
+        Such a one becomes an `attachmentId`, which says only that there was one. attachments: what
+        the line tells.
+        """
+        rows = {row["id"]: row for row in _objects(attachments) if isinstance(row.get("id"), str)}
+        for one in _named(content):
+            row = rows.get(one["id"], {})
+            known = {name: row[name] for name in ("name", "contentType") if isinstance(row.get(name), str)}
+            if len(known) == 2 and _is_there(self._folder, row.get("sha256")):
+                self._rows[one["id"]] = row
+            else:
+                one |= {**known, "attachmentId": one.pop("id")}
+                yield one["attachmentId"]
+
+    def entry(self, client: "Forklore", entry: dict[str, Any]) -> dict[str, Any]:
+        """Return the entry of an append with the ids of what was uploaded, and is uploaded now."""
+        content = entry["content"]
+        ids = {one["id"]: self._uploaded(client, one["id"]) for one in _named(content)}
+        if not ids:
+            return entry
+        files = [
+            {**one, "id": ids[one["id"]]} if one in _named(content) else one
+            for one in content[0]["attachments"]
+        ]
+        return {**entry, "content": [{**content[0], "attachments": files}, *content[1:]]}
+
+    def _uploaded(self, client: "Forklore", old_id: str) -> str:
+        """Return the id that an attachment has here; the same one for what was not found."""
         with self._lock:
-            if (sha_256, kind) not in self._ids:
-                made = self._client.upload(self._folder / sha_256, name=name, content_type=kind)
-                self._ids[sha_256, kind] = made.id
-        return {"id": self._ids[sha_256, kind], "name": name}
+            if old_id not in self._ids and old_id in self._rows:
+                row = self._rows[old_id]
+                path = self._folder / row["sha256"]
+                made = client.upload(path, name=row["name"], content_type=row["contentType"])
+                self._ids[old_id] = made.id
+            return self._ids.get(old_id, old_id)
 
 
 def _is_there(folder: Path, sha_256: Any) -> bool:
@@ -117,7 +125,7 @@ def _is_there(folder: Path, sha_256: Any) -> bool:
 def _named(content: list[Any]) -> list[dict[str, Any]]:
     """Return what names attachments of the service in a content, as the service reads it."""
     first = content[0] if content and isinstance(content[0], dict) else {}
-    ours = (one for one in _objects(first.get("attachments")) if "id" in one)
+    ours = (one for one in _objects(first.get("attachments")) if isinstance(one.get("id"), str))
     return [one for one in ours if one.get("href") is None and one.get("attachmentId") is None]
 
 

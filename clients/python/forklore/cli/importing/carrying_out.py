@@ -17,14 +17,14 @@ from forklore.cli.importing.loading import (
 )
 from forklore.cli.importing.plan import Plan
 from forklore.client.decoding import failure, result_of
-from forklore.client.errors import ApiError, ConflictError, NoAnswerError, NotFoundError, UnauthorizedError
+from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
-    from forklore.cli.files_beside import Bringing
+    from forklore.cli.files_beside import Brought
     from forklore.client.synchronous.client import Forklore
 
 Send = Callable[[ImportCall], ImportAnswer | ImportRefusal]
-UNAUTHORIZED, CONFLICT = 401, 409
+UNAUTHORIZED = 401
 AHEAD = 2
 """How many batches wait for each thread before another tree is begun."""
 GRACE_S = 10.0
@@ -222,21 +222,18 @@ class _Crew:
             return
 
 
-def sender(client: "Forklore", bringing: "Bringing | None" = None) -> Send:
+def sender(client: "Forklore", brought: "Brought | None" = None) -> Send:
     """Return what sends a call, with the client's retries. Threads may share it.
 
-    bringing: uploads the files that entries name, before the call. What it returns raises an
+    brought: uploads the files that entries name, before the call. What it returns raises an
     ApiError for what no step of an import can answer: without an answer, for bad credentials, for a
     404 of another service at the address, for an error of the service, and for what cannot be sent.
     """
 
     def send(call: ImportCall) -> ImportAnswer | ImportRefusal:
         given = call.given
-        if bringing is not None and "entries" in given:
-            try:
-                given = {**given, "entries": [bringing.entry(one) for one in given["entries"]]}
-            except ConflictError as error:  # the deployment keeps no files
-                return ImportRefusal(CONFLICT, error.reason, error.message)
+        if brought is not None and "entries" in given:
+            given = {**given, "entries": [brought.entry(client, one) for one in given["entries"]]}
         answer = client.call(
             call.operation, given, idempotency_key=call.idempotency_key, if_match=call.if_match
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from forklore.cli.files_beside import ENDING, marked
+from forklore.cli.files_beside import ENDING, Brought
 from forklore.cli.importing.files import Measure, read_file
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.cli.importing.own_lines import ForkTree
@@ -44,11 +44,10 @@ class FileImport:
     entries: int = 0
     shown: str = ""
     measure: Measure = field(default_factory=Measure)
+    brought: Brought = field(init=False)
 
-    @property
-    def files(self) -> Path:
-        """The folder of the files that the lines of an export name."""
-        return Path(f"{self.path}{ENDING}")
+    def __post_init__(self) -> None:
+        self.brought = Brought(Path(f"{self.path}{ENDING}"))
 
     def plans(
         self, *, trees_max: int | None = None, on_total: Callable[[int], None] = lambda _: None
@@ -80,7 +79,7 @@ class FileImport:
         if isinstance(tree, ForeignTree):
             return plan_tree(tree, owner=owner, report=self.report, again=again)
         for entry in (one for stored in tree.conversations for one in stored.entries):
-            for lost in marked(entry.members.get("content", []), entry.attachments, self.files):
+            for lost in self.brought.find(entry.members.get("content", []), entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)

@@ -7,7 +7,6 @@ from itertools import chain, islice
 from pathlib import Path
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
-from forklore.cli.files_beside import Bringing
 from forklore.cli.importing.carrying_out import Carried, carry_out, sender
 from forklore.cli.importing.databases import framework_of, import_sessions
 from forklore.cli.importing.earlier_imports import EarlierImports
@@ -98,7 +97,7 @@ class _Importing:
         earlier = self._earlier = self._earlier or EarlierImports(self._shell.client)
         carrying = carry_out(
             chain([first], plans),
-            sender(self._shell.client, Bringing(self._shell.client, one.files)),
+            sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,
             is_unchanged=earlier.has_all_of,
