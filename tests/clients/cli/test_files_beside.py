@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.cli.files_beside import Brought
 from tests.clients.cli.running import Forklore
 
 PHOTO = os.urandom(3000)
@@ -101,3 +102,19 @@ def test_an_export_without_a_place_for_files_says_so(run: Forklore, export: Path
 
     assert ran.err == "files that are left out: 2; --output FILE keeps them beside it\n"
     assert ran.out.splitlines()[1:] == export.read_text().splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"contentType": "context", "channel": "context", "content": [{"attachments": [{"id": "a"}]}]},
+        {"contentType": "history", "content": [{"attachments": [{"id": ["a"]}, {"id": "a", "href": "/"}]}]},
+        {"contentType": "history", "content": ["a"]},
+        {},
+    ],
+)
+def test_what_names_no_attachment_of_the_service_stays_as_it_is(tmp_path: Path, entry: Any) -> None:
+    before = json.dumps(entry)
+
+    assert list(Brought(tmp_path).find(entry, [{"id": ["a"]}, {"id": "a"}])) == []
+    assert json.dumps(entry) == before

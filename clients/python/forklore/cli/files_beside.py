@@ -73,14 +73,14 @@ class Brought:
         self._ids: dict[str, str] = {}
         self._lock = Lock()
 
-    def find(self, content: list[Any], attachments: Any) -> Iterator[str]:
-        """Look for the bytes of what a content names, and yield the id of each that has none.
+    def find(self, entry: Mapping[str, Any], attachments: Any) -> Iterator[str]:
+        """Look for the bytes of what an entry names, and yield the id of each that has none.
 
         Such a one becomes an `attachmentId`, which says only that there was one. attachments: what
         the line tells.
         """
         rows = {row["id"]: row for row in _objects(attachments) if isinstance(row.get("id"), str)}
-        for one in _named(content):
+        for one in _named(entry):
             row = rows.get(one["id"], {})
             known = {name: row[name] for name in ("name", "contentType") if isinstance(row.get(name), str)}
             if len(known) == 2 and _is_there(self._folder, row.get("sha256")):
@@ -91,14 +91,12 @@ class Brought:
 
     def entry(self, client: "Forklore", entry: dict[str, Any]) -> dict[str, Any]:
         """Return the entry of an append with the ids of what was uploaded, and is uploaded now."""
-        content = entry["content"]
-        ids = {one["id"]: self._uploaded(client, one["id"]) for one in _named(content)}
+        named = _named(entry)
+        ids = {one["id"]: self._uploaded(client, one["id"]) for one in named}
         if not ids:
             return entry
-        files = [
-            {**one, "id": ids[one["id"]]} if one in _named(content) else one
-            for one in content[0]["attachments"]
-        ]
+        content = entry["content"]
+        files = [{**one, "id": ids[one["id"]]} if one in named else one for one in content[0]["attachments"]]
         return {**entry, "content": [{**content[0], "attachments": files}, *content[1:]]}
 
     def _uploaded(self, client: "Forklore", old_id: str) -> str:
@@ -122,10 +120,16 @@ def _is_there(folder: Path, sha_256: Any) -> bool:
         return False
 
 
-def _named(content: list[Any]) -> list[dict[str, Any]]:
-    """Return what names attachments of the service in a content, as the service reads it."""
-    first = content[0] if content and isinstance(content[0], dict) else {}
-    ours = (one for one in _objects(first.get("attachments")) if isinstance(one.get("id"), str))
+def _named(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what names attachments of the service in an entry, as the service reads it.
+
+    A context is whatever its agent keeps in it.
+    """
+    kind, content = entry.get("contentType", ""), entry.get("content")
+    if entry.get("channel") == "context" or kind.lower().partition("/")[0] != "history" or not content:
+        return []
+    files = _objects(content[0].get("attachments") if isinstance(content[0], dict) else None)
+    ours = (one for one in files if isinstance(one.get("id"), str))
     return [one for one in ours if one.get("href") is None and one.get("attachmentId") is None]
 
 

@@ -79,7 +79,7 @@ class FileImport:
         if isinstance(tree, ForeignTree):
             return plan_tree(tree, owner=owner, report=self.report, again=again)
         for entry in (one for stored in tree.conversations for one in stored.entries):
-            for lost in self.brought.find(entry.members.get("content", []), entry.attachments):
+            for lost in self.brought.find(entry.members, entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
