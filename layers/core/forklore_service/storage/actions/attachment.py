@@ -13,6 +13,7 @@ from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, Ac
 from forklore_service.storage.items import number, text
 
 _STAYS = "attribute_not_exists(#going)"
+_IS_PENDING = "attribute_exists(#pending)"
 _NAMES_IT = "#file = :id"
 
 
@@ -66,8 +67,13 @@ def name(group_id: str, entries: Iterable[Entry]) -> list[Action]:
 
 
 def arrived(attachment_id: str) -> Action:
-    """Note that the bytes of an attachment are there, if it is."""
-    return action.update(ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=IS_THERE)
+    """Note that the bytes of an attachment are there, if it waits for them.
+
+    One that is removed or going waits no more, so bytes that arrive late bring none back.
+    """
+    return action.update(
+        ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=_IS_PENDING
+    )
 
 
 def give_up(file: File, *, at: str) -> list[Action]:
@@ -82,7 +88,7 @@ def give_up(file: File, *, at: str) -> list[Action]:
         action.update(
             ActionKind.FILE,
             keys.file(file.attachment_id),
-            "SET #going = :true",
+            "SET #going = :true REMOVE #pending",
             condition="#named = :seen",
             values={":true": {"BOOL": True}, ":seen": number(file.named)},
         ),
@@ -94,15 +100,21 @@ def _check_gone(reference: Reference) -> Action:
     return action.check(ActionKind.REFERENCE, keys.reference(reference), IS_NEW)
 
 
-def remove(attachment_id: str) -> Action:
-    """Note that the bytes of an attachment are removed, while entries may name it still."""
-    return action.update(
-        ActionKind.FILE,
-        keys.file(attachment_id),
-        "SET #removed = :true REMOVE #pending",
-        condition=IS_THERE,
-        values={":true": {"BOOL": True}},
-    )
+def remove(attachment_id: str, *, at: str) -> list[Action]:
+    """Note that the bytes of an attachment are removed, while entries may name it still.
+
+    The job is for bytes that arrive later.
+    """
+    return [
+        action.update(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            "SET #removed = :true REMOVE #pending",
+            condition=IS_THERE,
+            values={":true": {"BOOL": True}},
+        ),
+        job.put(JobKind.UPLOAD, attachment_id, at=at),
+    ]
 
 
 def disown(attachment_id: str, owner: str) -> Action:
@@ -122,6 +134,14 @@ def unlist(row: Key, attachment_id: str) -> Action:
     return action.delete(
         ActionKind.USER_FILE, row, of=row.sort, condition=_NAMES_IT, values={":id": text(attachment_id)}
     )
+
+
+def settle(attachment_id: str) -> list[Action]:
+    """Delete the job of an attachment, if it is not going."""
+    return [
+        action.check(ActionKind.FILE, keys.file(attachment_id), _STAYS),
+        job.delete(JobKind.UPLOAD, attachment_id),
+    ]
 
 
 def delete(attachment_id: str) -> list[Action]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.attachments import File, NamedFile, Reference
+from forklore_service.domain.attachments import PENDING_SECONDS, File, NamedFile, Reference
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Attached, Caller, EntryLayout
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
@@ -123,7 +123,8 @@ def _let_go(table: Table, attachment_id: str) -> None:
     """Remove an attachment that no entry names, if it is there.
 
     An entry that begins to name it meanwhile refuses that: it counts in the attachment's item.
-    What is killed in between, is done again by the sweep, which finds the job.
+    What is killed in between, is done again by the sweep, which finds the job. The same sweep ends
+    what is younger than PENDING_SECONDS, because its bytes may still arrive.
     """
     for _ in attempts(table, CHANGE):
         file = table.get([keys.file(attachment_id)]).file(attachment_id)
@@ -140,7 +141,8 @@ def _let_go(table: Table, attachment_id: str) -> None:
         row = keys.user_file(file.owner, file.sha256, file.content_type)
         if table.get([row]).user_file(row) == attachment_id:
             table.try_commit([actions.attachment.unlist(row, attachment_id)])
-    table.try_commit(actions.attachment.delete(attachment_id))
+    if is_old(attachment_id, now_ms=table.now_ms(), seconds=PENDING_SECONDS):
+        table.try_commit(actions.attachment.delete(attachment_id))
 
 
 def is_old(attachment_id: str, *, now_ms: int, seconds: int) -> bool:
