@@ -115,7 +115,8 @@ def _go(process: Process, attachment_id: str) -> None:
 def _begin_to_go(process: Process, attachment_id: str) -> None:
     file = file_of(process, attachment_id)
     assert file is not None
-    process.table.commit(actions.attachment.give_up(file, at=process.table.now()))
+    at = process.table.now()
+    process.table.commit(actions.attachment.give_up(file, at=at, asked_before=at))
 
 
 def let_go_of_what_is_named(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -198,6 +199,46 @@ def remove_what_goes(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None
         assert_intact(store)
 
 
+def ask_for_what_goes(
+    endpoint: Endpoint, rewrite: Rewrite | None = None, *, go: Callable[[Process, str], object]
+) -> None:
+    """Assert that an upload of the same bytes brings nothing back that goes meanwhile."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, unnamed = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS)), world.made["unnamed"]
+        late = Process(store, before(WRITE, 1, lambda: go(other, unnamed)), rewrite=rewrite)
+        hold(late.ask("uploadAttachment", BOB, **SAME).id != unnamed, "it is promised")
+        assert_intact(store)
+
+
+def let_go_of_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that what an upload of the same bytes finds meanwhile can be named."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, unnamed = Process(store, rewrite=rewrite), world.made["unnamed"]
+        late = Process(
+            store, before(WRITE, 1, lambda: other.ask("uploadAttachment", BOB, **SAME)), rewrite=rewrite
+        )
+        let_go(late.table, [unnamed])
+        _hold_there(store, unnamed)
+
+
+def settle_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that what an upload of the same bytes finds meanwhile keeps its job."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other = Process(store, rewrite=rewrite)
+
+        def ask() -> None:
+            assert other.ask("uploadAttachment", BOB, **PHOTO).id == world.made["photo"]
+            assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+            run_deletion(ROOT)(other)
+
+        late = Process(store, before(WRITE, 1, ask), rewrite=rewrite)
+        end_upload(late.table, world.made["photo"])
+        assert_intact(store)
+
+
 def settle_what_goes(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that an attachment whose last entry goes meanwhile keeps its job."""
     world = built(attached, endpoint)
@@ -225,4 +266,8 @@ OF_ATTACHMENTS: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "let go beside the next upload": let_go_beside_the_next_upload,
     "remove what goes": remove_what_goes,
     "settle what goes": settle_what_goes,
+    "settle what is asked for": settle_what_is_asked_for,
+    "ask for what is gone": partial(ask_for_what_goes, go=_go),
+    "ask for what is going": partial(ask_for_what_goes, go=_begin_to_go),
+    "let go of what is asked for": let_go_of_what_is_asked_for,
 }

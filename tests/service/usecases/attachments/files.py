@@ -65,7 +65,8 @@ def left(store: Store) -> set[str]:
 def assert_intact(store: Store) -> None:
     """Assert that the table has no damage, and that each object is one of an attachment."""
     scanned = store.client.scan(TableName=store.name)["Items"]
-    assert check(scanned, now_s=store.process().now_s()) == []
+    found = check(scanned, now_s=store.process().now_s())
+    assert found == [], found
 
 
 def settle(store: Store, mailbox: Mailbox) -> None:

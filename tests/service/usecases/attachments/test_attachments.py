@@ -242,6 +242,23 @@ def test_what_a_fork_shows_of_a_removed_branch_keeps_its_attachments(
     assert_intact(store)
 
 
+def test_what_an_upload_has_just_found_waits_for_its_entry(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    mine, unused = upload(service), upload(service, b"unused")
+    name(service, mine, unused)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    assert [upload(service), upload(service, b"unused")] == [mine, unused]
+    settle(store, mailbox)
+    assert left(store) == {mine, unused}
+    assert name(service, mine, to=OTHER).status == 201
+    assert_intact(store)
+    sweep(in_two_days(store), mailbox.queue)
+    assert left(store) == {mine}
+    assert list(service.table.read.jobs(JobKind.UPLOAD, limit=10)) == []
+    assert_intact(store)
+
+
 @pytest.mark.failure("attachment-race")
 def test_who_names_it_while_the_last_entry_goes_keeps_it(
     store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch

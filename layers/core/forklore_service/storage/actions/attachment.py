@@ -13,6 +13,7 @@ from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, Ac
 from forklore_service.storage.items import number, text
 
 _STAYS = "attribute_not_exists(#going)"
+_NOT_ASKED = "(attribute_not_exists(#asked) OR #asked < :before)"
 _IS_PENDING = "attribute_exists(#pending)"
 _NAMES_IT = "#file = :id"
 
@@ -66,18 +67,35 @@ def name(group_id: str, entries: Iterable[Entry]) -> list[Action]:
     ]
 
 
+def ask(attachment_id: str, *, at: str) -> list[Action]:
+    """Note that the owner is told that there is an attachment, if it is not going.
+
+    It stays for a while, although no entry may name it. The job is for what comes after that.
+    """
+    return [
+        action.update(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            "SET #asked = :at",
+            condition=f"{IS_THERE} AND {_STAYS}",
+            values={":at": text(at)},
+        ),
+        job.put(JobKind.UPLOAD, attachment_id, at=at),
+    ]
+
+
 def arrived(attachment_id: str) -> Action:
     """Note that the bytes of an attachment are there, if it waits for them.
 
     One that is removed or going waits no more, so bytes that arrive late bring none back.
     """
-    return action.update(
-        ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=_IS_PENDING
-    )
+    return action.update(ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=_IS_PENDING)
 
 
-def give_up(file: File, *, at: str) -> list[Action]:
+def give_up(file: File, *, at: str, asked_before: str) -> list[Action]:
     """Let nobody name an attachment any more, if nobody has named it since it was read.
+
+    asked_before: it stays if its owner was told of it since then.
 
     The items of a transaction become visible one by one. So what named it last may not be seen yet
     by a Query, and this transaction checks that it is gone. The job stays until its item is gone.
@@ -89,8 +107,8 @@ def give_up(file: File, *, at: str) -> list[Action]:
             ActionKind.FILE,
             keys.file(file.attachment_id),
             "SET #going = :true REMOVE #pending",
-            condition="#named = :seen",
-            values={":true": {"BOOL": True}, ":seen": number(file.named)},
+            condition=f"#named = :seen AND {_NOT_ASKED}",
+            values={":true": {"BOOL": True}, ":seen": number(file.named), ":before": text(asked_before)},
         ),
         job.put(JobKind.UPLOAD, file.attachment_id, at=at),
     ]
@@ -136,10 +154,15 @@ def unlist(row: Key, attachment_id: str) -> Action:
     )
 
 
-def settle(attachment_id: str) -> list[Action]:
-    """Delete the job of an attachment, if it is not going."""
+def settle(attachment_id: str, *, asked_before: str) -> list[Action]:
+    """Delete the job of an attachment, if it is not going, and its owner was told of it before."""
     return [
-        action.check(ActionKind.FILE, keys.file(attachment_id), _STAYS),
+        action.check(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            f"{_STAYS} AND {_NOT_ASKED}",
+            values={":before": text(asked_before)},
+        ),
         job.delete(JobKind.UPLOAD, attachment_id),
     ]
 

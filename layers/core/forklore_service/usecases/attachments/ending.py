@@ -7,7 +7,7 @@ removed meanwhile are deleted once more.
 from forklore_service.domain import keys
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.attachments import let_go
+from forklore_service.usecases.shared.attachments import a_day_ago, let_go
 
 
 def end_upload(table: Table, attachment_id: str) -> None:
@@ -21,4 +21,4 @@ def end_upload(table: Table, attachment_id: str) -> None:
         if table.objects is None:
             return  # the sweep of a deployment that keeps attachments goes on
         table.objects.delete(attachment_id)
-    table.try_commit(actions.attachment.settle(attachment_id))
+    table.try_commit(actions.attachment.settle(attachment_id, asked_before=a_day_ago(table)))

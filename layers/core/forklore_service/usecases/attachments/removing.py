@@ -16,4 +16,4 @@ def remove_attachment(table: Table, *, attachment_id: str) -> None:
         raise not_found(attachment_id)
     table.try_commit(actions.attachment.remove(attachment_id, at=table.now()))
     objects.delete(attachment_id)
-    let_go(table, [attachment_id])
+    let_go(table, [attachment_id], waits=False)

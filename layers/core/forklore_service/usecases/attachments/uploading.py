@@ -69,7 +69,9 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
         if known is not None:
             file = table.get([keys.file(known)]).file(known)
             if file is not None and file.can_be_named and not _ends(table, file):
-                return file
+                if table.try_commit(actions.attachment.ask(known, at=table.now())) is None:
+                    return file
+                continue
         file = File(
             table.mint_conversation(),
             caller.user_id,

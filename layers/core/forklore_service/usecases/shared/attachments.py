@@ -113,13 +113,21 @@ def references_of(group_id: str, entries: Iterable[EntryLayout]) -> list[Key]:
     ]
 
 
-def let_go(table: Table, attachment_ids: Iterable[str]) -> None:
-    """Remove each attachment that no entry names. Raises UnavailableError."""
-    for _ in table.side_by_side(partial(_let_go, table), dict.fromkeys(attachment_ids)):
+def let_go(table: Table, attachment_ids: Iterable[str], *, waits: bool = True) -> None:
+    """Remove each attachment that no entry names. Raises UnavailableError.
+
+    waits: whether one stays that its owner was told of in the last day, and may be about to name.
+    """
+    for _ in table.side_by_side(partial(_let_go, table, waits), dict.fromkeys(attachment_ids)):
         pass
 
 
-def _let_go(table: Table, attachment_id: str) -> None:
+def a_day_ago(table: Table) -> str:
+    """Return when those must have been told of an attachment who are not waited for."""
+    return ids.timestamp(table.now_ms() - PENDING_SECONDS * 1000)
+
+
+def _let_go(table: Table, waits: bool, attachment_id: str) -> None:
     """Remove an attachment that no entry names, if it is there.
 
     An entry that begins to name it meanwhile refuses that: it counts in the attachment's item.
@@ -130,7 +138,12 @@ def _let_go(table: Table, attachment_id: str) -> None:
         file = table.get([keys.file(attachment_id)]).file(attachment_id)
         if file is None or next(table.read.references(attachment_id, limit=1), None) is not None:
             return
-        if file.is_going or table.try_commit(actions.attachment.give_up(file, at=table.now())) is None:
+        before = a_day_ago(table) if waits else ids.timestamp(ids.MILLISECONDS_MAX)
+        if file.is_going:
+            break
+        if file.asked is not None and file.asked >= before:
+            return
+        if table.try_commit(actions.attachment.give_up(file, at=table.now(), asked_before=before)) is None:
             break
     else:
         raise UnavailableError("the attachment keeps changing; try again")
