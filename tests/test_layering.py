@@ -172,6 +172,7 @@ ROOMS["forklore_local.server"] = {
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.beside"] = ROOMS["forklore.client"] | {"trio"}  # imported only where it runs
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
+ROOMS["forklore.client.transports.bytes_at"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
 IN_PROCESS = "forklore.client.transports.in_process"
 ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}

@@ -11,6 +11,7 @@ import pytest
 from forklore_service.api.operations import (
     admin,
     answer_logs,
+    attachments,
     conversations,
     copying,
     entries,
@@ -51,6 +52,7 @@ SERVED = {
         *answer_logs.OPERATIONS,
         *copying.OPERATIONS,
         *names.OPERATIONS,
+        *attachments.OPERATIONS,
     ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
@@ -61,7 +63,6 @@ BESIDE_THE_TABLE = {
     "ConversationsFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:GetObject"},
-        BUCKET: {"s3:ListBucket"},
     },
     "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
     "AdminFunction": {

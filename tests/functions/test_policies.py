@@ -4,13 +4,14 @@ import json
 import os
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from moto import mock_aws
 
+from forklore_local.server.files import ServedObjects
 from forklore_local.server.invocation import invoke, load_handler
 from forklore_service.api import operations
 from forklore_service.aws.wiring import open_table
@@ -28,7 +29,7 @@ from tests.service.aws.story import tell
 from tests.service.aws.test_both_ways import by_http, directly
 from tests.service.events.buses import Heard
 from tests.service.events.recording import record_of
-from tools.catalogue import SAID, Step
+from tools.catalogue import PHOTO, SAID, Step
 from tools.harness.gateway import Gateway, table_in_memory
 from tools.harness.sample_events import sample_event
 from tools.harness.service import OPERATIONS
@@ -46,7 +47,15 @@ CALLS = {
     "batch_write_item": "BatchWriteItem",
     "update_item": "UpdateItem",
 }
-TABLE, BY_CONVERSATION, ALL_TREES = "Table", "byConversation", "allTrees"
+OF_OBJECTS = {
+    "upload": {"PutObject"},
+    "store": {"PutObject"},
+    "holds": {"GetObject", "ListBucket"},
+    "link": {"GetObject"},
+    "delete": {"DeleteObject"},
+}
+"""What S3 asks of who calls a method of the objects, or signs an address by it (S3 user guide)."""
+TABLE, BY_CONVERSATION, ALL_TREES, BUCKET = "Table", "byConversation", "allTrees", "AttachmentsBucket"
 
 AGENT, WORKER, SWEEP, PUBLISH = "AgentFunction", "DeleteGroupFunction", "SweepFunction", "PublishFunction"
 ROUNDS = 5
@@ -57,28 +66,31 @@ Actions = set[tuple[str, str]]
 
 
 def allowed() -> Mapping[str, Actions]:
-    """Return the DynamoDB actions that the template allows each function, without the prefix."""
+    """Return the actions on the table and the bucket that the template allows each function.
+
+    They have no prefix.
+    """
     return {
         name: {
             (verb, _named(one))
             for statement in statements
             for service, _, verb in (action.partition(":") for action in statement.actions)
             for one in statement.resources
-            if service == "dynamodb" and "/stream/" not in str(one)  # Lambda itself reads the stream
+            if service in ("dynamodb", "s3") and "/stream/" not in str(one)  # Lambda itself reads the stream
         }
         for name, statements in statements_by_function(read_document()).items()
     }
 
 
 def _named(resource: Any) -> str:
-    """Return the table or the index that an entry of `Resource` means."""
+    """Return the table, the index or the bucket that an entry of `Resource` means."""
     text = str(resource)
-    return next((index for index in (BY_CONVERSATION, ALL_TREES) if index in text), TABLE)
+    return next((one for one in (BY_CONVERSATION, ALL_TREES, BUCKET) if one in text), TABLE)
 
 
 @contextmanager
 def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
-    """Record in `calls` the DynamoDB actions of the functions' table inside the `with` block.
+    """Record in `calls` the actions on the functions' table and bucket inside the `with` block.
 
     A store that another test has left may still be at work beside it.
     transactions: how many may succeed. Any further one fails, as if no time were left.
@@ -101,7 +113,19 @@ def noted(calls: Actions, *, transactions: int | None = None) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Connection, "call", note)
+        for name, verbs in OF_OBJECTS.items():
+            patch.setattr(ServedObjects, name, _noting(getattr(ServedObjects, name), verbs, calls))
         yield
+
+
+def _noting(method: Callable[..., Any], verbs: set[str], calls: Actions) -> Callable[..., Any]:
+    """Return a method of the objects that records what it needs."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        calls.update((verb, BUCKET) for verb in verbs)
+        return method(*arguments, **named)
+
+    return call
 
 
 class Service:
@@ -246,6 +270,11 @@ def use_everything(service: Service) -> None:
         ask("POST", f"conversations/{branch}/entries", SAID)
         ask("DELETE", f"conversations/{branch}?scope=branch")
     mine, other = parents
+    photo = ask("POST", "attachments", PHOTO)["id"]
+    ask("POST", "attachments", {name: PHOTO[name] for name in PHOTO if name != "content"}, user="user 1")
+    shown = {"role": "USER", "text": "look", "attachments": [{"id": photo}]}
+    ask("POST", f"conversations/{mine}/entries", {**SAID, "content": [shown]})
+    ask("POST", "conversations/search", {"query": "look", "includeEntry": True})
     offer = {"conversationId": mine, "newOwnerUserId": "user 1"}
     transfer = ask("POST", "ownership-transfers", offer)["id"]
     ask("POST", f"ownership-transfers/{transfer}/accept", user="user 1", transactions=1)
@@ -263,7 +292,7 @@ def use_everything(service: Service) -> None:
 
 @pytest.fixture(scope="module")
 def done() -> Mapping[str, Actions]:
-    """The DynamoDB actions of each function."""
+    """The actions of each function on the table and the bucket."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
         with table_in_memory() as template, mock_aws(), pytest.MonkeyPatch.context() as patch:

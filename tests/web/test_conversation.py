@@ -457,6 +457,7 @@ def test_an_edit_of_a_tools_result_goes_to_a_new_branch(blank: Page, api: Forklo
 
     expect(page).not_to_have_url(re.compile(made.id))
     expect(steps.feed(page).locator("pre", has_text="rainy")).to_be_visible()
+    expect(steps.title(page)).to_have_text("What is the weather?")  # the edit has no words for a title
     fork = api.conversation(steps.place_of(page)[0])
     last = fork.entries(channel="history").list()[-1].content[0]
     assert last == a_call("c1", "rainy")[1]

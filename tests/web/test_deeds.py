@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from forklore import Forklore, NotFoundError
 from tests.web.browser import Watch
-from tests.web.growing import Pond, pond
+from tests.web.growing import Pond, grow, pond
 from tests.web.steps import (
     act,
     at_conversation,
@@ -137,6 +137,33 @@ def test_a_branch_is_merged_as_copies_and_as_a_summary(page: Page, grown: Pond) 
     assert stored(grown.main)[-1] == "SYSTEM: In short"
 
 
+def test_a_merge_of_120_entries_whose_answers_are_lost_copies_each_once(
+    page: Page, grown: Pond, watch: Watch
+) -> None:
+    watch.expect("ERR_CONNECTION_RESET")
+    grow(grown.side, [f"More {number}" for number in range(118)])
+    expect(head(page)).to_contain_text("122 entries")
+    before = stored(grown.main)
+    lost: set[str] = set()
+
+    def lose(route: Route) -> None:
+        key = route.request.headers["idempotency-key"]
+        if key in lost:
+            route.continue_()
+            return
+        lost.add(key)
+        route.fetch()
+        route.abort("connectionreset")
+
+    page.route("**/merge", lose)
+    act(page, "Merge into")
+    press(page, "Merge")
+
+    expect(said(page, "is merged into")).to_be_visible()
+    assert lost
+    assert stored(grown.main) == [*before, *stored(grown.side)[2:]]
+
+
 def test_a_branch_is_deleted_after_one_read_what_goes_and_what_stays(
     page: Page, grown: Pond, watch: Watch
 ) -> None:
@@ -190,6 +217,21 @@ def test_the_focus_goes_into_the_dialog_and_returns(page: Page) -> None:
         page.keyboard.press("Escape")
         expect(dialog(page)).to_have_count(0)
         expect(page.get_by_role("button", name="Share")).to_be_focused()
+
+
+def test_the_focus_returns_through_two_dialogs(page: Page, user: str, grown: Pond) -> None:
+    grown.main.share(f"bob-{user}", "writer")
+    page.get_by_role("button", name="Share").focus()
+    page.keyboard.press("Enter")
+    dialog(page).get_by_role("button", name="Hand over to").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(2)
+
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(1)
+    expect(dialog(page).get_by_role("button", name="Hand over to")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Share")).to_be_focused()
 
 
 @pytest.fixture
@@ -302,6 +344,38 @@ def test_a_tree_is_handed_over(page: Page, user: str, url: str, grown: Pond) -> 
     expect(said(page, "You own the tree now.")).to_be_visible()
     with Forklore(url, token=bob) as bobs:
         assert bobs.conversation(grown.main.id).details().owner_user_id == bob
+
+
+def test_an_offer_is_declined(blank: Page, user: str, api: Forklore, grown: Pond) -> None:
+    bob = f"bob-{user}"
+    grown.main.share(bob, "writer")
+    api.api.request_transfer(conversation_id=grown.main.id, new_owner_user_id=bob)
+    sign_in(blank, bob)
+    blank.get_by_role("group", name="Offer").get_by_role("button", name="Decline…").click()
+    press(blank, "Decline")
+
+    expect(said(blank, "The offer is declined.")).to_be_visible()
+    expect(blank.get_by_role("group", name="Offer")).to_have_count(0)
+    assert grown.main.details().owner_user_id == user
+
+
+def test_of_two_lists_of_members_the_one_that_was_asked_for_last_is_shown(
+    page: Page, user: str, grown: Pond
+) -> None:
+    late: list[tuple[Route, APIResponse]] = []
+    members = re.compile("/memberships")
+    page.route(members, lambda route: late.append((route, route.fetch())), times=1)
+    page.get_by_role("button", name="Share").click()
+    wait_until(page, lambda: bool(late))
+    dialog(page).get_by_label("User id").fill(f"bob-{user}")
+    press(page, "Add")
+    expect(dialog(page).get_by_label(f"Level of bob-{user}")).to_be_visible()
+
+    for route, answer in late:
+        route.fulfill(response=answer)
+
+    page.wait_for_timeout(500)  # for what the page might do with them
+    expect(dialog(page).get_by_label(f"Level of bob-{user}")).to_be_visible()
 
 
 def test_a_member_who_is_removed_is_told_so(blank: Page, user: str, grown: Pond, watch: Watch) -> None:

@@ -132,6 +132,20 @@ def test_a_merge_and_a_tree_that_an_entry_started_are_drawn(page: Page, grown: P
     expect(page).to_have_url(re.compile(at_conversation(child.id)))
 
 
+def test_a_tree_that_no_entry_started_stands_below_the_entry_that_was_the_last_then(
+    page: Page, grown: Pond
+) -> None:
+    grown.main.start_child(title="Ask the shop").say("user", "Have you got any?")
+    grown.main.say("user", "And the food?")
+
+    page.reload()
+
+    expect(dot(page, "And the food?")).to_be_visible()
+    expect_read(page, lambda: picture(page)[-2:], ["Ask the shop", "And the food? | current"])
+    card = page.get_by_role("article").filter(has_text="Ten centimetres.").get_by_role("link")
+    expect(card).to_contain_text("Ask the shop")
+
+
 def test_a_click_opens_the_entry_in_a_branch_that_shows_it(page: Page, grown: Pond) -> None:
     dot(page, "A goldfish.").click()
     expect(page).to_have_url(re.compile(at_conversation(grown.main.id, grown.said[1].id)))

@@ -521,6 +521,7 @@ CASES: dict[str, Case] = {
     "withdraw an offer": Case("deleteTransfer", _offered),
     "accept an offer": Case("acceptTransfer", _offered, caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}),
+    "delete, during an answer": Case("deleteConversation", _answered),
     "delete a branch": Case(
         "deleteConversation", lambda world: {"conversationId": _branch(world), "scope": "branch"}
     ),

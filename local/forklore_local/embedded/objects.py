@@ -83,18 +83,24 @@ class FolderObjects:
                 size, sha256 = os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256")
                 return (size, sha256.hexdigest()) == (expected.size, expected.sha256)
         except FileNotFoundError:
-            return self._take(self._incoming / object_id, object_id, expected)
+            uploaded = self._incoming / object_id
+            is_taken = self.take(uploaded, object_id, expected)
+            if is_taken:
+                uploaded.unlink(missing_ok=True)
+            return is_taken
 
-    def _take(self, uploaded: Path, object_id: str, expected: Expected) -> bool:
-        """Copy what was uploaded, if it is what is expected. Its writer may still have it open."""
+    def take(self, place: Path, object_id: str, expected: Expected) -> bool:
+        """Keep a copy of a file, if it is there and what is expected; tell whether it is.
+
+        Others may still write to the file.
+        """
         try:
-            with _failing(), uploaded.open("rb") as file, self.arriving(object_id, expected) as arriving:
+            with _failing(), place.open("rb") as file, self.arriving(object_id, expected) as arriving:
                 while piece := file.read(PIECE_BYTES):
                     arriving.write(piece)
                 arriving.keep()
         except (FileNotFoundError, WrongBytesError):
             return False
-        uploaded.unlink(missing_ok=True)
         return True
 
     def arriving(self, object_id: str, expected: Expected) -> "Arriving":

@@ -1,5 +1,6 @@
 """What an operator does with a folder that may be in use: look for damage, and copy it."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -13,11 +14,16 @@ from forklore_local.embedded import rows
 from forklore_local.embedded.database import WAIT_SECONDS, DamagedRowError, failure
 from forklore_local.embedded.folder import FILE, FORMAT, IGNORED, DataError, format_of
 from forklore_local.embedded.items import Place
-from forklore_local.embedded.objects import sync
+from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects, sync
 from forklore_service.errors import DamagedError, ForkloreError
+from forklore_service.storage import items
+from forklore_service.storage.objects import Expected
 
 IN_FILE: Place = ("", "")
 _ROWS = "SELECT PK, SK, CAST(attributes AS BLOB) FROM item"
+_FILES = "SELECT attributes FROM item WHERE SK = 'FILE' AND PK BETWEEN 'FILE#' AND 'FILE$'"
+COPIES_MAX = 5
+"""How often the database is copied if attachments that it names go meanwhile."""
 
 
 class Damage(NamedTuple):
@@ -83,12 +89,35 @@ def back_up(folder: Path, to: Path) -> None:
 def _copy(folder: Path, to: Path) -> None:
     os.close(os.open(to / FILE, os.O_CREAT | os.O_EXCL, 0o600))
     with _opened(folder) as source, _opened(to) as copy:
-        source.backup(copy)
-        if copy.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
-            raise DataError(f"{folder} is damaged, so no backup was made; `forklore fsck` shows where")
+        for _ in range(COPIES_MAX):
+            source.backup(copy)
+            if copy.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+                raise DataError(f"{folder} is damaged, so no backup was made; `forklore fsck` shows where")
+            if _copy_objects(copy, folder, to):
+                break
+        else:
+            raise DataError(f"{folder} lacks attachments, so no backup was made; `forklore fsck` names them")
     (to / IGNORED).write_text("*\n")
     sync(to / FILE)
     sync(to)
+
+
+def _copy_objects(copied: sqlite3.Connection, folder: Path, to: Path) -> bool:
+    """Copy the bytes of the attachments in a copied database; tell whether all are there.
+
+    One that was removed since the database was copied may be missing.
+    """
+    source, copies = FolderObjects(folder / ATTACHMENTS), FolderObjects(to / ATTACHMENTS)
+    kept, is_whole = {object_id for object_id, _ in copies.all()}, True
+    for file in (items.file(json.loads(text)) for (text,) in copied.execute(_FILES)):
+        if file.can_be_named and file.attachment_id not in kept:
+            expected = Expected(file.content_type, file.size, file.sha256)
+            is_there = copies.take(source.place(file.attachment_id), file.attachment_id, expected)
+            is_whole &= is_there or file.is_pending
+        kept.discard(file.attachment_id)
+    for object_id in kept:
+        copies.delete(object_id)
+    return is_whole
 
 
 @contextmanager

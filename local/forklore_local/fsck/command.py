@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from forklore_local.fsck import objects
 from forklore_local.fsck.check import findings
 from forklore_local.fsck.chunks import OPEN_MAX
 from forklore_local.fsck.finding import Finding
@@ -21,28 +22,39 @@ from forklore_local.fsck.survey import Survey
 from forklore_service.domain import ids
 from forklore_service.domain.keys import Key
 from forklore_service.errors import ForkloreError
-from forklore_service.storage.clients import make_client
+from forklore_service.storage.clients import make_client, make_objects_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
+from forklore_service.storage.objects import Objects
+from forklore_service.storage.objects_s3 import S3Objects
 
 INTACT, DAMAGED, UNKNOWN, INTERRUPTED = 0, 1, 2, 130
 _EXIT = {Verdict.INTACT: INTACT, Verdict.DAMAGED: DAMAGED, Verdict.UNKNOWN: UNKNOWN}
 
 
 def check_table(
-    table: str, *, endpoint: str | None, region: str | None, report: str | None, segments: int, is_quiet: bool
+    table: str,
+    *,
+    endpoint: str | None,
+    region: str | None,
+    bucket: str | None,
+    report: str | None,
+    segments: int,
+    is_quiet: bool,
 ) -> int:
     """Return the exit code: 0 intact, 1 findings, 2 could not check, 130 interrupted.
 
-    endpoint, region: of DynamoDB; None: AWS's defaults. report: the file of the report as JSON; `-`
-    prints it, without the summary. segments: how many parts to read at the same time.
+    endpoint, region: of DynamoDB; None: AWS's defaults. bucket: of the attachments; None: their
+    bytes are not looked for. report: the file of the report as JSON; `-` prints it, without the
+    summary. segments: how many parts to read at the same time.
     """
     if not 1 <= segments <= OPEN_MAX:
         return _give_up(f"--segments {segments} is not from 1 to {OPEN_MAX}")
 
     def check() -> Report:
-        client = make_client(endpoint, region=region)
-        return run(Source(Connection(client, table, Clock())), table, segments=segments, is_quiet=is_quiet)
+        source = Source(Connection(make_client(endpoint, region=region), table, Clock()))
+        bytes_at = None if bucket is None else S3Objects(bucket, make_objects_client(region=region))
+        return run(source, table, segments=segments, is_quiet=is_quiet, bytes_at=bytes_at)
 
     return _reported(check, table, report)
 
@@ -55,6 +67,7 @@ def check_folder(folder: Path, *, report: str | None, is_quiet: bool) -> int:
     from forklore_local.embedded.database import Database
     from forklore_local.embedded.engine import NAME, Engine
     from forklore_local.embedded.folder import FILE, DataError
+    from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
     from forklore_local.embedded.upkeep import IN_FILE, damage_in
 
     def check() -> Report:
@@ -71,7 +84,8 @@ def check_folder(folder: Path, *, report: str | None, is_quiet: bool) -> int:
             return Report(str(folder), started_at, _now(), suspects=len(found), findings=found)
         with closing(Database(folder.absolute() / FILE)) as database:
             source = Source(Connection(Engine(database), NAME, Clock()))
-            return run(source, str(folder), segments=1, is_quiet=is_quiet)
+            bytes_at = FolderObjects(folder / ATTACHMENTS)
+            return run(source, str(folder), segments=1, is_quiet=is_quiet, bytes_at=bytes_at)
 
     return _reported(check, str(folder), report)
 
@@ -99,9 +113,13 @@ def run(
     *,
     segments: int,
     is_quiet: bool,
+    bytes_at: Objects | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
-    """Read the whole table, look at the suspects again, and report those that remain."""
+    """Read the whole table, look at the suspects again, and report those that remain.
+
+    bytes_at: where the bytes of attachments are looked for; None: nowhere.
+    """
     about = source.describe()
     report = Report(table, started_at=_now())
     survey = Survey(now_s=source.now_s())
@@ -119,6 +137,8 @@ def run(
             except Moving:
                 report.unsettled += some
             advance(len(some))
+    if bytes_at is not None:
+        report.findings += objects.check(bytes_at, survey, source)
     report.read_units = source.read_units
     report.finished_at = _now()
     return report

@@ -84,8 +84,6 @@ def item_of(members: Mapping[str, Any]) -> Item:
 def entry_of(members: Mapping[str, Any], group_id: str) -> StoredEntry:
     """Return the entry of a line, with its content. Raises FormatError if the tree has no such."""
     kept = {name: held for name, held in members.items() if name not in (CONTENT, INDEXED)}
-    if "files" in members:
-        raise FormatError("an entry names attachments, which no import takes")
     if not isinstance(members.get(CONTENT), str) or not isinstance(members.get(INDEXED, ""), str):
         raise FormatError("only entries stand here, with their content as text")
     with decoding():
@@ -106,6 +104,8 @@ def _read_entry(bare: Item, group_id: str) -> StoredEntry:
     """Return the entry of an item that has none of PACKED."""
     stored = items.stored_entry(bare)
     entry = stored.entry
+    if entry.attachments:
+        raise FormatError("an entry names attachments, which no import takes")
     written, _ = items.entry_items(group_id, entry, nonce=stored.nonce, escaped_bytes=stored.escaped_bytes)
     require_written(bare, {name: held for name, held in written.items() if name not in PACKED})
     turn = entry.turn

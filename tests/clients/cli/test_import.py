@@ -4,7 +4,9 @@ import gc
 import json
 import os
 import re
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -391,3 +393,17 @@ def test_a_refused_import_makes_no_folder(home: Path, tmp_path: Path) -> None:
     assert "no format that is known; --format forces one of: chatgpt, claude" in found.err
     assert not (tmp_path / "new").exists()
     assert fresh(f"import {path} --format nothing").code == 2
+
+
+def test_a_database_of_a_framework_needs_its_adapter(run: Forklore, tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE agent_sessions (session_id TEXT)")
+        database.commit()
+
+    found = run(f"import {path}")
+
+    assert (found.code, found.err) == (
+        2,
+        "forklore: agents is not installed: pip install 'forklore[openai-agents]'\n",
+    )

@@ -96,7 +96,7 @@ def test_a_file_that_is_uploaded_is_taken_once_it_is_whole(
 
 
 @pytest.mark.parametrize(
-    "hostile", ["../../x", "/etc/passwd", "a\0b", "", ".", "*", "A" * 36, f"{uuid.UUID(int=1)}/", "\u202e" * 36]
+    "hostile", ["../../x", "/etc/passwd", "a\0b", "", ".", "*", "A" * 36, f"{uuid.UUID(int=1)}/", "\u202e"]
 )
 def test_what_is_no_object_id_reaches_no_file(objects: FolderObjects, hostile: str) -> None:
     for use in (

@@ -65,7 +65,9 @@ def test_every_kind_of_finding_is_planted() -> None:
     of_folders = {
         "damaged_file",
         "damaged_row",
-    }  # tests/local/embedded/test_upkeep.py, tests/clients/cli/test_table_moves.py
+        "missing_object",
+        "orphan_object",
+    }  # tests/local/embedded/test_upkeep.py, tests/clients/cli/test_table_moves.py, test_objects.py
     assert (words - {*Kind} - of_folders) | of_items <= planted, "see tests/local/fsck/corruptions.py"
 
 

@@ -10,18 +10,27 @@ from typing import Any
 from forklore_local.porting.importing import check
 from forklore_local.porting.making import LEASE_SECONDS
 from forklore_service.domain.keys import Key
+from tests.local.fsck import world
 from tests.local.porting.round_trip import exported, held, imported, lines_of
 from tests.service.reliability.faults import Call, Fault, Killed, at
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
 from tests.service.reliability.violation import hold
-from tests.service.reliability.world import settle
+from tests.service.reliability.world import ABANDONED_SECONDS, settle
 from tests.support.tables import Store
 
 ContextLine = Mapping[Key, Mapping[str, Any]]
 Point = tuple[int, Fault]
 """The number of a call, from 1, and what goes wrong with it."""
 GIVEN_UP_SECONDS = LEASE_SECONDS + 60
+
+
+def build(store: Store) -> None:
+    """Make the trees of fsck's tests, but the one with attachments, which no export takes."""
+    world.build(store)
+    deleted = Process(store).ask("deleteConversation", world.EVE, conversationId=world.SHOWING_FILE)
+    hold(deleted.status == 204, deleted)
+    settle(store, in_seconds=ABANDONED_SECONDS)
 
 
 @dataclass

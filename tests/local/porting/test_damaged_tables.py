@@ -41,6 +41,12 @@ def _too_large_a_number(store: Store) -> None:
             store.change(key, body={"B": b"[1e400]"})
 
 
+def _name_an_attachment(store: Store) -> None:
+    """What no import takes: the bytes would be missing."""
+    for key in _of_root(store, Kind.ENTRY):
+        store.change(key, files={"S": f'[["{world.ROOT}","cat.png","image/png",3]]'})
+
+
 def _cut_path(store: Store) -> None:
     store.change(keys.path(world.ROOT, world.FORK), path={"B": b"\x00"})
 
@@ -53,6 +59,7 @@ DAMAGES: list[Callable[[Store], None]] = [
     _cut_path,
     _lose_chunks,
     _too_large_a_number,
+    _name_an_attachment,
     lambda store: store.change(keys.conversation(world.ROOT, world.ROOT), metadata={"S": "[]"}),
     lambda store: store.change(keys.group(world.ROOT), usedAt={"S": "zzz"}),
 ]

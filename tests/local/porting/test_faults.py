@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.fsck import world
-from tests.local.porting.failing import Failing
+from tests.local.porting.failing import Failing, build
 from tests.local.porting.round_trip import exported
 from tests.service.reliability.conftest import measure
 from tests.service.reliability.figures import Measure
-from tests.service.reliability.world import ABANDONED_SECONDS, settle
 from tests.support.tables import fresh_store
 
 __all__ = ["measure"]
@@ -19,8 +17,7 @@ __all__ = ["measure"]
 @pytest.fixture
 def failing(tmp_path: Path) -> Iterator[Failing]:
     with fresh_store() as store:
-        world.build(store)
-        settle(store, in_seconds=ABANDONED_SECONDS)
+        build(store)
         exported(store, tmp_path / "whole")
         yield Failing(store, tmp_path / "whole", tmp_path, lambda: fresh_store("other"))
 

@@ -8,12 +8,11 @@ import pytest
 
 from tests.local.fsck import world
 from tests.local.fsck.world import ANN, PLANNER, say, think
-from tests.local.porting.failing import Failing
+from tests.local.porting.failing import Failing, build
 from tests.local.porting.round_trip import exported, held, imported
 from tests.service.reliability.figures import Measure
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Endpoint, Process, new_store
-from tests.service.reliability.world import ABANDONED_SECONDS, settle
 from tests.support.tables import Store
 
 EXPORTS = 4
@@ -22,8 +21,7 @@ BRANCH = "branch"
 
 @pytest.fixture
 def failing(endpoint: Endpoint, store: Store, tmp_path: Path) -> Failing:
-    world.build(store)
-    settle(store, in_seconds=ABANDONED_SECONDS)
+    build(store)
     exported(store, tmp_path / "whole")
     return Failing(store, tmp_path / "whole", tmp_path, lambda: new_store(endpoint))
 

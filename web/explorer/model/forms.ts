@@ -54,8 +54,9 @@ const firstOf = ({
 
 const isOfLangGraph = ({ content }: Entry): boolean => isObject(content[0]) && "langgraph" in content[0];
 
-const isForm = (contentType: string, held: Json): boolean =>
-	/^history(\/|$)/i.test(contentType) || "langgraph" in held;
+export const isHistory = (contentType: string): boolean => /^history(\/|$)/i.test(contentType);
+
+const isForm = (contentType: string, held: Json): boolean => isHistory(contentType) || "langgraph" in held;
 
 /** Return who says an entry. What only holds results of tools is said by a tool. */
 export function roleOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Role {

@@ -1,6 +1,6 @@
 // An entry as a line: who says it, and its first words.
 
-import { roleNamed, roleOf } from "./forms.ts";
+import { isHistory, roleNamed, roleOf } from "./forms.ts";
 import { firstWords } from "./shown.ts";
 import type { Entry, Line, Role } from "./types.ts";
 import { unmarked, visible } from "./words.ts";
@@ -28,11 +28,13 @@ const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) }
 /** Return what the service tells of an entry in place of its content. */
 function told({ line, contentType }: Entry): { role: Role; text: string } {
 	if (!line) return { role: "other", text: "A long entry" };
-	const { role, text, tool, holds = [] } = line;
+	const { role, text, tool, failed, holds = [] } = line;
 	const known = roleNamed(role);
 	const [, called, returned] = (known !== "user" && TOOL.exec(text ?? "")) || [];
 	const words = called ?? returned ?? text ?? tool;
 	const isTool = returned !== undefined || (tool && known === "other");
-	const other = holds.includes("attachments") ? "Attachment" : known === "tool" ? "Tool result" : contentType;
+	const wordless = isHistory(contentType) ? "Without words" : contentType;
+	const result = known === "tool" ? "Tool result" : wordless;
+	const other = failed ? "Failed tool" : holds.includes("attachments") ? "Attachment" : result;
 	return { role: isTool ? "tool" : known, text: visible(words ?? other) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { filterOf, saysOf } from "./filter.ts";
-import { forest, Growing } from "./growing.ts";
+import { forest, Growing } from "../testing/growing.ts";
 import { mapOf, ticksOf, type MapOptions, type MapRow } from "./map.ts";
 import { scoreOf, shapeOf } from "./shape.ts";
 

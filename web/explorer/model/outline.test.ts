@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { forest, Growing } from "./growing.ts";
+import { forest, Growing } from "../testing/growing.ts";
 import { outlineOf, type Outline, type OutlineOptions } from "./outline.ts";
 import { shapeOf } from "./shape.ts";
 import type { ConversationDetails } from "./types.ts";

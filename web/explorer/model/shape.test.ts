@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import { forest, Growing } from "./growing.ts";
-import { looksOf, shapeOf, shownBy, sumOf } from "./shape.ts";
+import { forest, Growing } from "../testing/growing.ts";
+import { shapeOf, shownBy, sumOf } from "./shape.ts";
 
-const labels = (tree: Growing): string[] => [...looksOf(shapeOf(tree)).values()].map(({ label }) => label);
+const labels = (tree: Growing): string[] => [...shapeOf(tree).limbs.values()].map(({ look }) => look.label);
 
 test("in random trees each branch shows what the service shows", () => {
 	for (let seed = 1; seed <= 60; seed++) {
@@ -59,8 +59,8 @@ test("a branch has one colour, which differs from that of its source, and stays 
 	tree.branch("new", parent);
 	tree.say("new", ["More"]);
 
-	for (const [id, { lane }] of looksOf(shapeOf(tree)))
-		if (id !== "new") expect(lane).toBe(before.limbs.get(id)?.look.lane);
+	for (const [id, { look }] of shapeOf(tree).limbs)
+		if (id !== "new") expect(look.lane).toBe(before.limbs.get(id)?.look.lane);
 });
 
 test("a deleted branch stays as far as others show it", () => {

@@ -1,6 +1,6 @@
 // The shape of a fork tree: which branch goes on from which, what each one shows, its colour and what it is called.
 
-import type { Branch, Line, Look, Looks, Tree } from "./types.ts";
+import type { Branch, Line, Look, Tree } from "./types.ts";
 import { clipped, shortId, visible } from "./words.ts";
 
 const LANES = 10; // lane 0 is the first branch's
@@ -108,10 +108,6 @@ function name(limbs: ReadonlyMap<string, Limb>, branches: readonly Branch[]): vo
 		labels.add(label);
 	}
 }
-
-/** Return how each branch is shown. */
-export const looksOf = ({ limbs }: Shape): Looks =>
-	new Map([...limbs.values()].map(({ id, look }) => [id, look]));
 
 /** Return what a branch shows, the oldest first. */
 export function shownBy(limb: Limb | undefined): Line[] {

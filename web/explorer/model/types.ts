@@ -67,8 +67,6 @@ export interface Look {
 	isCurrent: boolean;
 }
 
-export type Looks = ReadonlyMap<string, Look>;
-
 /** What the page shows, as its address says. */
 export type Route =
 	| { name: "list" }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Growing } from "./growing.ts";
+import { Growing } from "../testing/growing.ts";
 import { shapeOf, type Limb } from "./shape.ts";
 import type { Role } from "./types.ts";
 import { baseOf, bestOf, rowsOf, sorted, waysFrom, type Way } from "./ways.ts";

@@ -62,9 +62,16 @@ export class Grove extends Source {
 			names: this.#names.get(fork.conversationId) ?? [],
 			details: this.#details.get(fork.conversationId),
 		}));
-		const tree = { lines: this.lines, branches, children: this.#children };
+		const children = this.#children.map((child) => ({ ...child, startedByEntryId: this.#startOf(child) }));
+		const tree = { lines: this.lines, branches, children };
 		this.#tree = { version: this.version, tree };
 		return tree;
+	}
+
+	/** Return the entry that started a tree, or if none is told, the last one that the branch had at the time. */
+	#startOf({ startedByConversationId: by = "", startedByEntryId, createdAt }: ConversationDetails) {
+		const isBefore = (line: Line) => line.conversationId === by && line.createdAt <= createdAt;
+		return startedByEntryId ?? this.lines.findLast(isBefore)?.id ?? this.fork(by)?.lastEntryId ?? "";
 	}
 
 	/** Where each branch goes on from, and how it is called and drawn. */

@@ -52,7 +52,10 @@ export function Head({ app }: { app: App }) {
 			]
 		: [];
 	const origins = [...rootward(limb)].flatMap(({ after }) => after ?? []);
-	const isTitle = limb && limb.look.label === titleOf(conversation?.title);
+	// What was appended as a branch of its own may have no words for a title.
+	const title =
+		conversation?.title ?? origins.find(({ limb: { branch } }) => branch?.title)?.limb.branch?.title;
+	const isTitle = limb && limb.look.label === titleOf(title);
 	const look = isTitle ? { ...limb.look, label: isCurrent ? "current" : "branch" } : limb?.look;
 	const failing = (deed: () => Promise<unknown>) => () => deed().catch(app.fail);
 	const items: (MenuItem | null | false)[] = [
@@ -102,7 +105,7 @@ export function Head({ app }: { app: App }) {
 			</a>
 			<div className="grow">
 				<h1 className="cut" dir="auto">
-					{conversation ? titleOf(conversation.title) : "…"}
+					{conversation ? titleOf(title) : "…"}
 				</h1>
 				<div className="sub">
 					<BranchName look={look} />

@@ -1,13 +1,13 @@
 // The tree beside the conversation: a row for each entry, read downwards, and a lane for each branch.
 
-import { ChevronRight, Search } from "lucide-react";
-import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
+import { ChevronRight } from "lucide-react";
+import { memo, useEffect, useId, useMemo, useState } from "react";
 import { filterOf, saysOf } from "../model/filter.ts";
 import { outlineOf, type Outline as Drawing, type Row, type Stroke } from "../model/outline.ts";
 import { rootward, shownBy, type Limb, type Shape } from "../model/shape.ts";
 import type { ConversationDetails, Line, Look } from "../model/types.ts";
 import { counted, visible } from "../model/words.ts";
-import { BranchName, laneStyle, Press, Time } from "./parts.tsx";
+import { BranchName, FilterField, laneStyle, Press, Time } from "./parts.tsx";
 import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 19; // of the first lane
@@ -56,7 +56,6 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 	const [query, setQuery] = useState("");
 	const [folds, setFolds] = useState(true);
 	const { toggled, toggle } = useFolds();
-	const field = useRef<HTMLInputElement>(null);
 	const height = usePhone() ? 40 : 29;
 
 	const needsDetails = /\b(tag|score|agent)/.test(query);
@@ -156,17 +155,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 	return (
 		<>
 			<div className="bar">
-				<label className="field">
-					<Search className="i" size={14} />
-					<input
-						ref={field}
-						value={query}
-						onChange={({ target }) => setQuery(target.value)}
-						placeholder="Filter branches"
-						aria-label="Filter branches"
-						title="Words of entries, names, tags and agents; also agent:fixer, tag:passed, cost>0.01"
-					/>
-				</label>
+				<FilterField query={query} filter={setQuery} />
 				<Press
 					className="b ghost s"
 					aria-pressed={folds}

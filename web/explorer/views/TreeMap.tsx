@@ -1,7 +1,7 @@
 // The tree at full size: one row a branch, what it cost and is worth beside it, and all of it small at the right.
 
 import "../styles/map.css";
-import { Check, ChevronLeft, ChevronRight, Columns2, Minus, Plus, Search } from "lucide-react";
+import { Check, ChevronLeft, ChevronRight, Columns2, Minus, Plus } from "lucide-react";
 import { memo, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { filterOf } from "../model/filter.ts";
 import { mapOf, ticksOf, type Column, type MapRow } from "../model/map.ts";
@@ -10,7 +10,7 @@ import { toConversation } from "../model/route.ts";
 import { counted, shortTime, usd, visible } from "../model/words.ts";
 import { Minimap } from "./Minimap.tsx";
 import { isLive, Refs } from "./Outline.tsx";
-import { IconPress, laneStyle, Press } from "./parts.tsx";
+import { FilterField, IconPress, laneStyle, Press } from "./parts.tsx";
 import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 18;
@@ -177,17 +177,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 					{shown < rows.length && `, ${shown} shown`}
 				</span>
 				<span className="grow" />
-				<label className="field">
-					<Search className="i" size={14} />
-					<input
-						ref={field}
-						value={query}
-						onChange={({ target }) => setQuery(target.value)}
-						placeholder="Words, name, tag, agent, cost>0.01"
-						aria-label="Filter branches"
-					/>
-					<kbd className="hidenarrow">/</kbd>
-				</label>
+				<FilterField field={field} query={query} filter={setQuery} />
 				{hasScores && (
 					<label className="least hidenarrow">
 						score over

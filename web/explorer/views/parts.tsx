@@ -1,6 +1,6 @@
 // Small parts that many views are made of.
 
-import { EllipsisVertical, Star, GitBranch } from "lucide-react";
+import { EllipsisVertical, GitBranch, Search, Star } from "lucide-react";
 import { flushSync } from "react-dom";
 import { Component, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
@@ -134,6 +134,27 @@ export async function inTime<T>(load: () => Promise<T>): Promise<T> {
 	}
 	return load();
 }
+
+interface FilterFieldProps {
+	field?: React.RefObject<HTMLInputElement | null>;
+	query: string;
+	filter: (query: string) => void;
+}
+
+/** Where one says which branches of a tree are shown. */
+export const FilterField = ({ field, query, filter }: FilterFieldProps) => (
+	<label className="field">
+		<Search className="i" size={14} />
+		<input
+			ref={field}
+			value={query}
+			onChange={({ target }) => filter(target.value)}
+			placeholder="Filter branches"
+			aria-label="Filter branches"
+			title="Words of entries, names, tags and agents; also agent:fixer, tag:passed, cost>0.01"
+		/>
+	</label>
+);
 
 /** Grey lines in place of what is loading. They come after a moment. */
 export const Loading = ({ what }: { what: string }) => (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
-from forklore.cli.parts import OF_MESSAGE, lines_in
+from forklore.cli.parts import OF_MESSAGE, files_in, line_of, lines_in
 from forklore.client import jsontext
 from forklore.client.messages import HISTORY, role_of, text_in
 from forklore.client.results import ConversationDetails, Entry
@@ -103,7 +103,19 @@ def text_to_show(entry: Entry) -> str:
     """Return the texts of an entry's elements; an element without text as JSON."""
     if entry.erased:
         return ERASED
-    return "\n".join(_shown(element, entry.content_type) for element in entry.content)
+    names = {one.id: one.name for one in entry.attachments or ()}
+    return "\n".join(_shown(_named(element, names), entry.content_type) for element in entry.content)
+
+
+def _named(element: Any, names: Mapping[str, str]) -> Any:
+    """Return an element whose attachments have names. names: by the attachment's id."""
+    if not names or not isinstance(element, Mapping) or not isinstance(element.get("attachments"), list):
+        return element
+    files = [
+        {"name": names[one["id"]], **one} if isinstance(one, Mapping) and one.get("id") in names else one
+        for one in element["attachments"]
+    ]
+    return {**element, "attachments": files}
 
 
 def _shown(element: Any, content_type: str) -> str:
@@ -112,7 +124,9 @@ def _shown(element: Any, content_type: str) -> str:
         if lines or "text" in element:
             return "\n".join(lines)
     text = _text(element)
-    return jsontext.write(element) if text is None else text
+    if text is None or not isinstance(element, Mapping):
+        return jsontext.write(element) if text is None else text
+    return "\n".join([text, *map(line_of, files_in(element))])
 
 
 def _text(element: Any) -> str | None:

@@ -32,6 +32,12 @@ Endpoint = Annotated[
     str | None,
     typer.Option("--endpoint", metavar="URL", help="Its DynamoDB; else AWS.", rich_help_panel=PANEL),
 ]
+Bucket = Annotated[
+    str | None,
+    typer.Option(
+        "--bucket", metavar="NAME", help="Its attachments in S3; else not looked at.", rich_help_panel=PANEL
+    ),
+]
 Region = Annotated[
     str | None,
     typer.Option("--region", metavar="NAME", help="Its region; else AWS's default.", rich_help_panel=PANEL),

@@ -19,8 +19,14 @@ def parts_in(element: Mapping[str, Any]) -> Iterator[Part]:
     for event in events:
         at = event.get("textAt")
         yield {"type": "text", "text": _between(words, at)} if isinstance(at, list) else event
+    yield from files_in(element)
+
+
+def files_in(element: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield the files of an element: what names each best."""
     for file in _listed(element.get("attachments")):
-        yield {"type": "file", "name": file.get("name") or file.get("attachmentId") or file.get("href")}
+        named = (file.get(member) for member in ("name", "attachmentId", "href", "id"))
+        yield {"type": "file", "name": next(filter(None, named), None)}
 
 
 def lines_in(element: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,22 @@ class Bar:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Bar]:
+def moving(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar while bytes move. Call what it yields with how many have moved, and all."""
+    with progress(what, of_bytes=True) as bar:
+        before = 0
+
+        def moved(done: int, all_bytes: int) -> None:
+            nonlocal before
+            bar.expect(all_bytes)
+            bar.advance(done - before)
+            before = done
+
+        yield moved
+
+
+@contextmanager
+def progress(what: str, *, of_bytes: bool = False) -> Iterator[Bar]:
     """Show a bar while the block runs. Until a total is expected, it only moves."""
     if not sys.stderr.isatty():
         yield Bar(lambda _: None, lambda _: None)
@@ -28,6 +43,7 @@ def progress(what: str) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         TextColumn,
@@ -36,7 +52,8 @@ def progress(what: str) -> Iterator[Bar]:
     )
 
     said = TextColumn("{task.description}", markup=False)
-    columns = (said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    columns = (said, BarColumn(), counted, TimeElapsedColumn(), TimeRemainingColumn())
     console = Console(file=sys.stderr)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(visible(what), total=None)

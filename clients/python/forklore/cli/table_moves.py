@@ -25,12 +25,13 @@ class TableAt:
     name: str | None
     endpoint: str | None = None
     region: str | None = None
+    bucket: str | None = None
 
     def check(self) -> None:
-        """Raise CommandError for an address or a region without a table."""
-        for option, value in (("--endpoint", self.endpoint), ("--region", self.region)):
-            if value is not None and self.name is None:
-                raise CommandError(f"{option} goes with --table")
+        """Raise CommandError for an address, a region or a bucket without a table."""
+        for name in ("endpoint", "region", "bucket"):
+            if getattr(self, name) is not None and self.name is None:
+                raise CommandError(f"--{name} goes with --table")
 
     @contextmanager
     def opened(self, shell: Shell, *, makes: bool = False) -> Iterator["Table"]:

@@ -61,6 +61,15 @@ class Calling:
         """Wait."""
         time.sleep(seconds)
 
+    def work(self, function: Callable[[], R]) -> R:
+        """Call what waits for a disk or a connection."""
+        return function()
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        address: str = self._transport.located(url)  # type: ignore[attr-defined]
+        return address
+
 
 class AsyncCalling:
     """Sends calls over one transport, for asyncio and trio."""
@@ -102,6 +111,17 @@ class AsyncCalling:
         import anyio
 
         await anyio.sleep(seconds)
+
+    async def work(self, function: Callable[[], R]) -> R:
+        """Call what waits for a disk or a connection, in a thread."""
+        import anyio.to_thread
+
+        return await anyio.to_thread.run_sync(function)
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        address: str = self._transport.located(url)  # type: ignore[attr-defined]
+        return address
 
 
 class Nothing(TypedDict):

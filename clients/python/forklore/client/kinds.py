@@ -51,6 +51,11 @@ class InThreads:
 
         return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s)
 
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        address: str = self._inner.located(url)  # type: ignore[attr-defined]
+        return address
+
     def blocking(self) -> Transport:
         """Return the transport that sends the calls."""
         return self._inner

@@ -37,8 +37,8 @@ def make_queue_client() -> Any:
     return make_session().create_client("sqs", config=config)
 
 
-def make_objects_client() -> Any:
-    """Return an S3 client that signs addresses of its own region."""
+def make_objects_client(*, region: str | None = None) -> Any:
+    """Return an S3 client that signs addresses of its own region. None: the usual region."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 3},
         connect_timeout=2,
@@ -47,7 +47,7 @@ def make_objects_client() -> Any:
         s3={"addressing_style": "virtual"},  # else an address leads to another region first
         request_checksum_calculation="when_required",  # the caller's own are sent
     )
-    return make_session().create_client("s3", config=config)
+    return make_session().create_client("s3", region_name=region, config=config)
 
 
 def make_session() -> Session:

@@ -12,6 +12,7 @@ from forklore.cli.importing import file_records
 from forklore.cli.importing.file_records import FileRecord, records_of
 from forklore.cli.importing.files import read_file, read_stream
 from forklore.cli.importing.foreign_trees import ImportReport, MalformedFileError
+from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.jsonlines import header_line, tree_lines
 from tests.clients.cli.importing.builders import ask, line_of
 from tests.service.domain.builders import examples
@@ -209,6 +210,16 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
     assert report.lines() == ["file without conversations: 2 (picture.png, package.json)"]
 
 
+def test_how_much_there_is_to_do_is_estimated_from_how_far_the_file_is_read(tmp_path: Path) -> None:
+    path, expected = tmp_path / "trees.jsonl", list[int]()
+    path.write_bytes(b"".join(line_of(ask("x" * 20_000), tree_id=f"{number}") for number in range(100)))
+
+    plans = list(FileImport(path, ImportOptions("ann")).plans(on_total=expected.append))
+
+    assert len(plans) == expected[-1] == 100
+    assert all(80 <= total <= 101 for total in expected[20:]), expected
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -216,7 +227,7 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
         (b'{"chunkedPrompt": {}, "runSettings": {}}', "looks like a Google AI Studio prompt"),
         (b'{"prompt": {"text": "x"}}', "no format that is known"),
         (b'{"prompt": "x", "completion": "y"}', "no format that is known"),
-        (b"SQLite format 3\0", "a SQLite database"),
+        (b"SQLite format 3\0", "a SQLite database of no framework that is known"),
     ],
 )
 def test_a_refusal_names_the_system_and_what_can_be_forced(tmp_path: Path, text: bytes, said: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
 from forklore.cli.importing.loading import ImportRefusedError, Loading
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
 from tests.clients.cli.importing.builders import (
@@ -102,6 +102,39 @@ def test_a_stopped_import_goes_on_and_doubles_nothing(
     rows = service.ask("listEntries", conversationId=loading.conversation_id(0), allForks=True, limit=1000)
     assert len(rows["data"]) == len(tree.messages)
     assert len(service.forks(loading.conversation_id(0))) == len(plan.conversations)
+
+
+@pytest.mark.parametrize("forgets", ["", "x"])
+@pytest.mark.parametrize("stop_after", range(7))
+def test_an_archived_tree_with_a_child_is_whole_wherever_its_import_was_stopped(
+    service: Service, stop_after: int, forgets: str
+) -> None:
+    texts = [("q", None), ("a", 0), ("child", 1), ("more", 2), ("b", 0)]
+    replies: dict[int, tuple[int, ...]] = {0: (1, 4), 2: (3,)}
+    messages = tuple(
+        ForeignMessage(text, {"text": text}, parent, replies.get(at, ()), is_child=text == "child")
+        for at, (text, parent) in enumerate(texts)
+    )
+    plan = plan_of(ForeignTree("t", messages, current=4, is_archived=True), service)
+    service.stop_after = stop_after
+    with suppress(Stopped):
+        service.load(plan)
+    service.stop_after, service.forgets = None, forgets
+
+    loading = service.load(plan)
+
+    root, child, fork = (loading.conversation_id(number) for number in range(3))
+    assert [service.texts(one) for one in (root, child, fork)] == [["q", "a"], ["child", "more"], ["q", "b"]]
+    told = service.ask("getConversation", conversationId=child)
+    assert told["startedByConversationId"] == root
+    assert told["startedByEntryId"] == service.view(root)[1]["id"]
+    assert service.ask("getConversation", conversationId=fork)["isCurrent"]
+    assert [service.ask("getConversation", conversationId=one).get("archived") for one in (root, child)] == [
+        True,
+        None,
+    ]
+    assert len(service.ask("listChildren", conversationId=root)["data"]) == 1
+    assert service.asked <= stop_after + 12
 
 
 def test_a_second_import_finds_all_and_asks_twice_for_each_conversation(service: Service) -> None:

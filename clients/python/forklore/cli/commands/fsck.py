@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
-from forklore.cli.parameters import Endpoint, Region, TableOrFolder
+from forklore.cli.parameters import Bucket, Endpoint, Region, TableOrFolder
 from forklore.cli.registering import SHARED, command
 from forklore.cli.shell import Shell
 from forklore.cli.table_moves import TableAt, folder_of
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
         table: TableOrFolder = None,
         endpoint: Endpoint = None,
         region: Region = None,
+        bucket: Bucket = None,
         report: Annotated[
             str | None,
             typer.Option("--report", metavar="FILE", help="Write the report as JSON; - prints it."),
@@ -42,9 +43,15 @@ def register(app: typer.Typer) -> None:
         if shell.out.is_json and report not in (None, "-"):
             raise CommandError("--json and --report FILE exclude each other")
         to = "-" if shell.out.is_json else report
-        TableAt(table, endpoint, region).check()
+        TableAt(table, endpoint, region, bucket).check()
         if table is None:
             return check_folder(folder_of(shell), report=to, is_quiet=quiet)
         return check_table(
-            table, endpoint=endpoint, region=region, report=to, segments=segments, is_quiet=quiet
+            table,
+            endpoint=endpoint,
+            region=region,
+            bucket=bucket,
+            report=to,
+            segments=segments,
+            is_quiet=quiet,
         )

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -11,11 +12,13 @@ from forklore.cli import completing
 from forklore.cli.entries import show_on_one_line
 from forklore.cli.exits import NOT_FOUND, CommandError, code_of, line_of
 from forklore.cli.parameters import ConversationArgument
+from forklore.cli.progress import moving
 from forklore.cli.reading import text_of
 from forklore.cli.references import is_id, resembles_id
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.errors import ApiError, NotFoundError
+from forklore.client.results import AttachedFile
 
 if TYPE_CHECKING:
     from forklore.client.messages import Role
@@ -62,6 +65,10 @@ def register(app: typer.Typer) -> None:
                 "--once", metavar="KEY", help="Append nothing if you said it under this key before."
             ),
         ] = None,
+        attach: Annotated[
+            list[Path] | None,
+            typer.Option("--attach", metavar="PATH", help="A file that goes with it; may be repeated."),
+        ] = None,
         promote: Annotated[
             bool, typer.Option("--promote", help="Make this branch the current one of its tree.")
         ] = False,
@@ -73,7 +80,15 @@ def register(app: typer.Typer) -> None:
         with text_of(text) as said:
             talk = _talk(shell, conversation, makes=new)
             current = shell.current_branch(talk) if promote else None
-            entry = talk.say(cast("Role", role), said, key=key, promote=promote or None, idempotency_key=once)
+            files = [_uploaded(shell, path) for path in attach or ()]
+            entry = talk.say(
+                cast("Role", role),
+                said,
+                files=files,
+                key=key,
+                promote=promote or None,
+                idempotency_key=once,
+            )
         if shell.out.is_json:
             shell.out.result(entry)
         else:
@@ -82,6 +97,13 @@ def register(app: typer.Typer) -> None:
             _tell_of_new(shell, talk, entry)
         if current is not None and current != entry.conversation_id:
             shell.say_what_was_current(current)
+
+
+def _uploaded(shell: Shell, path: Path) -> AttachedFile:
+    """Upload a file, and return it under the name that it has here."""
+    with moving(f"uploading {path.name}") as moved:
+        made = shell.client.upload(path, progress=moved)
+    return AttachedFile(id=made.id, name=path.name, content_type=made.content_type, size=made.size)
 
 
 def _tell_of_new(shell: Shell, talk: "Conversation", entry: "AppendedEntry") -> None:

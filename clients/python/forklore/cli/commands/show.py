@@ -1,5 +1,6 @@
 """`forklore show`: a conversation, or one entry in full."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,10 +10,11 @@ from forklore.cli.output import Output, Part, moment
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import entry_of
 from forklore.cli.registering import command
+from forklore.cli.saving import saved
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
 from forklore.client.messages import text_in
-from forklore.client.results import ConversationDetails, Entry
+from forklore.client.results import AttachedFile, ConversationDetails, Entry
 
 
 def register(app: typer.Typer) -> None:
@@ -34,9 +36,22 @@ def register(app: typer.Typer) -> None:
                 metavar="[ENTRY]", help="An entry's id, @KEY, or -1 for the last one.", show_default=False
             ),
         ] = None,
+        save: Annotated[
+            Path | None,
+            typer.Option("--save", metavar="DIR", help="Save the attachments in this folder instead."),
+        ] = None,
     ) -> None:
-        """Show a conversation, or one entry of it in full."""
+        """Show a conversation, or one entry of it in full; or save the files that go with it."""
         asked = shell.conversation(conversation)
+        if save is not None:
+            asked.resolve()  # a name that does not exist would show nothing
+            entries = asked.entries(channel="history") if entry is None else [entry_of(asked, entry)]
+            for one in saved(shell, entries, save):
+                if shell.out.is_json:
+                    shell.out.result(one)
+                else:
+                    shell.out.line(one["path"])
+            return
         if entry is not None:
             found = entry_of(asked, entry)
             if shell.out.is_json:
@@ -99,6 +114,7 @@ def _entry(out: Output, one: Entry) -> None:
             ("usage", jsontext.write(one.usage) if one.usage else None),
             ("merged from", f"{merged} up to {one.merged_up_to_entry_id or 'its end'}" if merged else None),
             ("copied from", f"{copied} {one.copied_from_entry_id}" if copied else None),
+            *(("attachment", _attached(file)) for file in one.attachments or ()),
             ("more", _more(one)),
         ]
     )
@@ -106,8 +122,13 @@ def _entry(out: Output, one: Entry) -> None:
     out.text(text_to_show(one), indent=INDENT if out.is_terminal else "")
 
 
+def _attached(file: AttachedFile) -> Part:
+    return f"{file.name} {file.content_type} {file.size} {file.id}"
+
+
 def _more(one: Entry) -> str | None:
-    """Return what a message holds besides its author and its text, as JSON."""
+    """Return what a message holds besides its author, its text and its attachments, as JSON."""
+    told = {"role", "text", *(["attachments"] if one.attachments else [])}
     elements = [element for element in one.content if text_in(element) is not None]
-    more = [{k: v for k, v in element.items() if k not in ("role", "text")} for element in elements]
+    more = [{k: v for k, v in element.items() if k not in told} for element in elements]
     return " ".join(jsontext.write(held) for held in more if held) or None

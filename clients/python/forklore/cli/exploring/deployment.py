@@ -8,7 +8,8 @@ import httpx2
 
 from forklore.cli.exits import NO_ANSWER, CommandError
 from forklore.cli.exploring.rules import headers_to_return
-from forklore.client.transports.http import LOOPBACK, base_of
+from forklore.client.transports.addresses import LOOPBACK
+from forklore.client.transports.http import base_of
 from forklore_local.server.asgi import Response
 from forklore_local.server.page import MARK
 

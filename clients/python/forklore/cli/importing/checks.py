@@ -159,9 +159,9 @@ def _depth(value: Any) -> int:
     (0, 1, 3)
     """
     levels, level = 0, [value]
-    while level := [one for one in level if isinstance(one, Mapping | list)]:
+    while level := [one for one in level if isinstance(one, (dict, list))]:
         levels += 1
-        level = [held for one in level for held in (one.values() if isinstance(one, Mapping) else one)]
+        level = [held for one in level for held in (one.values() if isinstance(one, dict) else one)]
     return levels
 
 

@@ -18,7 +18,11 @@ CHUNK_BYTES = 1024 * 1024
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 _FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\r\n"
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},"]', re.DOTALL)
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_TOKEN = re.compile(rb"(?:[^\[\]{},\"]++|" + _STRING + rb")*+([\[\]{},])", re.DOTALL)
+"""What comes before a bracket or a comma, and it."""
+_BRACKET = re.compile(rb"(?:[^\[\]{}\"]++|" + _STRING + rb")*+([\[\]{}])", re.DOTALL)
+"""The same inside an element, whose commas need not be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +137,8 @@ def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:
     """
     buffer, at, depth, number = b"", 0, 0, 1
     while True:
-        token = _TOKEN.search(buffer, at)
-        if token is None or token[0] == b'"':  # the end, or a string that does not end here
-            at = len(buffer) if token is None else token.start()
+        token = (_BRACKET if depth else _TOKEN).match(buffer, at)
+        if token is None:  # the end, or a string that does not end here
             more = stream.read(max(CHUNK_BYTES, len(buffer) - at))
             if not more or len(buffer) > bytes_max:
                 ends = "the file ends inside it" if not more else f"more than {bytes_max:,} bytes"
@@ -143,7 +146,7 @@ def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:
             buffer += more
             continue
         at = token.end()
-        match token[0]:
+        match token[1]:
             case b"[" | b"{":
                 depth += 1
             case b"]" | b"}" if depth:

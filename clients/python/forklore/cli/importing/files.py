@@ -181,9 +181,8 @@ def _streams(path: Path, report: ImportReport, measure: Measure) -> Generator[tu
         with archive:
             yield from _chosen(sizes, archive.open, report, measure)
     else:
-        with path.open("rb") as stream:
-            if stream.read(len(SQLITE)) == SQLITE:
-                raise MalformedFileError("a SQLite database: not supported; export its conversations first")
+        if is_database(path):
+            raise MalformedFileError("a SQLite database of no framework that is known: export from it first")
         measure.total = path.stat().st_size
         yield "", partial(path.open, "rb")
 
@@ -255,6 +254,14 @@ class _Joined:
             if self._openers:
                 return b"\n"
         return b""
+
+
+def is_database(path: Path) -> bool:
+    """Tell whether a file is a database of SQLite."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(len(SQLITE)) == SQLITE
 
 
 def _is_archive(path: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
 from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.databases import framework_of, import_sessions
 from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
 from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
@@ -67,6 +68,13 @@ class _Importing:
     def file(self, source: Input) -> None:
         """Import a file, and say what became of it. Raises the ApiError that ends all."""
         if self._left == 0:
+            return
+        framework = framework_of(source.path)
+        if framework is not None:
+            code = import_sessions(
+                self._shell, source.path, framework, shown=source.shown, is_dry=self._is_dry
+            )
+            self.code = self.code or code
             return
         one = FileImport(source.path, self._options, shown=source.shown)
         telling = Reporter(self._shell, source.shown)

@@ -11,6 +11,7 @@ from forklore.client import results
 from forklore.client.arguments import TurnArguments
 from forklore.client.beside import AsyncBeside
 from forklore.client.errors import ApiError, ConflictError, InputError
+from forklore.client.files import FileGiven
 from forklore.client.memory import Base
 from forklore.client.messages import Said
 from forklore.client.operations import AsyncOperations
@@ -32,6 +33,7 @@ PASSING = frozenset({401, 429})
 class TurnOptions(TurnArguments, total=False):
     """What `turn` takes beside the role and the text."""
 
+    files: Sequence[FileGiven]
     context: Sequence[Any] | None
     content_type: str
     based_on: Base

@@ -21,6 +21,7 @@ from forklore.client.arguments import (
 )
 from forklore.client.asynchronous.answers import AsyncAnswer
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
+from forklore.client.asynchronous.files import named
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.asynchronous.watching import AsyncWatch
 from forklore.client.calls import id_of_child, new_key
@@ -33,6 +34,7 @@ from forklore.client.errors import (
     NotFoundError,
     UnexpectedAnswerError,
 )
+from forklore.client.files import FileGiven
 from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
@@ -172,6 +174,7 @@ class AsyncConversation:
         role: Role,
         text: Said,
         *,
+        files: Sequence[FileGiven] = (),
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
@@ -181,17 +184,21 @@ class AsyncConversation:
         """Append a message and return it. The conversation is made if it does not exist.
 
         role: `user`, `ai`, `system` or `tool`. text: or a list of parts, as providers of models
-        send them. key: a name of the entry's own, unique in the conversation. if_last: append only
-        behind this entry. more: other arguments of `append_entry`, such as `metadata`, which is the
-        entry's own.
+        send them. files: what goes with it, as `AsyncForklore.upload` takes it, or is uploaded
+        already; the entry has them in `attachments`. key: a name of the entry's own, unique in the
+        conversation. if_last: append only behind this entry. more: other arguments of
+        `append_entry`, such as `metadata`, which is the entry's own.
         Raises InputError for a title or tags of a conversation that exists, unless the call has an
         idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
+        content = message(role, text)
+        if files:
+            content[0]["attachments"] = await named(self._api, files)
         return await self._append_one(
             {
                 "content_type": HISTORY,
-                "content": message(role, text),
+                "content": content,
                 "key": key,
                 "usage": usage,
                 "if_match": None if if_last is None else id_of(if_last),
@@ -205,6 +212,7 @@ class AsyncConversation:
         role: Role,
         text: Said,
         *,
+        files: Sequence[FileGiven] = (),
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
         based_on: Base = OMITTED,
@@ -229,6 +237,7 @@ class AsyncConversation:
             appended = await self.say(
                 role,
                 text,
+                files=files,
                 key=key,
                 usage=usage,
                 if_last=if_last,

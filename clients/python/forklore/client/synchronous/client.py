@@ -1,21 +1,24 @@
 # Made from the module of the same name in `asynchronous/` by `python -m tools.client`.
 """The client."""
 
+import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
 from forklore.client.arguments import ConversationsArguments, CreateConversation, SearchArguments
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError
+from forklore.client.files import FileGiven, Progress
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
 from forklore.client.operations import SHAPES, Operations
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
+from forklore.client.synchronous import files
 from forklore.client.synchronous.conversation import Conversation
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.transports import Transport
@@ -241,3 +244,45 @@ class Forklore:
         revision = name.revision if isinstance(name, results.Name) else None
         held = name.name if isinstance(name, results.Name) else name
         self.api.delete_name(name=held, expect_revision=revision)
+
+    # Files
+
+    def upload(
+        self,
+        file: FileGiven,
+        *,
+        name: str | None = None,
+        content_type: str | None = None,
+        progress: Progress | None = None,
+    ) -> results.Attachment:
+        """Upload a file and return it, so that entries can name it: `say(…, files=[it])`.
+
+        file: a path, a name with bytes, or what is open for reading bytes. name, content_type: in
+        place of the file's own, and of the type that its name tells. progress: called with how many
+        bytes have gone, and how many there are; in another thread where there are event loops.
+        Bytes that the service has are not sent again, but for up to 1 MB, which is one request.
+        Raises InputError for what is no file or cannot be read, TooLargeError for one with too many
+        bytes, ConflictError with `attachments_off` if the deployment keeps none, and NoAnswerError
+        if the bytes do not arrive.
+        """
+        return files.upload(self.api, file, name, content_type, progress)
+
+    def download(
+        self,
+        attachment: results.Attachment | results.AttachedFile | str,
+        to: str | os.PathLike[str] | IO[bytes],
+        *,
+        progress: Progress | None = None,
+    ) -> results.Attachment:
+        """Write the bytes of an attachment to a path, which gets all or nothing, or an open file.
+
+        attachment: one of an entry's `attachments`, what `upload` returns, or an id. What is at the
+        path is replaced. progress: as of `upload`.
+        Raises NotFoundError for one that the caller may not read, or whose bytes are gone, and
+        UnexpectedAnswerError if other bytes come than were uploaded.
+        """
+        return files.download(self.api, attachment, to, progress)
+
+    def read(self, attachment: results.Attachment | results.AttachedFile | str) -> bytes:
+        """Return the bytes of an attachment. It raises what `download` raises."""
+        return files.read(self.api, attachment)

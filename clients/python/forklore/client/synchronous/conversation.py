@@ -30,6 +30,7 @@ from forklore.client.errors import (
     NotFoundError,
     UnexpectedAnswerError,
 )
+from forklore.client.files import FileGiven
 from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
 from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
@@ -39,6 +40,7 @@ from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.answers import Answer
 from forklore.client.synchronous.context import CONTENT_TYPE, Context
+from forklore.client.synchronous.files import named
 from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.synchronous.watching import Watch
 
@@ -173,6 +175,7 @@ class Conversation:
         role: Role,
         text: Said,
         *,
+        files: Sequence[FileGiven] = (),
         key: str | None = None,
         usage: Mapping[str, Any] | None = None,
         if_last: results.Entry | str | None = None,
@@ -182,17 +185,21 @@ class Conversation:
         """Append a message and return it. The conversation is made if it does not exist.
 
         role: `user`, `ai`, `system` or `tool`. text: or a list of parts, as providers of models
-        send them. key: a name of the entry's own, unique in the conversation. if_last: append only
-        behind this entry. more: other arguments of `append_entry`, such as `metadata`, which is the
-        entry's own.
+        send them. files: what goes with it, as `Forklore.upload` takes it, or is uploaded
+        already; the entry has them in `attachments`. key: a name of the entry's own, unique in the
+        conversation. if_last: append only behind this entry. more: other arguments of
+        `append_entry`, such as `metadata`, which is the entry's own.
         Raises InputError for a title or tags of a conversation that exists, unless the call has an
         idempotency key: it may repeat the one that made the conversation.
         Raises ConflictError if another entry has the key, or if `if_last` is not the last one.
         """
+        content = message(role, text)
+        if files:
+            content[0]["attachments"] = named(self._api, files)
         return self._append_one(
             {
                 "content_type": HISTORY,
-                "content": message(role, text),
+                "content": content,
                 "key": key,
                 "usage": usage,
                 "if_match": None if if_last is None else id_of(if_last),
@@ -206,6 +213,7 @@ class Conversation:
         role: Role,
         text: Said,
         *,
+        files: Sequence[FileGiven] = (),
         context: Sequence[Any] | None = None,
         content_type: str = CONTENT_TYPE,
         based_on: Base = OMITTED,
@@ -230,6 +238,7 @@ class Conversation:
             appended = self.say(
                 role,
                 text,
+                files=files,
                 key=key,
                 usage=usage,
                 if_last=if_last,

@@ -14,9 +14,9 @@ import httpx2
 
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import InputError
+from forklore.client.transports.addresses import LOOPBACK, located
 from forklore.client.transports.places import PerLoop, PerProcess, closed
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECT_SECONDS = 5.0
 RETRY_AFTER_MAX_S = 30.0
 PORT_MAX = 65_535
@@ -55,6 +55,10 @@ class HttpTransport:
             raise
         except Exception as error:
             raise _failure(error, is_closed=client.is_closed) from error
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        return located(url, self._base)
 
     def close(self) -> None:
         """Close the connections."""
@@ -95,6 +99,10 @@ class AsyncHttpTransport:
         except Exception as error:
             raise _failure(error, is_closed=client.is_closed) from error
         raise TransportError(f"no whole answer within {timeout_s:g} s")
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        return located(url, self._base)
 
     def blocking(self) -> HttpTransport:
         """Return a transport for threads to the same address. It is closed with this one.

@@ -65,6 +65,10 @@ class InProcessTransport:
             time.sleep(LOOK_SECONDS)
         return answer
 
+    def located(self, url: str) -> str:
+        """Return where bytes are: in a file of this machine."""
+        return url
+
     def moment(self) -> int | None:
         """Return a number that is another one after each commit."""
         return self._service.moment()
@@ -173,6 +177,10 @@ class AsyncInProcessTransport:
             await anyio.sleep(LOOK_SECONDS)
         return answer
 
+    def located(self, url: str) -> str:
+        """Return where bytes are: in a file of this machine."""
+        return url
+
     def blocking(self) -> "_Late":
         """Return the same transport for threads."""
         return _Late(self._opening, self._identity)
@@ -222,6 +230,10 @@ class _Late:
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Run the call. Raises InputError also if the folder cannot be used."""
         return self._opening.transport().acting_as(self._identity).send(call, timeout_s)
+
+    def located(self, url: str) -> str:
+        """Return where bytes are: in a file of this machine."""
+        return url
 
     def close(self) -> None:
         """Leave the service open."""

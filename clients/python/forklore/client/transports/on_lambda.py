@@ -7,6 +7,7 @@ from typing import Any
 from forklore.client import jsontext
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import InvocationError, TooLargeError
+from forklore.client.transports.addresses import located
 from forklore.client.transports.direct import Identity, input_text
 from forklore.client.transports.places import PerProcess
 
@@ -64,6 +65,10 @@ class LambdaTransport:
             return RawAnswer(FAILED, '{"code":"function_error"}', request_id)
         return _answer(text, request_id)
 
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        return located(url, None)
+
     def close(self) -> None:
         """Leave the connections to boto3, which other transports may share."""
 
@@ -95,6 +100,10 @@ class AsyncLambdaTransport:
         with anyio.move_on_after(timeout_s):
             return await anyio.to_thread.run_sync(self._inner.send, call, timeout_s, abandon_on_cancel=True)
         raise TransportError(f"no answer within {timeout_s:.0f} s")
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        return located(url, None)
 
     def blocking(self) -> LambdaTransport:
         """Return the same transport for threads."""

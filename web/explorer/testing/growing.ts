@@ -1,6 +1,6 @@
 // Trees for the tests, as the service lists them.
 
-import type { Branch, ConversationDetails, Line, Role } from "./types.ts";
+import type { Branch, ConversationDetails, Line, Role } from "../model/types.ts";
 
 interface Said extends Partial<Line> {
 	costUsd?: number;

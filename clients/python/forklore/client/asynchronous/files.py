@@ -1,0 +1,102 @@
+"""How files come to the service and back, for asyncio and trio."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from io import BytesIO
+from typing import IO, Any
+
+from forklore.client import results
+from forklore.client.errors import InputError, NoAnswerError, NotFoundError
+from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, send
+from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
+from forklore.client.messages import elements
+from forklore.client.operations import AsyncOperations
+
+Attached = results.Attachment | results.AttachedFile | str
+"""An attachment, what an entry says of it, or its id."""
+
+
+async def upload(
+    api: AsyncOperations,
+    file: FileGiven,
+    name: str | None,
+    content_type: str | None,
+    progress: Progress | None,
+) -> results.Attachment:
+    """Return the attachment that has the bytes of a file."""
+    with await api.work(partial(Source.of, file, name, content_type)) as source:
+        return await _uploaded(api, source, progress)
+
+
+async def named(api: AsyncOperations, files: Sequence[FileGiven]) -> list[dict[str, str]]:
+    """Return the `attachments` of a message. Files are uploaded; what is uploaded is only named.
+
+    Raises InputError for more than an entry may name. Then nothing is sent.
+    """
+    given = elements(files, "files")
+    if len(given) > ATTACHMENTS_PER_ENTRY_MAX:
+        said = f"an entry has at most {ATTACHMENTS_PER_ENTRY_MAX} files, not {len(given)}"
+        raise InputError(said, details={"field": "files"})
+    attachments: list[dict[str, str]] = []
+    for one in given:
+        if isinstance(one, results.Attachment | results.AttachedFile):
+            attachments.append({"id": one.id, "name": one.name})
+        else:
+            with await api.work(partial(Source.of, one, None, None)) as source:
+                made = await _uploaded(api, source, None)
+                attachments.append({"id": made.id, "name": source.name})
+    return attachments
+
+
+async def _uploaded(api: AsyncOperations, source: Source, progress: Progress | None) -> results.Attachment:
+    """Return the attachment with these bytes. The service tells whether they have to be sent.
+
+    It is asked after each sending, too: so bytes that have arrived without an answer are found.
+    """
+    timeout_s, failure = api.options.timeout_s, ""
+    for pause_s in (*_pauses(api), 0.0, None):
+        made = await api.upload_attachment(**source.fields())
+        if made.upload is None:
+            return made
+        if pause_s is None:
+            break
+        address = api.located(made.upload.url)
+        failure = await api.work(partial(send, made.upload, address, source, progress, timeout_s))
+        if failure:
+            await api.pause(pause_s)
+    raise NoAnswerError(f"the bytes of {source.name} have not arrived: {failure or 'they are others'}")
+
+
+async def download(
+    api: AsyncOperations,
+    attachment: Attached,
+    to: str | os.PathLike[str] | IO[bytes],
+    progress: Progress | None,
+) -> results.Attachment:
+    """Write the bytes of an attachment; return what it is. What is cut off goes on where it was."""
+    attachment_id, failure = attachment if isinstance(attachment, str) else attachment.id, ""
+    with await api.work(partial(Target, to)) as target:
+        for pause_s in (*_pauses(api), 0.0):
+            found = await api.get_attachment(attachment_id)
+            if found.url is None:
+                raise NotFoundError(f"the attachment {attachment_id} has no bytes: it is {found.state}")
+            address, timeout_s = api.located(found.url), api.options.timeout_s
+            failure = await api.work(partial(target.fetch, address, found, progress, timeout_s))
+            if not failure:
+                await api.work(partial(target.keep, found))
+                return found
+            await api.pause(pause_s)
+    raise NoAnswerError(f"the bytes of the attachment {attachment_id} have not come: {failure}")
+
+
+async def read(api: AsyncOperations, attachment: Attached) -> bytes:
+    """Return the bytes of an attachment."""
+    content = BytesIO()
+    await download(api, attachment, content, None)
+    return content.getvalue()
+
+
+def _pauses(api: Any) -> tuple[float, ...]:
+    """Return how long to wait after each sending that may be repeated."""
+    return PAUSES_S[: api.options.retries_max]

@@ -1,0 +1,105 @@
+"""Files on the command line: what goes with a message, and how it is saved."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forklore
+from tests.clients.cli.running import Forklore
+
+PHOTO, OTHER = b"\x89PNG", b"another one"
+
+
+@pytest.fixture
+def trip(run: Forklore, tmp_path: Path) -> Forklore:
+    """A conversation whose second message has two files."""
+    (tmp_path / "casa 1.png").write_bytes(PHOTO)
+    (tmp_path / "plan.pdf").write_bytes(OTHER)
+    assert run("say trip hello").code == 0
+    ran = run(f"say trip 'Is it this one?' --attach '{tmp_path}/casa 1.png' --attach {tmp_path}/plan.pdf")
+    assert ran.code == 0, ran
+    return run
+
+
+def client_of(run: Forklore, folder: Path) -> Any:
+    return forklore.Forklore.local(user=run.options[-1], data=folder)
+
+
+def test_a_log_and_an_entry_name_what_goes_with_a_message(trip: Forklore) -> None:
+    assert "    Is it this one?\n    [file casa 1.png]\n    [file plan.pdf]\n" in trip("log trip").out
+    shown = trip("show trip -1").out
+    [said] = [json.loads(line) for line in trip("show trip -1 --json").lines]
+    assert [one["name"] for one in said["attachments"]] == ["casa 1.png", "plan.pdf"]
+    assert f"attachment\tcasa 1.png image/png 4 {said['attachments'][0]['id']}\n" in shown
+    assert "more" not in shown
+
+
+def test_files_are_saved_once_and_found_again(trip: Forklore, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+
+    first, second = trip(f"show trip --save {folder}"), trip(f"show trip -1 --save {folder} --json")
+
+    assert first.lines == [f"{folder}/casa 1.png", f"{folder}/plan.pdf"]
+    assert [json.loads(line)["path"] for line in second.lines] == first.lines
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == {
+        "casa 1.png": PHOTO,
+        "plan.pdf": OTHER,
+    }
+    assert trip(f"show trip -2 --save {tmp_path}/none").out == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_another_file_is_replaced_only_if_the_user_says_so(trip: Forklore, tmp_path: Path) -> None:
+    mine, elsewhere = tmp_path / "saved" / "plan.pdf", tmp_path / "elsewhere"
+    mine.parent.mkdir()
+    elsewhere.write_bytes(b"mine")
+    mine.symlink_to(elsewhere)
+
+    refused = trip(f"show trip --save {mine.parent}")
+    no = trip(f"show trip --save {mine.parent}", is_terminal=True, stdin=b"n\n", FORKLORE_PAGER="")
+    assert (refused.code, no.code) == (4, 0)
+    assert "plan.pdf is there already" in refused.err
+    assert mine.read_bytes() == b"mine"
+
+    yes = trip(f"show trip --save {mine.parent}", is_terminal=True, stdin=b"y\n", FORKLORE_PAGER="")
+    assert (yes.code, mine.read_bytes(), elsewhere.read_bytes()) == (0, OTHER, b"mine")
+
+
+def test_hostile_and_equal_names_stay_in_the_folder(run: Forklore, folder: Path, tmp_path: Path) -> None:
+    names = [".bashrc", "CON", "a.png", "A.png", "ä" * 127]
+    with client_of(run, folder) as client:
+        files = [(name, name.encode()) for name in names]
+        client.named("trip").say("user", "Look:", files=files)
+
+    saved = run(f"show trip --save {tmp_path}/saved")
+
+    assert saved.code == 0, saved
+    assert {one.name: one.read_bytes().decode() for one in (tmp_path / "saved").iterdir()} == {
+        "bashrc": ".bashrc",
+        "_CON": "CON",
+        "a.png": "a.png",
+        "A-2.png": "A.png",
+        "ä" * 100: "ä" * 127,
+    }
+
+
+def test_a_removed_file_is_told_of_and_the_others_are_saved(
+    trip: Forklore, folder: Path, tmp_path: Path
+) -> None:
+    with forklore.Forklore.local(user="adam", data=folder, roles=("admin",)) as admin:
+        [said] = [json.loads(line) for line in trip("show trip -1 --json").lines]
+        admin.api.admin_remove_attachment(said["attachments"][0]["id"])
+
+    saved = trip(f"show trip --save {tmp_path}/saved")
+
+    assert saved.lines == [f"{tmp_path}/saved/plan.pdf"]
+    assert saved.err == "casa 1.png has no bytes: it is removed\n"
+
+
+def test_a_file_that_is_not_there_is_one_line_and_nothing_is_said(run: Forklore, tmp_path: Path) -> None:
+    ran = run(f"say trip hello --attach {tmp_path}/none.png")
+
+    assert (ran.code, ran.err) == (2, "forklore: none.png: No such file or directory\n")
+    assert run("log trip").code == 3
