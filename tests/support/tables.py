@@ -187,7 +187,9 @@ def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[St
     endpoint: where to make it. None: in memory.
     """
     with tables.fresh_store(name, endpoint=endpoint) as opened:
-        yield Store(opened.client, opened.name, opened.endpoint, database=opened.database)
+        yield Store(
+            opened.client, opened.name, opened.endpoint, database=opened.database, objects=opened.objects
+        )
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,15 +101,16 @@ def outside(endpoint: str | None) -> Any:
 
 @contextmanager
 def fresh_store(name: str = NAME, *, endpoint: str | None = None) -> Iterator[Store]:
-    """Yield an empty table, which is deleted afterwards. endpoint: as of a Store."""
-    if endpoint is None:
-        database = open_database(None)
-        yield Store(TappedClient(Engine(database, name=name, told=note)), name, database=database)
-        database.close()
-        return
-    client = outside(endpoint)
-    client.create_table(TableName=name, **DEFINITION)
-    try:
-        yield Store(client, name, endpoint)
-    finally:
-        client.delete_table(TableName=name)
+    """Yield an empty table, deleted afterwards with its files. endpoint: as of a Store."""
+    with closing(ServedObjects()) as objects:
+        if endpoint is None:
+            with closing(open_database(None)) as database:
+                client = TappedClient(Engine(database, name=name, told=note))
+                yield Store(client, name, database=database, objects=objects)
+            return
+        outer = outside(endpoint)
+        outer.create_table(TableName=name, **DEFINITION)
+        try:
+            yield Store(outer, name, endpoint, objects=objects)
+        finally:
+            outer.delete_table(TableName=name)

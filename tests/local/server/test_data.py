@@ -1,5 +1,6 @@
 """The local server with `--data`."""
 
+import hashlib
 import json
 import sqlite3
 import subprocess
@@ -145,3 +146,29 @@ def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
         'exec "nowhere/bin/python" -m forklore_local.server'
         ' --data "./my data" --allow-host "box" --on-event "agent:at_home"'
     )
+
+
+def test_an_attachment_goes_to_the_folder_and_comes_back_after_a_restart(
+    keep: Callable[..., Running],
+) -> None:
+    first, content = keep(), b"\x89PNG" * 50_000
+    create(first)
+    digest = hashlib.sha256(content).hexdigest()
+    file = {"name": "a.png", "contentType": "image/png", "size": len(content), "sha256": digest}
+    made = httpx.post(f"{first.url}/v1/attachments", json=file, headers=ANN).json()
+    upload = made["upload"]
+    sent = httpx.request(
+        upload["method"], first.url + upload["url"], headers=upload["headers"], content=content
+    )
+    assert sent.status_code == 200, sent.text
+    shown = {"role": "USER", "text": "look", "attachments": [{"id": made["id"]}]}
+    entry = {"channel": "history", "contentType": "history", "content": [shown]}
+    entries = f"/v1/conversations/{MADE}/entries"
+    assert httpx.post(f"{first.url}{entries}", json=entry, headers=ANN).status_code == 201
+    assert first.stop() == (0, "")
+
+    second = keep()
+    [page] = httpx.get(f"{second.url}{entries}", headers=ANN).json()["data"]
+    [attached] = page["attachments"]
+    given = httpx.get(second.url + attached["url"])
+    assert (given.content, given.headers["content-type"]) == (content, "image/png")

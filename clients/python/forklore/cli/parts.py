@@ -1,7 +1,7 @@
 """What an imported message says, as people read it: words, thoughts, tools and files, in order."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from forklore.client import jsontext
 
@@ -14,11 +14,11 @@ def parts_in(element: Mapping[str, Any]) -> Iterator[Part]:
     """Yield what an element says: its `text`, the parts among its `events`, and its files."""
     text, events = element.get("text"), _listed(element.get("events"))
     words = text if isinstance(text, str) else ""
-    if words and not any("textAt" in event for event in events):
+    if words and not any(_is_place(event.get("textAt")) for event in events):
         yield {"type": "text", "text": words}
     for event in events:
         at = event.get("textAt")
-        yield {"type": "text", "text": _between(words, at)} if isinstance(at, list) else event
+        yield {"type": "text", "text": _between(words, at)} if _is_place(at) else event
     yield from files_in(element)
 
 
@@ -38,6 +38,10 @@ def lines_in(element: Mapping[str, Any]) -> Iterator[str]:
     ['Yes.', '[calls pay {}]']
     """
     return map(line_of, parts_in(element))
+
+
+def _is_place(at: Any) -> TypeGuard[list[int]]:
+    return isinstance(at, list) and len(at) == 2 and all(isinstance(one, int) for one in at)
 
 
 def _between(text: str, at: list[int]) -> str:

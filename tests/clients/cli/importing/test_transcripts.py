@@ -72,6 +72,7 @@ def test_rows_of_one_message_stay_apart_where_something_forks_between_them() -> 
 
 def test_a_sidechain_is_a_child_of_the_call_that_started_it(service: Service) -> None:
     tree = read(
+        {"type": "summary", "summary": "Search", "leafUuid": "u"},
         row("u", None),
         row("a", "u", "assistant", call("t", prompt="Find it"), id="m"),
         row("s1", None, content="Find it", isSidechain=True, timestamp="2025-10-01T09:00:00Z"),
@@ -88,6 +89,10 @@ def test_a_sidechain_is_a_child_of_the_call_that_started_it(service: Service) ->
     assert [row["key"] for row in service.view(main)] == ["u", "a", "r"]
     assert service.texts(child) == ["Find it", "Found."]
     told = service.ask("getConversation", conversationId=child)
+    assert (told["title"], service.ask("getConversation", conversationId=main)["title"]) == (
+        "Find it",
+        "Search",
+    )
     call_id = service.view(main)[1]["id"]
     assert (told["startedByConversationId"], told["startedByEntryId"]) == (main, call_id)
 

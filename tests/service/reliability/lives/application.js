@@ -5,7 +5,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { json } from "node:stream/consumers";
 
 const { client, url, clientKey, journal, steps, begin, faults, dice } = await json(process.stdin);
-const { Forklore, ConflictError, NoAnswerError, NotFoundError, ServerError, textOf } = await import(client);
+const { Forklore, ConflictError, NoAnswerError, textOf } = await import(client);
 
 const lines = readFileSync(journal, "utf8").split("\n").filter(Boolean);
 const records = lines.map((line) => JSON.parse(line));
@@ -27,7 +27,6 @@ let thrown = 0;
 const choose = (several) => several[dice[thrown++ % dice.length] % several.length];
 
 let sent = 0;
-let meanwhile; // what somebody else does when the next write has succeeded, whose answer is lost then
 /** Send once, or do not. */
 async function faulty(...request) {
 	const kind = faults[++sent];
@@ -35,18 +34,11 @@ async function faulty(...request) {
 	if (kind === "unsent") throw new Error("planted: the request was lost");
 	const response = await fetch(...request);
 	if (kind === "dies after") process.kill(process.pid, "SIGKILL");
-	if (meanwhile && request[1].method !== "GET" && response.ok) {
-		const act = meanwhile;
-		meanwhile = undefined;
-		await act();
-		throw new Error("planted: the answer was lost");
-	}
 	if (kind === "lost") throw new Error("planted: the answer was lost");
 	return response;
 }
 
 const own = new Forklore(url, { token: "ann", clientKey, fetch: faulty });
-const other = (token) => new Forklore(url, { token, clientKey });
 const kept = own.named("job");
 let id;
 
@@ -105,28 +97,6 @@ async function two(number) {
 	}
 }
 
-async function change(flag) {
-	const to = choose([true, false]);
-	const somebody = other(flag === "bob" ? "mia" : "ann");
-	if (choose([true, false])) meanwhile = () => set(flag, !to, somebody);
-	await set(flag, to, own);
-}
-
-async function set(flag, to, by) {
-	write("changing", { flag });
-	const begun = records.length - 1;
-	const chat = by.conversation(id);
-	try {
-		if (flag === "bob") await (to ? chat.share("bob", "writer") : chat.unshare("bob"));
-		else if (flag === "archived") await (to ? chat.archive() : chat.unarchive());
-		else await (to ? chat.point("other") : by.api.deleteName({ name: "other" }));
-	} catch (error) {
-		if (error instanceof NoAnswerError || error instanceof ServerError) return; // nobody knows
-		if (to || !(error instanceof NotFoundError)) throw error;
-	}
-	write("changed", { flag, begun, to });
-}
-
 function saw(line, entries) {
 	write("saw", { line, texts: entries.map((entry) => textOf(entry)) });
 }
@@ -152,7 +122,6 @@ async function run() {
 		if (["say", "child"].includes(move)) await say(move, `${move} ${number}`, isKeyed ? `k${number}` : undefined);
 		if (move === "turn") await turn(find(), `x${number}`);
 		if (move === "two") await two(number);
-		if (["bob", "archived", "named"].includes(move)) await change(move);
 		if (move === "look") await look();
 	}
 	await look();

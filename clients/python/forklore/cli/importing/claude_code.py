@@ -46,7 +46,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         row = record.value
         if not isinstance(row, Mapping):
             report.add(Reason.OTHER_RECORD, record.place)
-        elif row.get("type") in _TITLES:
+        elif str(row.get("type")) in _TITLES:
             titles.append(row)
         elif not _is_id(row.get("uuid")):
             report.add(Reason.OTHER_RECORD, f"{row.get('type')} in {record.place}")
@@ -59,7 +59,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         of = [
             one
             for name, one in sessions.items()
-            if row.get("leafUuid") in one.rows or row.get("sessionId") == name
+            if str(row.get("leafUuid")) in one.rows or row.get("sessionId") == name
         ]
         if of and isinstance(title, str):
             of[0].title = title

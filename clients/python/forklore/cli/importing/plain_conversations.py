@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forklore.cli.importing.checks import kept, time_of, title_of
+from forklore.cli.importing.checks import kept, time_of, title_of, without_halves
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
@@ -135,6 +135,11 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         for part in message.said
         if not isinstance(part, str) and part.get("type") == "tool_use" and isinstance(part.get("id"), str)
     }
+    seen: set[str] = set()
+    for message in found.messages:
+        if message.id in seen:
+            report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
+        seen.add(message.id)
     nodes = [
         Node(message.id, message.parent, _element_of(message, tools, report), message.is_child, message.key)
         for message in found.messages
@@ -148,7 +153,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         "updatedAt": time_of(found.updated_at),
     }
     return ForeignTree(
-        found.id or grown.messages[0].message_id,
+        without_halves(found.id or grown.messages[0].message_id),
         grown.messages,
         kind,
         title=title_of(found.title),
@@ -183,8 +188,9 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
         return None
     text, events = in_order(message.said)
     for event in events:
-        if event.get("type") == "tool_result" and not event.get("name") and event.get("tool_use_id") in tools:
-            event["name"] = tools[event["tool_use_id"]]
+        called = str(event.get("tool_use_id"))
+        if event.get("type") == "tool_result" and not event.get("name") and called in tools:
+            event["name"] = tools[called]
     events += [
         {"type": "extracted_text", "name": file.name, "text": file.text}
         for file in message.files

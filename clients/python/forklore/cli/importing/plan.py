@@ -280,13 +280,16 @@ def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
 def _title(tree: ForeignTree, fork: PlannedFork | None) -> dict[str, str]:
     """Return the title of a conversation of a tree: its source's.
 
-    Without that the service gives the root one, and a fork has the same: the first text's.
+    Without that the service gives the root one, and a fork has the same: the first text's. A child
+    has the one that the service gives it.
     """
+    if fork is not None and fork.position == "child":
+        return {}
     if tree.title or fork is None:
         return {"title": tree.title} if tree.title else {}
     texts = (message.content.get("text") for message in tree.messages)
     first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
-    return {} if first is None or fork.position == "child" else {"title": first}
+    return {} if first is None else {"title": first}
 
 
 def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 _MAPPED = ("is_user", "is_system", "send_date", "mes", "swipes", "swipe_id", "swipe_info")
+_DIGITS_MAX = 20
+"""Of a time as a number."""
 _DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
 
 
@@ -81,7 +83,7 @@ def date_of(raw: object) -> object:
     (1714557900.0, 1714557900.0)
     """
     text = re.sub(r"\s*\d+ms$", "", raw) if isinstance(raw, str) else ""
-    if text.isdecimal():
+    if text.isdecimal() and len(text) < _DIGITS_MAX:
         return int(text)
     for form in _DATES:
         try:
