@@ -15,6 +15,7 @@ import pytest
 
 import forklore
 from forklore.cli.exporting import exported
+from forklore.cli.files_beside import Keeping
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.foreign_trees import ImportReport
 from forklore.cli.importing.own_lines import FileEntry, ForkTree, StoredConversation
@@ -480,7 +481,8 @@ def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> Non
         sent.clear()
 
         rows = live_rows(chat)
-        lines = exported(client, rows, is_agent=agent is not None, threads=3, on_branch=lambda: None)
+        keeping = Keeping(client, None)
+        lines = exported(client, rows, keeping, is_agent=agent is not None, threads=3, on_branch=lambda: None)
         text = "".join(lines)
 
         reads = Counter(sent)

@@ -28,7 +28,7 @@ def test_whatever_takes_a_key_gets_one_of_its_own() -> None:
     takes_none = {shape.name for shape in SHAPES.values() if shape.method == "POST" and not shape.takes_key}
     assert takes_none == {
         *("searchConversations", "adminSearchConversations"),
-        *("appendToAnswer", "stopAnswer"),
+        *("appendToAnswer", "stopAnswer", "uploadAttachment"),
     }
     for shape in SHAPES.values():
         given = dict.fromkeys(shape.path_names, ID)

@@ -47,6 +47,10 @@ def test_a_table_with_every_kind_of_item_comes_back(store: Store, tmp_path: Path
     assert first.stat().st_mode & 0o777 == 0o600
 
 
+UPLOAD = "upload_attachment"
+"""The move without which no tree has attachments, which no export takes."""
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_a_random_history_comes_back_and_is_answered_for_as_before(
     tmp_path: Path, part: int, record_property: Callable[[str, object], None]
@@ -57,7 +61,8 @@ def test_a_random_history_comes_back_and_is_answered_for_as_before(
     random = Random(f"{seed} {part}")
     with new_world(None, random, bits=seed + part) as first, fresh_store("other") as other:
         first.history.begin()
-        for move in random.choices(list(MOVES), list(MOVES.values()), k=STEPS):
+        moves = {name: often for name, often in MOVES.items() if name != UPLOAD}
+        for move in random.choices(list(moves), list(moves.values()), k=STEPS):
             first.history.move(move)
         exported(first.store, tmp_path / "amid.jsonl")
         for _ in range(DELETIONS):

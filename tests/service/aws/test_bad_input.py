@@ -56,6 +56,7 @@ from tests.service.aws.world import (
     with_message,
     with_usage,
 )
+from tools.catalogue import PHOTO
 from tools.harness.gateway import Gateway
 
 SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
@@ -596,6 +597,37 @@ def look_up(query: str) -> Ask:
     return Ask("GET", f"{path_of(ROOT)}/entries/lookup", query=query)
 
 
+def upload(**more: Any) -> Ask:
+    return Ask("POST", "/v1/attachments", PHOTO | more)
+
+
+def attaching(*attachments: Any) -> Ask:
+    return append({**SAID, "content": [{"text": "x", "attachments": list(attachments)}]})
+
+
+BAD_ATTACHMENTS = [
+    bad("name: 256 bytes", upload(name="é" * 128)),
+    bad("name: a way up", upload(name="../x")),
+    bad("name: NUL", upload(name="a\0b")),
+    bad("name: from right to left", upload(name="a\u202eb")),
+    bad("size: nothing", upload(size=0)),
+    bad("size: a byte more", upload(size=100_000_001)),
+    bad("type: no subtype", upload(contentType="image")),
+    bad("type: a parameter", upload(contentType="text/plain; charset=utf-8")),
+    bad("type: 128 characters", upload(contentType=f"{'a' * 63}/{'b' * 64}")),
+    bad("sha256: in upper case", upload(sha256="A" * 64)),
+    bad("sha256: of other bytes", upload(sha256="0" * 64)),
+    bad("content: of another size", upload(content="AAAAAA==")),
+    bad("content: no base64", upload(content="?")),
+    bad("content: too large", upload(size=1_000_002, content="AAAA" * 333_334)),
+    bad("id: a number", attaching({"id": 5})),
+    bad("id: a word", attaching({"id": "photo"})),
+    bad("name in a message: a slash", attaching({"id": ROOT, "name": "a/b"})),
+    bad("11 of them", attaching(*({"id": conversation_id(at)} for at in range(11)))),
+    bad("an unknown one", attaching({"id": ROOT}), NOT_FOUND),
+    bad("get: no id", Ask("GET", "/v1/attachments/x"), NOT_FOUND),
+]
+
 BAD_NAMES = [
     bad("name: 256 bytes", set_name(name="é" * 128)),
     bad("name: a control character", set_name(name="a\nb")),
@@ -629,6 +661,7 @@ BAD_NAMES = [
 ]
 
 TABLE = {
+    "attachment": BAD_ATTACHMENTS,
     "name": BAD_NAMES,
     "search": BAD_SEARCHES,
     "path": BAD_PATH_IDS,

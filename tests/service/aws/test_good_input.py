@@ -1,6 +1,7 @@
 """Requests just within the bounds are accepted. Their JSON comes back token by token."""
 
 import base64
+import hashlib
 import json
 
 import pytest
@@ -118,6 +119,22 @@ ENOUGH = {
     "names: no prefix": Ask("GET", "/v1/names", query="prefix=&limit=200"),
     "append by a name": Ask("POST", "/v1/names/entries", {**PLAIN, "name": "😀" * 63}),
     "fork: a name": fork({"name": {"name": "of a fork", "expectRevision": 0}}),
+    "attachment: the largest": Ask(
+        "POST",
+        "/v1/attachments",
+        {"name": "x" * 255, "contentType": f"{'a' * 63}/{'b' * 63}", "size": 100_000_000, "sha256": "0" * 64},
+    ),
+    "attachment: the largest content": Ask(
+        "POST",
+        "/v1/attachments",
+        {
+            "name": "x",
+            "contentType": "a/b",
+            "size": 999_999,
+            "sha256": hashlib.sha256(bytes(999_999)).hexdigest(),
+            "content": "AAAA" * 333_333,
+        },
+    ),
     "usage: the largest": append(
         with_usage(
             f'{{"inputTokens":{2**53},"outputTokens":0,"cachedInputTokens":{2**53}.0,"costUsd":1000000000}}'

@@ -41,6 +41,9 @@ from tests.service.reliability.world import (
     answering,
     append,
     archived,
+    attached,
+    attached_removed,
+    attached_twice,
     by_name,
     change,
     crowded,
@@ -71,6 +74,7 @@ from tests.service.reliability.world import (
     run_prune,
     said,
     sampled,
+    showing,
     stop,
     thought,
     turn,
@@ -881,6 +885,23 @@ PAIRS: dict[str, Pair] = {
         for name, one in OPERATIONS.items()
         if one.is_read and (one.of is family or name in ("list", "list the current", "list the latest"))
     },
+}
+PAIRS |= {
+    "prune an attachment, prune it": pair(
+        _prune(ROOT, FORK, of=attached_twice), _prune(ROOT, OTHER, of=attached_twice), is_endless=True
+    ),
+    "prune an attachment, append it": pair(
+        _prune(ROOT, FORK, of=attached_removed),
+        append(BOB, of=attached_removed, entry=showing("<photo>")),
+        is_endless=True,
+    ),
+    "upload, upload": pair("upload", "upload"),
+    "remove an attachment, append it": pair("remove an attachment", "append an attachment", is_endless=True),
+    "remove an upload, append it": pair(
+        "remove an attachment that nobody names",
+        append(BOB, of=attached, entry=showing("<unnamed>")),
+        is_endless=True,
+    ),
 }
 PAIRS |= {
     f"{one.operation}, delete": pair(sampled(one), _DELETE)

@@ -10,7 +10,7 @@ from tests.service.reliability.races import Race
 from tests.service.reliability.service import Endpoint
 
 
-@pytest.mark.failure("write-during-revocation", "write-amid-erasure", "use-amid-retention")
+@pytest.mark.failure("write-during-revocation", "write-amid-erasure", "use-amid-retention", "attachment-race")
 @pytest.mark.parametrize("name", HELD_UP)
 def test_a_request_that_is_held_up_for_long_does_no_harm(
     endpoint: Endpoint, name: str, measure: Measure
@@ -32,6 +32,7 @@ ENDLESS = {name: pair for name, pair in (PAIRS | IMPORTS).items() if pair.is_end
     "two-creators",
     "name-moves",
     "removal-race",
+    "attachment-race",
 )
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - ENDLESS.keys()))
 def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(

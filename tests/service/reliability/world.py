@@ -348,6 +348,11 @@ def attached_removed(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _attached, lambda _store, process, _made: _remove(process, FORK))
 
 
+def attached_twice(endpoint: Endpoint) -> World:
+    """Return the world of two removed forks with the same attachment; they wait for the worker."""
+    return build(endpoint, _family, _attached, _named_again, later_s=TWO_DAYS)
+
+
 def attached_dead(endpoint: Endpoint) -> World:
     """Return the world of the same tree, which was deleted and waits for the worker."""
     return build(endpoint, _family, _attached, _delete_family)
@@ -509,6 +514,13 @@ def _attached(_store: Store, process: Process, made: dict[str, str]) -> None:
 def _withdrawn(_store: Store, process: Process, made: dict[str, str]) -> None:
     given = {"attachmentId": made["photo"]}
     assert process.ask("adminRemoveAttachment", ROOT_CALLER, **given).status == 204
+
+
+def _named_again(_store: Store, process: Process, made: dict[str, str]) -> None:
+    beside = {"forkedAtConversationId": ROOT, **showing(made["photo"])}
+    assert process.ask("appendEntry", BOB, conversationId=OTHER, **beside).status == 201
+    _remove(process, FORK)
+    _remove(process, OTHER)
 
 
 def _delete_family(_store: Store, process: Process, _made: dict[str, str]) -> None:

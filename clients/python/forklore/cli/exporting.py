@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from forklore.cli.files_beside import Keeping
 from forklore.cli.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
 from forklore.cli.output import wire
 from forklore.cli.trees import PAGE_ENTRIES, Row
@@ -24,12 +25,18 @@ AHEAD = 4
 
 
 def exported(
-    client: "Forklore", rows: list[Row], *, is_agent: bool, threads: int, on_branch: Callable[[], None]
+    client: "Forklore",
+    rows: list[Row],
+    keeping: Keeping,
+    *,
+    is_agent: bool,
+    threads: int,
+    on_branch: Callable[[], None],
 ) -> Iterator[str]:
     """Yield the lines of a fork tree.
 
-    rows: its branches, as `live_rows` returns them. on_branch: called after each. What is forked
-    while the export goes on is not in it.
+    rows: its branches, as `live_rows` returns them. keeping: keeps the files. on_branch: called
+    after each branch. What is forked while the export goes on is not in it.
     """
     deleted = _deleted(client, rows)
     sources = {row["conversationId"]: row.get("forkedAtConversationId", "") for row in rows}
@@ -48,7 +55,8 @@ def exported(
         details = _Details(client, rows, executor, threads)
         telling = _Telling(client, rows, deleted, root, details, hiding if seen_from else None, on_branch)
         try:
-            yield from tree_lines(root, telling.lines(chain([first] if first else [], entries)))
+            lines = telling.lines(chain([first] if first else [], entries), keeping)
+            yield from tree_lines(root, lines)
         finally:
             details.cancel()
 
@@ -95,7 +103,7 @@ def _deleted(client: "Forklore", rows: list[Row]) -> dict[str, str]:
     return {one: fork for one, (_, fork) in shown.items()}
 
 
-def exported_view(client: "Forklore", conversation_id: str) -> Iterator[str]:
+def exported_view(client: "Forklore", conversation_id: str, keeping: Keeping) -> Iterator[str]:
     """Yield the lines of what one branch shows, as a tree of its own."""
     conversation = client.conversation(conversation_id)
     row = {**_without_fork(wire(conversation.details())), "isCurrent": True}
@@ -103,7 +111,7 @@ def exported_view(client: "Forklore", conversation_id: str) -> Iterator[str]:
     def lines() -> Iterator[Line]:
         yield CONVERSATION, row
         for entry in conversation.entries(page_entries=PAGE_ENTRIES):
-            yield ENTRY, {**wire(entry), "conversationId": conversation_id}
+            yield ENTRY, {**keeping.row(entry), "conversationId": conversation_id}
 
     return tree_lines(conversation_id, lines())
 
@@ -173,7 +181,7 @@ class _Telling:
         self._sources: dict[str, str] = {}  # what each fork forks, as it is told
         self._up_to: dict[str, str] = {}  # the last entry that a fork inherits, where it is said
 
-    def lines(self, entries: "Iterable[Entry]") -> Iterator[Line]:
+    def lines(self, entries: "Iterable[Entry]", keeping: Keeping) -> Iterator[Line]:
         """Yield the branches and the entries. entries: of the whole tree, the oldest first."""
         if self._root in self._untold:
             yield from self._branch(self._root)
@@ -183,7 +191,7 @@ class _Telling:
                 self._untold[one] = {"conversationId": one, "createdAt": entry.created_at, "removed": True}
             yield from self._branch(one, entry)
             self._note(entry)
-            yield ENTRY, wire(entry)
+            yield ENTRY, keeping.row(entry)
         for one in list(self._untold):
             yield from self._branch(one)
 

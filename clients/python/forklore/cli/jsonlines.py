@@ -17,6 +17,9 @@ A deleted branch that others still show
 entries of has `"removed": true`, and says where it forks like any other. An import makes an
 ordinary branch of it. An entry whose author was erased has `"erased": true` and no content; an
 import leaves it out.
+
+`attachments` of an entry has the `id`, `name`, `contentType`, `size` and `sha256` of each file that
+its content names. `forklore.cli.files_beside` says where their bytes are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +41,7 @@ CONVERSATION_MEMBERS = (
 )
 _OF_ENTRY = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
-    *("contentType", "content", "erased", "usage", "metadata", "createdAt"),
+    *("contentType", "content", "attachments", "erased", "usage", "metadata", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
 )
 ENTRY_MEMBERS = (*_OF_ENTRY, *(name for name in SAID if name not in _OF_ENTRY))

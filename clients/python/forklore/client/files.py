@@ -85,22 +85,19 @@ class Source:
         }
 
     def pieces(self, progress: Progress | None) -> Iterator[bytes]:
-        """Yield the bytes once more. Raises InputError if there are fewer than before."""
+        """Yield the bytes once more. Raises InputError before the last ones if they are others."""
         self._stream.seek(self._start)
-        done = 0
+        done, sha256 = 0, hashlib.sha256()
         while done < self.size:
             _go_on()
             piece = self._stream.read(min(PIECE_BYTES, self.size - done))
-            if not piece:
-                raise self.has_changed()
             done += len(piece)
+            sha256.update(piece)
+            if not piece or (done == self.size and sha256.digest() != self._sha256.digest()):
+                raise InputError(f"{self.name} has changed while it was sent", details={"field": "files"})
             yield piece
             if progress is not None:
                 progress(done, self.size)
-
-    def has_changed(self) -> InputError:
-        """Return the error for a file that is another one than when it was read first."""
-        return InputError(f"{self.name} has changed while it was sent", details={"field": "files"})
 
     def __enter__(self) -> Self:
         return self
@@ -134,8 +131,7 @@ def send(to: Sending, address: str, source: Source, progress: Progress | None, t
 
     headers = {**to.headers, "Content-Length": str(source.size)}
     try:
-        if not put(to.method, address, headers, source.pieces(progress), timeout_s):
-            raise source.has_changed()
+        put(to.method, address, headers, source.pieces(progress), timeout_s)
     except CutOffError as error:
         return str(error)
     return ""

@@ -241,6 +241,7 @@ def test_what_a_fork_shows_of_a_removed_branch_keeps_its_attachments(
     assert_intact(store)
 
 
+@pytest.mark.failure("attachment-race")
 def test_who_names_it_while_the_last_entry_goes_keeps_it(
     store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,7 @@ from forklore.cli.shell import Shell
 from forklore.cli.table_moves import TableAt, export_table
 
 if TYPE_CHECKING:
+    from forklore.cli.files_beside import Keeping
     from forklore_local.porting.scope import Choice
 
 PARALLEL, PARALLEL_MAX = 8, 64
@@ -103,10 +105,22 @@ def register(app: typer.Typer) -> None:
         with nullcontext(line_out) if output is None else written(output, line_out) as write:
             ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
             write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
-            views = (line for one in ids for line in exported_view(shell.client, one))
-            for line in views if branch else _trees(shell, ids, parallel):
+            keeping = _keeping(shell, output)
+            views = (line for one in ids for line in exported_view(shell.client, one, keeping))
+            for line in views if branch else _trees(shell, ids, keeping, parallel):
                 write(line)
+        if keeping.left_out:
+            why = "their bytes are gone" if output else "--output FILE keeps them beside it"
+            shell.say(f"files that are left out: {keeping.left_out}; {why}")
         return DONE
+
+
+def _keeping(shell: Shell, output: str | None) -> "Keeping":
+    """Return what keeps the files beside the output, if that is a file."""
+    from forklore.cli.files_beside import ENDING, Keeping
+
+    is_file = output not in (None, "-") and (not Path(output).exists() or Path(output).is_file())
+    return Keeping(shell.client, Path(f"{output}{ENDING}") if is_file else None)
 
 
 def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
@@ -136,7 +150,7 @@ def _choice(owner: str | None, tree: str | None) -> "Choice":
     return Choice(Scope.EVERYTHING) if tree is None else Choice(Scope.TREE, tree.lower())
 
 
-def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:
+def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> Iterator[str]:
     """Yield the lines of the trees, each tree once."""
     from forklore.cli.exporting import exported
     from forklore.cli.importing.owner import is_agent
@@ -153,6 +167,7 @@ def _trees(shell: Shell, ids: list[str], threads: int) -> Iterator[str]:
             yield from exported(
                 shell.client,
                 rows,
+                keeping,
                 is_agent=is_agent(shell.target),
                 threads=threads,
                 on_branch=lambda: bar.advance(1),

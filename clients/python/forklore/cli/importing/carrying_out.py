@@ -20,6 +20,7 @@ from forklore.client.decoding import failure, result_of
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
+    from forklore.cli.files_beside import Brought
     from forklore.client.synchronous.client import Forklore
 
 Send = Callable[[ImportCall], ImportAnswer | ImportRefusal]
@@ -221,17 +222,20 @@ class _Crew:
             return
 
 
-def sender(client: "Forklore") -> Send:
+def sender(client: "Forklore", brought: "Brought | None" = None) -> Send:
     """Return what sends a call, with the client's retries. Threads may share it.
 
-    What it returns raises an ApiError for what no step of an import can answer: without an answer,
-    for bad credentials, for a 404 of another service at the address, for an error of the service,
-    and for what cannot be sent.
+    brought: uploads the files that entries name, before the call. What it returns raises an
+    ApiError for what no step of an import can answer: without an answer, for bad credentials, for a
+    404 of another service at the address, for an error of the service, and for what cannot be sent.
     """
 
     def send(call: ImportCall) -> ImportAnswer | ImportRefusal:
+        given = call.given
+        if brought is not None and "entries" in given:
+            given = {**given, "entries": [brought.entry(client, one) for one in given["entries"]]}
         answer = client.call(
-            call.operation, call.given, idempotency_key=call.idempotency_key, if_match=call.if_match
+            call.operation, given, idempotency_key=call.idempotency_key, if_match=call.if_match
         )
         if 400 <= answer.status < 500 and answer.status != UNAUTHORIZED:
             error = failure(answer)

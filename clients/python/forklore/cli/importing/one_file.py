@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from forklore.cli.files_beside import ENDING, Brought
 from forklore.cli.importing.files import Measure, read_file
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import Plan, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
@@ -43,6 +44,10 @@ class FileImport:
     entries: int = 0
     shown: str = ""
     measure: Measure = field(default_factory=Measure)
+    brought: Brought = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.brought = Brought(Path(f"{self.path}{ENDING}"))
 
     def plans(
         self, *, trees_max: int | None = None, on_total: Callable[[int], None] = lambda _: None
@@ -73,6 +78,9 @@ class FileImport:
         owner, again = self.options.owner, self.options.again
         if isinstance(tree, ForeignTree):
             return plan_tree(tree, owner=owner, report=self.report, again=again)
+        for entry in (one for stored in tree.conversations for one in stored.entries):
+            for lost in self.brought.find(entry.members, entry.attachments):
+                self.report.add(Reason.WITHOUT_FILE, lost)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
 

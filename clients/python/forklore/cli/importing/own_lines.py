@@ -40,6 +40,7 @@ class FileEntry:
     """An entry of a file: its old id, and the members of the API that an import gives back.
 
     is_erased: whether its author was erased. Then it has no content, and no members here.
+    attachments: what the line tells of those that the content names.
     """
 
     entry_id: str
@@ -49,6 +50,7 @@ class FileEntry:
     merged_from: str | None
     merged_up_to: str | None
     is_erased: bool = False
+    attachments: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ class _Reading:
                 merged if isinstance(merged, str) else None,
                 _id(line, "mergedUpToEntryId") if raw.get("mergedUpToEntryId") else None,
                 is_erased,
+                raw.get("attachments"),
             )
         )
 

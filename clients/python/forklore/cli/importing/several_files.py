@@ -97,7 +97,7 @@ class _Importing:
         earlier = self._earlier = self._earlier or EarlierImports(self._shell.client)
         carrying = carry_out(
             chain([first], plans),
-            sender(self._shell.client),
+            sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,
             is_unchanged=earlier.has_all_of,

@@ -16,8 +16,8 @@ from forklore.client.transports.addresses import LOOPBACK
 
 CONNECT_SECONDS = 5.0
 PIECE_BYTES = 256 * 1024
-OTHER_BYTES, PARTIAL = 400, 206
-"""The statuses for other bytes than was said, and for the part that was asked for."""
+PARTIAL = 206
+"""The status of an answer with the part that was asked for."""
 
 
 class CutOffError(Exception):
@@ -26,16 +26,15 @@ class CutOffError(Exception):
 
 def put(
     method: str, address: str, headers: Mapping[str, str], pieces: Iterable[bytes], timeout_s: float
-) -> bool:
-    """Send bytes once, and tell whether they are what was said. Raises CutOffError."""
+) -> None:
+    """Send bytes once. Raises CutOffError."""
     if address.startswith("file:"):
         with _failing(OSError), os.fdopen(_new_file(address), "wb") as file:
             file.writelines(pieces)
-        return True
+        return
     with _answered(method, address, headers, timeout_s, pieces) as answer:
-        if not answer.is_success and answer.status_code != OTHER_BYTES:
+        if not answer.is_success:
             raise CutOffError(f"status {answer.status_code}")
-        return answer.is_success
 
 
 def pieces_at(address: str, start: int, timeout_s: float) -> Iterator[bytes]:

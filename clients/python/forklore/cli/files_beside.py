@@ -1,0 +1,137 @@
+"""The files beside forklore's JSON Lines: the bytes of attachments, each under its SHA-256.
+
+They stand in a folder that is called as the file of the lines, with `.files` behind it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from forklore.cli.exits import CommandError
+from forklore.cli.output import wire
+
+if TYPE_CHECKING:
+    from forklore.client.results import AttachedFile, Entry
+    from forklore.client.synchronous.client import Forklore
+
+ENDING = ".files"
+MEMBERS = ("name", "contentType", "size", "sha256")
+"""What a line tells of an attachment beside its `id`."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Keeping:
+    """Keeps the files that an export names. left_out: how many it has no place for, or no bytes.
+
+    folder: made with the first file; None: there is no place.
+    """
+
+    def __init__(self, client: "Forklore", folder: Path | None) -> None:
+        self._client, self._folder = client, folder
+        self._rows: dict[str, Mapping[str, Any]] = {}
+        self.left_out = 0
+
+    def row(self, entry: "Entry") -> dict[str, Any]:
+        """Return the row of an entry, whose attachments have a hash in place of a link."""
+        row: dict[str, Any] = wire(entry)
+        if entry.attachments:
+            row["attachments"] = [self._kept(one) for one in entry.attachments]
+        return row
+
+    def _kept(self, attached: "AttachedFile") -> Mapping[str, Any]:
+        if attached.id not in self._rows:
+            found = self._client.api.get_attachment(attached.id)
+            self._rows[attached.id] = {name: wire(found)[name] for name in ("id", *MEMBERS)}
+            if self._folder is None or found.url is None:
+                self.left_out += 1
+            else:
+                self._make(self._folder)
+                if not _is_there(self._folder, found.sha_256):
+                    self._client.download(found, self._folder / found.sha_256)
+        return {**self._rows[attached.id], "name": attached.name}
+
+    @staticmethod
+    def _make(folder: Path) -> None:
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"{folder}: {error.strerror}") from error
+
+
+class Brought:
+    """Finds the files that the lines of an import name, and uploads them. Threads may share it.
+
+    folder: where they are; it may be missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._rows: dict[str, Mapping[str, Any]] = {}
+        self._ids: dict[str, str] = {}
+        self._lock = Lock()
+
+    def find(self, entry: Mapping[str, Any], attachments: Any) -> Iterator[str]:
+        """Look for the bytes of what an entry names, and yield the id of each that has none.
+
+        Such a one becomes an `attachmentId`, which says only that there was one. attachments: what
+        the line tells.
+        """
+        rows = {row["id"]: row for row in _objects(attachments) if isinstance(row.get("id"), str)}
+        for one in _named(entry):
+            row = rows.get(one["id"], {})
+            known = {name: row[name] for name in ("name", "contentType") if isinstance(row.get(name), str)}
+            if len(known) == 2 and _is_there(self._folder, row.get("sha256")):
+                self._rows[one["id"]] = row
+            else:
+                one |= {**known, "attachmentId": one.pop("id")}
+                yield one["attachmentId"]
+
+    def entry(self, client: "Forklore", entry: dict[str, Any]) -> dict[str, Any]:
+        """Return the entry of an append with the ids of what was uploaded, and is uploaded now."""
+        named = _named(entry)
+        ids = {one["id"]: self._uploaded(client, one["id"]) for one in named}
+        if not ids:
+            return entry
+        content = entry["content"]
+        files = [{**one, "id": ids[one["id"]]} if one in named else one for one in content[0]["attachments"]]
+        return {**entry, "content": [{**content[0], "attachments": files}, *content[1:]]}
+
+    def _uploaded(self, client: "Forklore", old_id: str) -> str:
+        """Return the id that an attachment has here; the same one for what was not found."""
+        with self._lock:
+            if old_id not in self._ids and old_id in self._rows:
+                row = self._rows[old_id]
+                path = self._folder / row["sha256"]
+                made = client.upload(path, name=row["name"], content_type=row["contentType"])
+                self._ids[old_id] = made.id
+            return self._ids.get(old_id, old_id)
+
+
+def _is_there(folder: Path, sha_256: Any) -> bool:
+    if not isinstance(sha_256, str) or not _SHA256.fullmatch(sha_256):
+        return False
+    try:
+        with (folder / sha_256).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == sha_256
+    except OSError:
+        return False
+
+
+def _named(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what names attachments of the service in an entry, as the service reads it.
+
+    A context is whatever its agent keeps in it.
+    """
+    kind, content = entry.get("contentType", ""), entry.get("content")
+    if entry.get("channel") == "context" or kind.lower().partition("/")[0] != "history" or not content:
+        return []
+    files = _objects(content[0].get("attachments") if isinstance(content[0], dict) else None)
+    ours = (one for one in files if isinstance(one.get("id"), str))
+    return [one for one in ours if one.get("href") is None and one.get("attachmentId") is None]
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
