@@ -48,7 +48,10 @@ import { changesOf } from "./watching.ts";
  * those of another entry, or ids.
  */
 export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
-	Keyed & { ifLast?: EntryOrId | undefined; files?: readonly (Pick<AttachedFile, "id" | "name"> | string)[] };
+	Keyed & {
+		ifLast?: EntryOrId | undefined;
+		files?: readonly (Pick<AttachedFile, "id" | "name"> | string)[] | undefined;
+	};
 
 /** What `turn` takes beside the role and the text. context: the agent's whole present memory. */
 export type TurnOptions = Omit<SayOptions, "context"> &
