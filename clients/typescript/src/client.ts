@@ -1,12 +1,15 @@
 // The client.
 
 import { resultOf, type Answer } from "./answering.ts";
+import { attach, located, read } from "./attaching.ts";
 import { callOf, type Keyed, type Matched, type Sent } from "./calls.ts";
 import { Conversation } from "./conversation.ts";
 import { InputError } from "./errors.ts";
 import { newId } from "./json.ts";
 import {
 	SHAPES,
+	type AttachedFile,
+	type Attachment,
 	type ConversationDetails,
 	type CreateConversation,
 	type Hit,
@@ -16,7 +19,15 @@ import {
 	type SearchConversations,
 } from "./operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
-import { checked, connectionOf, send, USUAL, type Credential, type Limits } from "./sending.ts";
+import {
+	checked,
+	connectionOf,
+	send,
+	USUAL,
+	type Connection,
+	type Credential,
+	type Limits,
+} from "./sending.ts";
 
 /** How a client is made. */
 export interface Options extends Partial<Limits> {
@@ -36,6 +47,12 @@ export type ConversationsOptions = Sent &
 export type SearchOptions = Sent &
 	Omit<SearchConversations, "query" | "limit" | "afterCursor"> & { pageRows?: number };
 
+/** How a file is attached. name: its own, of a `File`. contentType: its own, of a `Blob` that has one. */
+export interface AttachOptions extends Pick<Sent, "signal"> {
+	name?: string | undefined;
+	contentType?: string | undefined;
+}
+
 const PAGE_ROWS = 100;
 const ANSWER_S = 5; // to answer in, after the wait
 
@@ -53,6 +70,8 @@ export class Forklore {
 
 	readonly #url: string;
 	readonly #options: Options;
+	readonly #connection: Connection;
+	readonly #limits: Limits;
 	readonly #send: (
 		name: keyof Operations,
 		given: object,
@@ -68,6 +87,8 @@ export class Forklore {
 		const within = checked({ timeoutMs, deadlineMs, retries });
 		this.#url = url;
 		this.#options = options;
+		this.#connection = connection;
+		this.#limits = within;
 		this.#send = async (name, input, sent, made) => {
 			const call = callOf(name, SHAPES[name], held(input, within), sent);
 			const answer = await send(call, connection, within, sent.signal);
@@ -158,5 +179,45 @@ export class Forklore {
 	async deleteName(name: string | Name, options: Sent = {}): Promise<void> {
 		const held = typeof name === "string" ? { name } : { name: name.name, expectRevision: name.revision };
 		await this.api.deleteName(held, options);
+	}
+
+	// Files
+
+	/**
+	 * Upload a file and return it, so that entries can name it: `say(…, { files: [it] })`.
+	 *
+	 * Up to 1 MB is one request; of more the bytes go to an address of their own, and not again if the service has
+	 * them. Throws InputError for a file without a name, ConflictError with the reason `attachments_off` if the
+	 * deployment keeps none, and NoAnswerError if the bytes do not arrive.
+	 */
+	async attach(file: Blob | Uint8Array, options: AttachOptions = {}): Promise<Attachment> {
+		const own = file as { name?: string; type?: string };
+		const name = options.name ?? own.name;
+		if (!name) throw new InputError("the file has no name: give one", "name");
+		const type = own.type?.split(";", 1)[0] ?? "";
+		const contentType = options.contentType ?? (type === "" ? "application/octet-stream" : type);
+		return attach(this.#way, file, { name, contentType, signal: options.signal });
+	}
+
+	/**
+	 * Return the bytes of an attachment: one of an entry's `attachments`, what `attach` returns, or an id.
+	 *
+	 * conversationId: one that shows it, for who sees it in very many trees. Throws NotFoundError for one that the
+	 * caller may not read, or whose bytes are gone.
+	 */
+	async read(
+		attachment: AttachedFile | Attachment | string,
+		options: Pick<Sent, "signal"> & { conversationId?: string | undefined } = {},
+	): Promise<Blob> {
+		return read(this.#way, typeof attachment === "string" ? attachment : attachment.id, options);
+	}
+
+	/** Return an address that the service names, such as the `url` of an attachment, as one for other programs. */
+	located(address: string): string {
+		return located(address, this.#connection);
+	}
+
+	get #way() {
+		return { api: this.api, connection: this.#connection, limits: this.#limits };
 	}
 }

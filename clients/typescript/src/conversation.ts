@@ -22,6 +22,7 @@ import {
 	type AppendEntry,
 	type AppendedEntry,
 	type Appended,
+	type AttachedFile,
 	type Comparison,
 	type ConversationDetails,
 	type CopyConversation,
@@ -42,9 +43,15 @@ import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";
 
-/** What `say` takes beside the role and the text. ifLast: append only behind this entry. */
+/**
+ * What `say` takes beside the role and the text. ifLast: append only behind this entry. files: what `attach` returned,
+ * those of another entry, or ids.
+ */
 export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
-	Keyed & { ifLast?: EntryOrId | undefined };
+	Keyed & {
+		ifLast?: EntryOrId | undefined;
+		files?: readonly (Pick<AttachedFile, "id" | "name"> | string)[] | undefined;
+	};
 
 /** What `turn` takes beside the role and the text. context: the agent's whole present memory. */
 export type TurnOptions = Omit<SayOptions, "context"> &
@@ -214,9 +221,13 @@ export class Conversation {
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
 	async say(role: Role, text: Said, options: SayOptions = {}): Promise<AppendedEntry> {
-		const { ifLast, ...rest } = options;
+		const { ifLast, files = [], ...rest } = options;
 		const matched = ifLast === undefined ? {} : { ifMatch: idOf(ifLast) };
-		return this.append(message(role, text), { ...rest, ...matched });
+		const [said] = message(role, text);
+		const attachments = files.map((one) =>
+			typeof one === "string" ? { id: one } : { id: one.id, name: one.name },
+		);
+		return this.append([{ ...said, ...(files.length && { attachments }) }], { ...rest, ...matched });
 	}
 
 	/**

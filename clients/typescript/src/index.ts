@@ -3,7 +3,13 @@
 export type { Answer } from "./answering.ts";
 export { valueOf } from "./answering.ts";
 export type { Keyed, Matched, Sent } from "./calls.ts";
-export { Forklore, type ConversationsOptions, type Options, type SearchOptions } from "./client.ts";
+export {
+	Forklore,
+	type AttachOptions,
+	type ConversationsOptions,
+	type Options,
+	type SearchOptions,
+} from "./client.ts";
 export { Context, type Based, type Memory } from "./context.ts";
 export {
 	Conversation,

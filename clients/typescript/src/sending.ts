@@ -181,7 +181,8 @@ function retryAfterMs(header: string | null): number {
 	return Number.isFinite(asked) ? Math.min(Math.max(asked, 0), RETRY_AFTER_MAX_MS) : 0;
 }
 
-function pauseAfter(attempts: number, askedMs: number): number {
+/** Return how long to wait after so many sendings. */
+export function pauseAfter(attempts: number, askedMs: number): number {
 	const longest = Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** Math.min(attempts, 10));
 	return askedMs + Math.random() * longest;
 }
@@ -221,7 +222,7 @@ function inHeader(name: string, value: string): string {
  *
  * Throws the reason of `signal` when it comes.
  */
-async function within<T>(
+export async function within<T>(
 	milliseconds: number,
 	signal: AbortSignal | undefined,
 	work: (stop: AbortSignal) => Promise<T>,

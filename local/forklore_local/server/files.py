@@ -32,6 +32,7 @@ from forklore_service.storage.objects import (
 )
 
 PATH = "/files/"
+METHODS = ("GET", "HEAD", "OPTIONS", "PUT")
 KEY = "key"
 """The file of the folder that holds the key of the signatures."""
 SAFE = [
@@ -104,8 +105,11 @@ def with_files(app: App, objects: ServedObjects) -> App:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         method, object_id = scope["method"], scope["path"].removeprefix(PATH)
         is_read = method in ("GET", "HEAD")
-        if not (scope["path"].startswith(PATH) and is_uuid(object_id) and (is_read or method == "PUT")):
+        if not (scope["path"].startswith(PATH) and is_uuid(object_id) and method in METHODS):
             await app(scope, receive, send)
+            return
+        if method == "OPTIONS":  # a page of another port asks whether it may send
+            await send_response(send, Response(204, [("allow", ", ".join(METHODS))], b""))
             return
         query = scope["query_string"].decode("latin-1")
         said = await asyncio.to_thread(objects.allowed, "GET" if is_read else "PUT", object_id, query)

@@ -12,9 +12,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
-import botocore.session
 import pytest
-from moto.server import ThreadedMotoServer
 
 from forklore import (
     AsyncForklore,
@@ -29,11 +27,11 @@ from forklore import (
 from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
 from forklore.client.transports.addresses import located
 from forklore_service.aws import wiring
-from forklore_service.storage.clients import make_objects_client
 from forklore_service.storage.objects_s3 import S3Objects
 from tests.clients.python import faulty
 from tests.clients.python.here import served
 from tests.clients.python.ways import WAYS, Way, opened
+from tests.support.buckets import served_bucket
 from tools.harness.gateway import given, table_in_memory
 
 SMALL, LARGE = b"\x89PNG" * 1000, os.urandom(ATTACHMENT_INLINE_BYTES_MAX + 1_000_000)
@@ -43,21 +41,8 @@ BUCKET = "bucket-of-files"
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[S3Objects]:
     """A bucket of a server that takes signed addresses as S3 does."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", raising=False)
-        environment.setenv("AWS_ENDPOINT_URL_S3", f"http://{host}:{port}")
-        environment.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        environment.setenv("AWS_ACCESS_KEY_ID", "key")
-        environment.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        client = make_objects_client()
-        patient: Any = botocore.session.get_session().create_client("s3")
-    where: Any = {"LocationConstraint": "eu-central-1"}
-    patient.create_bucket(Bucket=BUCKET, CreateBucketConfiguration=where)
-    yield S3Objects(BUCKET, client)
-    server.stop()
+    with served_bucket(BUCKET) as client:
+        yield S3Objects(BUCKET, client)
 
 
 @contextmanager

@@ -244,6 +244,12 @@ def test_another_path_is_for_what_is_behind(url: str, path: str) -> None:
     assert httpx.get(url + path).status_code == 418
 
 
+def test_a_page_that_asks_before_it_sends_is_told_what_it_may(url: str, object_id: str) -> None:
+    told = httpx.options(f"{url}/files/{object_id}", headers={"Access-Control-Request-Method": "PUT"})
+
+    assert (told.status_code, told.headers["allow"]) == (204, "GET, HEAD, OPTIONS, PUT")
+
+
 def test_an_object_that_is_gone_is_not_found(url: str, objects: ServedObjects, kept: str) -> None:
     link = objects.link(kept, name="a", content_type="image/png")
     objects.delete(kept)

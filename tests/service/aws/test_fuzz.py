@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from forklore_service.api import answer_models, conversation_requests, entry_requests, naming, operations
+from forklore_service.api import (
+    answer_models,
+    attachment_requests,
+    conversation_requests,
+    entry_requests,
+    naming,
+    operations,
+)
 from forklore_service.api.answer_models import Error
 from forklore_service.api.operation import Operation
 from forklore_service.domain.epochs import canonical
@@ -40,6 +47,7 @@ from tests.service.aws.world import (
     transfers,
 )
 from tests.service.domain.builders import examples
+from tools.catalogue import PHOTO
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 
 CASES = 150
@@ -204,6 +212,9 @@ STARTS: Fields = {
     "startedByConversationId": as_text(ROOT, ROOT, FORK, FRESH),
     "startedByEntryId": as_text("<first>", "<second>", "<noted>", "<of fork>", None),
 }
+PHOTOS = {name: as_text(held) for name, held in PHOTO.items() if name not in ("name", "contentType")}
+IMAGES = as_text("image/png", "image/png", "image/gif", "é")
+UPLOAD = attachment_requests.UploadAttachment
 PEOPLE = ["will", "rita", "bob", "a b", "a/b", "a#b", "a%b", "é", "😀" * 63, "x" * 256, " ", "\x00"]
 GIVEN = as_text(*["manager", "writer", "reader"] * 4, "owner", "Reader")
 BODIES: dict[str, list[Fields]] = {
@@ -217,6 +228,10 @@ BODIES: dict[str, list[Fields]] = {
     ],
     "setName": [fields_of(naming.SetName, conversationId=as_text(*[ROOT, FORK] * 4, FRESH, FOREIGN))],
     "syncContext": [fields_of(entry_requests.SyncContext, channel=as_text("context", "Context", None))],
+    "uploadAttachment": [
+        fields_of(UPLOAD, contentType=IMAGES, **PHOTOS),
+        fields_of(UPLOAD, "content", contentType=IMAGES, **PHOTOS),
+    ],
     "shareConversation": [{"userId": as_text(*["<guest>"] * 30, *PEOPLE), "accessLevel": GIVEN}],
     "requestTransfer": [
         {
@@ -229,7 +244,7 @@ BODIES: dict[str, list[Fields]] = {
 NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId", "name", "query", "fromConversationId"),
-    *("atEntryId", "atKey", "count", "mergedFromConversationId", "again"),
+    *("atEntryId", "atKey", "count", "mergedFromConversationId", "again", "size", "sha256"),
 }
 ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
@@ -370,6 +385,8 @@ ENTRIES_NAMED = ["<first>", "<second>", "<noted>", "<of fork>", FRESH, "x", "a/b
 ERASED_BY = "/v1/admin/erasures"
 ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
 ANSWERS = ["<answer>"] * 9 + [ROOT, FRESH, "x", "a/b"]
+ATTACHED = ["<photo>"] * 9 + [ROOT, FRESH, "x", "a/b"]
+UPLOADS = "/v1/attachments"
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
 
 
@@ -387,6 +404,7 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     entry = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ENTRIES_NAMED))
     erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
     answer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ANSWERS))
+    attached = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ATTACHED))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
@@ -394,6 +412,7 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         .replace("{entryId}", quote(entry, safe="<>"))
         .replace("{erasureId}", quote(erasure, safe="<>"))
         .replace("{answerId}", quote(answer, safe="<>"))
+        .replace("{attachmentId}", quote(attached, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
@@ -465,6 +484,11 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert exact(world.send(show_transfer(made["id"], user=ask.user)).text) == made
         assert_kept(sent, made, "conversationId")
         assert made["toUserId"] == sent["newOwnerUserId"]
+        return
+    if ask.path == UPLOADS:
+        shown = exact(world.send(Ask("GET", f"{UPLOADS}/{made['id']}", user=ask.user)).text)
+        assert_kept(made, shown, "id", "name", "contentType", "size", "sha256", "state", "createdAt")
+        assert_kept(sent, shown, "contentType", "size", "sha256")
         return
     if ask.path == ERASED_BY:
         assert exact(world.send(Ask("GET", f"{ERASED_BY}/{made['id']}", user=ask.user)).text) == made
@@ -566,6 +590,11 @@ def let_an_erasure_run(world: World) -> None:
         world.made["erasure"] = begun.json["id"]
 
 
+def let_a_photo_be(world: World) -> None:
+    """Upload a photo of Ann's, or find it."""
+    world.made["photo"] = world.send(Ask("POST", UPLOADS, PHOTO)).json["id"]
+
+
 def let_no_answer_be_open(world: World) -> None:
     standing = world.send(show(ROOT)).json.get("answering")
     if standing:
@@ -588,6 +617,7 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     "beginAnswer": let_no_answer_be_open,
     **dict.fromkeys(("appendToAnswer", "getAnswer", "adminGetAnswer"), let_an_answer_be_open),
     **dict.fromkeys(("stopAnswer", "deleteAnswer"), let_an_answer_be_open),
+    **dict.fromkeys(("getAttachment", "adminGetAttachment", "adminRemoveAttachment"), let_a_photo_be),
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

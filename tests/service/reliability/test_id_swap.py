@@ -12,7 +12,7 @@ from tests.service.aws.story import Ask
 from tests.service.aws.test_both_ways import by_http, directly
 from tests.service.reliability.figures import Measure
 from tests.support.tables import Store
-from tools.catalogue import CATALOGUE, NOTED, NOTHING, PLAIN, SAID, Step
+from tools.catalogue import CATALOGUE, NOTED, NOTHING, PHOTO, PLAIN, SAID, Step
 from tools.harness.functions import functions_on
 from tools.harness.gateway import Answer, Gateway
 from tools.harness.service import OPERATIONS
@@ -50,7 +50,7 @@ class Valid:
 
 REFUSED = {
     "conversationId": 403,
-    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId"), 404),
+    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId", "attachmentId"), 404),
     **dict.fromkeys(("id", "ifMatch"), 409),
     **dict.fromkeys(("forkedAtConversationId", "startedByConversationId", "transferId"), 403),
 }
@@ -157,7 +157,7 @@ REQUESTS = [
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
-    *("entryId", "with", "answerId"),
+    *("entryId", "with", "answerId", "attachmentId"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -216,6 +216,7 @@ class Tenant:
         self._keep("answer", "beginAnswer", of("root"))
         self._keep("other answer", "beginAnswer", of("root 2"))
         self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")
+        self._keep("photo", "uploadAttachment", {**PHOTO, "name": self.mark})
         for name, root in (("a name", "<root>"), ("another", "<root 2>")):
             self._make("setName", {"name": name, "conversationId": root})
         for name, operation, given in (

@@ -11,10 +11,8 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
-from moto.server import ThreadedMotoServer
 
 from forklore_service.errors import UnavailableError
-from forklore_service.storage.clients import make_objects_client
 from forklore_service.storage.objects import (
     LINK_SAME_SECONDS,
     LINK_SECONDS,
@@ -26,6 +24,7 @@ from forklore_service.storage.objects import (
     served_type,
 )
 from forklore_service.storage.objects_s3 import S3Objects
+from tests.support.buckets import served_bucket
 
 CONTENT = b"\x89PNG and more" * 1000
 OTHER = CONTENT[:-1] + b"!"
@@ -39,19 +38,8 @@ def expected(content: bytes = CONTENT) -> Expected:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A client of S3 whose requests, as those to its signed addresses, go to a server."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", raising=False)
-        environment.setenv("AWS_ENDPOINT_URL_S3", f"http://{host}:{port}")
-        environment.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        environment.setenv("AWS_ACCESS_KEY_ID", "key")
-        environment.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        made = make_objects_client()
-    made.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    yield made
-    server.stop()
+    with served_bucket(BUCKET) as made:
+        yield made
 
 
 @pytest.fixture
