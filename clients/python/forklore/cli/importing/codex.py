@@ -1,7 +1,8 @@
 """Reads rollouts of Codex: JSON Lines of one session, each message after the one before it.
 
 Older ones have the items as they are, newer ones in `payload` beside their time. Where the session
-was compacted, the summary is a message of the system.
+was compacted, the summary is a message of the system. A session that was resumed, or is a fork of
+another one, names a session again: it goes on all the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
-    """Yield a conversation for each session that begins in the file."""
+    """Yield the conversation of a file: of the session that begins it, whatever others it goes on with."""
     found: Conversation | None = None
     messages: list[Message] = []
     for record in records:
@@ -33,10 +34,8 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         payload = line.get("payload")
         item = payload if isinstance(payload, Mapping) else line
         kind = line.get("type") if item is payload else "response_item"
-        if kind == "session_meta" or (item is line and "instructions" in line and "type" not in line):
-            if found is not None:
-                yield found
-            messages = []
+        begins = kind == "session_meta" or (item is line and "instructions" in line and "type" not in line)
+        if begins and found is None:
             found = Conversation(
                 id=item.get("id") if isinstance(item.get("id"), str) else None,
                 place=record.place,
@@ -45,7 +44,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 about=rest(item, "id", "timestamp"),
             )
             continue
-        said = _said_in(item, kind)
+        said = [] if begins else _said_in(item, kind)
         if not said:
             what = item.get("type") or line.get("type") or line.get("record_type")
             report.add(Reason.OTHER_RECORD, f"{what} in {record.place}")
