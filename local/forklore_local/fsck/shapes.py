@@ -113,7 +113,7 @@ SHAPES = {
     Kind.RATE: _shape("requests:N ttl:N"),
     Kind.FILE: _shape(
         "contentType:S size:N sha256:S name:S createdAt:S named:N",
-        "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL",
+        "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S",
     ),
     Kind.REF: _shape(),
     Kind.USER_FILE: _shape("file:S"),

@@ -44,6 +44,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "rewriting": {"Update HEAD"},
     "copying entries": {"Put ENTRY", "ConditionCheck GROUP"},
     "share": {"Put MEM", "Update GROUP"},
+    "settling": {"Delete JOB", "ConditionCheck FILE"},
     "copying members": {"Put MEM", "ConditionCheck GROUP"},
     "removal": {"Delete MEM", "Update GROUP"},
     "level": {"Update MEM", "Update GROUP"},

@@ -6,9 +6,10 @@ from typing import Any
 from unittest.mock import patch
 
 from forklore_service.domain import keys
-from forklore_service.domain.attachments import File, Reference
+from forklore_service.domain.attachments import PENDING_SECONDS, File, Reference
 from forklore_service.storage import actions
 from forklore_service.storage.reads import Reads
+from forklore_service.usecases.attachments.ending import end_upload
 from forklore_service.usecases.people.erasing import _disown
 from forklore_service.usecases.shared.attachments import let_go
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
@@ -24,6 +25,7 @@ from tests.service.reliability.world import (
     attached,
     attached_erasing,
     built,
+    later,
     run_deletion,
     showing,
 )
@@ -33,6 +35,8 @@ from tools.catalogue import PHOTO
 SAME = PHOTO | {"contentType": "image/jpeg"}
 """What Bob has uploaded as `unnamed`."""
 UPDATE = "UpdateItem"
+OLD_SECONDS = 2 * PENDING_SECONDS
+"""After so long nothing arrives any more at what was uploaded now."""
 
 
 def before(operation: str, number: int, act: Callable[[], object]) -> Choose:
@@ -76,7 +80,7 @@ def upload_the_same_twice(endpoint: Endpoint, rewrite: Rewrite | None = None, *,
 
 
 def arrive_when_it_is_gone(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
-    """Assert that bytes which arrive late bring no attachment back."""
+    """Assert that who brings bytes to what is let go meanwhile is told of another attachment."""
     with built(attached, endpoint).copy(endpoint) as store:
         other = Process(store, rewrite=rewrite)
 
@@ -85,7 +89,9 @@ def arrive_when_it_is_gone(endpoint: Endpoint, rewrite: Rewrite | None = None) -
             let_go(other.table, [one["id"] for one in listed])
 
         late = Process(store, before(UPDATE, 1, end), rewrite=rewrite)
-        late.ask("uploadAttachment", ANN, **PHOTO)
+        anew = late.ask("uploadAttachment", ANN, **PHOTO).id
+        named = other.ask("appendEntry", ANN, conversationId=ROOT, **showing(anew))
+        hold(named.status == 201, named)
         assert_intact(store)
 
 
@@ -95,7 +101,7 @@ def name_what_goes(
     """Assert that an append is refused that names what was let go meanwhile."""
     world = built(attached, endpoint)
     with world.copy(endpoint) as store:
-        other, unnamed = Process(store, rewrite=rewrite), world.made["unnamed"]
+        other, unnamed = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS)), world.made["unnamed"]
         late = Process(store, before(WRITE, 1, lambda: go(other, unnamed)), rewrite=rewrite)
         answer = late.ask("appendEntry", BOB, conversationId=ROOT, **showing(unnamed))
         hold(answer.status == 404, answer)
@@ -109,7 +115,8 @@ def _go(process: Process, attachment_id: str) -> None:
 def _begin_to_go(process: Process, attachment_id: str) -> None:
     file = file_of(process, attachment_id)
     assert file is not None
-    process.table.commit(actions.attachment.give_up(file, at=process.table.now()))
+    at = process.table.now()
+    process.table.commit(actions.attachment.give_up(file, at=at, asked_before=at))
 
 
 def let_go_of_what_is_named(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -153,10 +160,11 @@ def forget_the_owner_of_what_is_gone(endpoint: Endpoint, rewrite: Rewrite | None
     world = built(attached_erasing, endpoint)
     with world.copy(endpoint) as store:
         other, erasure_id = Process(store, rewrite=rewrite), world.made["erasure"]
+        in_two_days = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS))
 
         def remove() -> None:
             assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
-            run_deletion(ROOT)(other)
+            run_deletion(ROOT)(in_two_days)
 
         late = Process(store, before(WRITE, 1, remove), rewrite=rewrite)
         erasure = late.table.get([keys.erasure(erasure_id)]).erasure(erasure_id)
@@ -184,10 +192,65 @@ def remove_what_goes(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None
     """Assert that an admin brings no attachment back that is let go meanwhile."""
     world = built(attached, endpoint)
     with world.copy(endpoint) as store:
-        other, unnamed = Process(store, rewrite=rewrite), world.made["unnamed"]
-        late = Process(store, before(UPDATE, 1, lambda: _go(other, unnamed)), rewrite=rewrite)
+        other, unnamed = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS)), world.made["unnamed"]
+        late = Process(store, before(WRITE, 1, lambda: _go(other, unnamed)), rewrite=rewrite)
         late.ask("adminRemoveAttachment", ROOT_CALLER, attachmentId=unnamed)
         hold(keys.file(unnamed) not in store.contents(), "it is back")
+        assert_intact(store)
+
+
+def ask_for_what_goes(
+    endpoint: Endpoint, rewrite: Rewrite | None = None, *, go: Callable[[Process, str], object]
+) -> None:
+    """Assert that an upload of the same bytes brings nothing back that goes meanwhile."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, unnamed = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS)), world.made["unnamed"]
+        late = Process(store, before(WRITE, 1, lambda: go(other, unnamed)), rewrite=rewrite)
+        hold(late.ask("uploadAttachment", BOB, **SAME).id != unnamed, "it is promised")
+        assert_intact(store)
+
+
+def let_go_of_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that what an upload of the same bytes finds meanwhile can be named."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, unnamed = Process(store, rewrite=rewrite), world.made["unnamed"]
+        late = Process(
+            store, before(WRITE, 1, lambda: other.ask("uploadAttachment", BOB, **SAME)), rewrite=rewrite
+        )
+        let_go(late.table, [unnamed])
+        _hold_there(store, unnamed)
+
+
+def settle_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that what an upload of the same bytes finds meanwhile keeps its job."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other = Process(store, rewrite=rewrite)
+
+        def ask() -> None:
+            assert other.ask("uploadAttachment", BOB, **PHOTO).id == world.made["photo"]
+            assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+            run_deletion(ROOT)(other)
+
+        late = Process(store, before(WRITE, 1, ask), rewrite=rewrite)
+        end_upload(late.table, world.made["photo"])
+        assert_intact(store)
+
+
+def settle_what_goes(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an attachment whose last entry goes meanwhile keeps its job."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other = Process(store, rewrite=rewrite)
+
+        def remove() -> None:
+            assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+            run_deletion(ROOT)(other)
+
+        late = Process(store, before(WRITE, 1, remove), rewrite=rewrite)
+        end_upload(late.table, world.made["photo"])
         assert_intact(store)
 
 
@@ -202,4 +265,9 @@ OF_ATTACHMENTS: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "forget the owner of what is gone": forget_the_owner_of_what_is_gone,
     "let go beside the next upload": let_go_beside_the_next_upload,
     "remove what goes": remove_what_goes,
+    "settle what goes": settle_what_goes,
+    "settle what is asked for": settle_what_is_asked_for,
+    "ask for what is gone": partial(ask_for_what_goes, go=_go),
+    "ask for what is going": partial(ask_for_what_goes, go=_begin_to_go),
+    "let go of what is asked for": let_go_of_what_is_asked_for,
 }

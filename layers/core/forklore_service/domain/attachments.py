@@ -39,6 +39,7 @@ class File(NamedTuple):
     entry that did so last.
     is_pending: whether its bytes were not seen yet. is_removed: whether an admin has removed them.
     is_going: whether nothing names it, and nothing may name it any more.
+    asked: when the owner was last told, for an upload of the same bytes, that there is one.
     """
 
     attachment_id: str
@@ -53,6 +54,7 @@ class File(NamedTuple):
     is_pending: bool = False
     is_removed: bool = False
     is_going: bool = False
+    asked: str | None = None
 
     @property
     def state(self) -> FileState:

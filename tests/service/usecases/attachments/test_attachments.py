@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from forklore_service.domain import keys
-from forklore_service.domain.model import Caller
+from forklore_service.domain.model import Caller, JobKind
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
+from forklore_service.storage.objects import Expected
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
@@ -241,6 +242,23 @@ def test_what_a_fork_shows_of_a_removed_branch_keeps_its_attachments(
     assert_intact(store)
 
 
+def test_what_an_upload_has_just_found_waits_for_its_entry(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    mine, unused = upload(service), upload(service, b"unused")
+    name(service, mine, unused)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    assert [upload(service), upload(service, b"unused")] == [mine, unused]
+    settle(store, mailbox)
+    assert left(store) == {mine, unused}
+    assert name(service, mine, to=OTHER).status == 201
+    assert_intact(store)
+    sweep(in_two_days(store), mailbox.queue)
+    assert left(store) == {mine}
+    assert list(service.table.read.jobs(JobKind.UPLOAD, limit=10)) == []
+    assert_intact(store)
+
+
 @pytest.mark.failure("attachment-race")
 def test_who_names_it_while_the_last_entry_goes_keeps_it(
     store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
@@ -283,6 +301,41 @@ def test_who_names_it_after_it_was_given_up_is_told_that_there_is_none(
     assert upload(service) != mine
     sweep(in_two_days(store), mailbox.queue)
     assert mine not in left(store)
+    assert_intact(store)
+
+
+def test_bytes_that_arrive_after_it_is_gone_are_deleted(
+    store: Store, service: Process, mailbox: Mailbox
+) -> None:
+    gone, removed = upload(service), upload(service, b"removed")
+    name(service, gone, removed)
+    name(service, removed, to=OTHER)
+    service.ask("adminRemoveAttachment", ADA, attachmentId=removed)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    settle(store, mailbox)
+    for late in gone, removed:
+        store.objects.store(late, PHOTO, Expected("image/png", len(PHOTO), described()["sha256"]))
+    assert_intact(store)
+    sweep(in_two_days(store), mailbox.queue)
+    assert list(store.objects.all()) == []
+    assert len(service.table.get([keys.file(gone), keys.job(JobKind.UPLOAD, removed)])) == 0
+    assert_intact(store)
+
+
+def test_an_upload_that_is_removed_while_it_arrives_is_made_anew(
+    store: Store, service: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, keep = service.ask("uploadAttachment", ANN, **described()).id, store.objects.store
+
+    def removed_meanwhile(*arguments: Any) -> None:
+        keep(*arguments)
+        monkeypatch.undo()
+        assert service.ask("adminRemoveAttachment", ADA, attachmentId=begun).status == 204
+
+    monkeypatch.setattr(store.objects, "store", removed_meanwhile)
+    anew = upload(service)
+    assert anew != begun
+    assert name(service, anew).status == 201
     assert_intact(store)
 
 

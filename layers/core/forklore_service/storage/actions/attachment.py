@@ -13,6 +13,8 @@ from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, Ac
 from forklore_service.storage.items import number, text
 
 _STAYS = "attribute_not_exists(#going)"
+_NOT_ASKED = "(attribute_not_exists(#asked) OR #asked < :before)"
+_IS_PENDING = "attribute_exists(#pending)"
 _NAMES_IT = "#file = :id"
 
 
@@ -65,13 +67,35 @@ def name(group_id: str, entries: Iterable[Entry]) -> list[Action]:
     ]
 
 
+def ask(attachment_id: str, *, at: str) -> list[Action]:
+    """Note that the owner is told that there is an attachment, if it is not going.
+
+    It stays for a while, although no entry may name it. The job is for what comes after that.
+    """
+    return [
+        action.update(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            "SET #asked = :at",
+            condition=f"{IS_THERE} AND {_STAYS}",
+            values={":at": text(at)},
+        ),
+        job.put(JobKind.UPLOAD, attachment_id, at=at),
+    ]
+
+
 def arrived(attachment_id: str) -> Action:
-    """Note that the bytes of an attachment are there, if it is."""
-    return action.update(ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=IS_THERE)
+    """Note that the bytes of an attachment are there, if it waits for them.
+
+    One that is removed or going waits no more, so bytes that arrive late bring none back.
+    """
+    return action.update(ActionKind.FILE, keys.file(attachment_id), "REMOVE #pending", condition=_IS_PENDING)
 
 
-def give_up(file: File, *, at: str) -> list[Action]:
+def give_up(file: File, *, at: str, asked_before: str) -> list[Action]:
     """Let nobody name an attachment any more, if nobody has named it since it was read.
+
+    asked_before: it stays if its owner was told of it since then.
 
     The items of a transaction become visible one by one. So what named it last may not be seen yet
     by a Query, and this transaction checks that it is gone. The job stays until its item is gone.
@@ -82,9 +106,9 @@ def give_up(file: File, *, at: str) -> list[Action]:
         action.update(
             ActionKind.FILE,
             keys.file(file.attachment_id),
-            "SET #going = :true",
-            condition="#named = :seen",
-            values={":true": {"BOOL": True}, ":seen": number(file.named)},
+            "SET #going = :true REMOVE #pending",
+            condition=f"#named = :seen AND {_NOT_ASKED}",
+            values={":true": {"BOOL": True}, ":seen": number(file.named), ":before": text(asked_before)},
         ),
         job.put(JobKind.UPLOAD, file.attachment_id, at=at),
     ]
@@ -94,15 +118,21 @@ def _check_gone(reference: Reference) -> Action:
     return action.check(ActionKind.REFERENCE, keys.reference(reference), IS_NEW)
 
 
-def remove(attachment_id: str) -> Action:
-    """Note that the bytes of an attachment are removed, while entries may name it still."""
-    return action.update(
-        ActionKind.FILE,
-        keys.file(attachment_id),
-        "SET #removed = :true REMOVE #pending",
-        condition=IS_THERE,
-        values={":true": {"BOOL": True}},
-    )
+def remove(attachment_id: str, *, at: str) -> list[Action]:
+    """Note that the bytes of an attachment are removed, while entries may name it still.
+
+    The job is for bytes that arrive later.
+    """
+    return [
+        action.update(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            "SET #removed = :true REMOVE #pending",
+            condition=IS_THERE,
+            values={":true": {"BOOL": True}},
+        ),
+        job.put(JobKind.UPLOAD, attachment_id, at=at),
+    ]
 
 
 def disown(attachment_id: str, owner: str) -> Action:
@@ -122,6 +152,19 @@ def unlist(row: Key, attachment_id: str) -> Action:
     return action.delete(
         ActionKind.USER_FILE, row, of=row.sort, condition=_NAMES_IT, values={":id": text(attachment_id)}
     )
+
+
+def settle(attachment_id: str, *, asked_before: str) -> list[Action]:
+    """Delete the job of an attachment, if it is not going, and its owner was told of it before."""
+    return [
+        action.check(
+            ActionKind.FILE,
+            keys.file(attachment_id),
+            f"{_STAYS} AND {_NOT_ASKED}",
+            values={":before": text(asked_before)},
+        ),
+        job.delete(JobKind.UPLOAD, attachment_id),
+    ]
 
 
 def delete(attachment_id: str) -> list[Action]:

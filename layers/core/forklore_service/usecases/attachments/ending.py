@@ -1,10 +1,13 @@
-"""The end of an upload: what entries name stays, and what none has named for a day goes."""
+"""The end of an upload: what entries name stays, and what none has named for a day goes.
+
+Bytes can be sent for as long as an upload waits for an entry. So the bytes of what was let go or
+removed meanwhile are deleted once more.
+"""
 
 from forklore_service.domain import keys
-from forklore_service.domain.model import JobKind
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.attachments import let_go
+from forklore_service.usecases.shared.attachments import a_day_ago, let_go
 
 
 def end_upload(table: Table, attachment_id: str) -> None:
@@ -14,5 +17,8 @@ def end_upload(table: Table, attachment_id: str) -> None:
     """
     let_go(table, [attachment_id])
     file = table.get([keys.file(attachment_id)]).file(attachment_id)
-    if file is None or not file.is_going:
-        table.try_commit([actions.job.delete(JobKind.UPLOAD, attachment_id)])
+    if file is not None and file.is_removed:
+        if table.objects is None:
+            return  # the sweep of a deployment that keeps attachments goes on
+        table.objects.delete(attachment_id)
+    table.try_commit(actions.attachment.settle(attachment_id, asked_before=a_day_ago(table)))

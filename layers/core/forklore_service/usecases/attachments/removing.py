@@ -14,6 +14,6 @@ def remove_attachment(table: Table, *, attachment_id: str) -> None:
     objects = require_objects(table)
     if table.get([keys.file(attachment_id)]).file(attachment_id) is None:
         raise not_found(attachment_id)
-    table.update(actions.attachment.remove(attachment_id))
+    table.try_commit(actions.attachment.remove(attachment_id, at=table.now()))
     objects.delete(attachment_id)
-    let_go(table, [attachment_id])
+    let_go(table, [attachment_id], waits=False)

@@ -48,14 +48,17 @@ def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
             raise ValidationError(f"content has {len(content)} bytes", field="size")
         if hashlib.sha256(content).hexdigest() != request.sha256:
             raise ValidationError("content has another SHA-256", field="sha256")
-    file = _file(table, caller, request)
-    if file.is_pending:
+    for _ in attempts(table, CHANGE):
+        file = _file(table, caller, request)
+        if not file.is_pending:
+            return Begun(ReadFile.of(file, objects))
         if content is not None:
             objects.store(file.attachment_id, content, expected(file))
         elif not objects.holds(file.attachment_id, expected(file)):
             return Begun(ReadFile.of(file, objects), objects.upload(file.attachment_id, expected(file)))
-        table.update(actions.attachment.arrived(file.attachment_id))
-    return Begun(ReadFile.of(file._replace(is_pending=False), objects))
+        if table.update(actions.attachment.arrived(file.attachment_id)):
+            return Begun(ReadFile.of(file._replace(is_pending=False), objects))
+    raise UnavailableError("the attachment keeps changing; try again")
 
 
 def _file(table: Table, caller: Caller, request: NewFile) -> File:
@@ -66,7 +69,9 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
         if known is not None:
             file = table.get([keys.file(known)]).file(known)
             if file is not None and file.can_be_named and not _ends(table, file):
-                return file
+                if table.try_commit(actions.attachment.ask(known, at=table.now())) is None:
+                    return file
+                continue
         file = File(
             table.mint_conversation(),
             caller.user_id,

@@ -142,7 +142,7 @@ def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> 
 
 def _disown(table: Table, erasure: Erasure, user_id: str, attachment_id: str) -> None:
     """Remove an attachment of the user that no entry names, and forget whose any other is."""
-    let_go(table, [attachment_id])
+    let_go(table, [attachment_id], waits=False)
     refused = table.try_commit(
         [actions.erasure.count(erasure), actions.attachment.disown(attachment_id, user_id)]
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.attachments import File, NamedFile, Reference
+from forklore_service.domain.attachments import PENDING_SECONDS, File, NamedFile, Reference
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Attached, Caller, EntryLayout
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
@@ -113,23 +113,37 @@ def references_of(group_id: str, entries: Iterable[EntryLayout]) -> list[Key]:
     ]
 
 
-def let_go(table: Table, attachment_ids: Iterable[str]) -> None:
-    """Remove each attachment that no entry names. Raises UnavailableError."""
-    for _ in table.side_by_side(partial(_let_go, table), dict.fromkeys(attachment_ids)):
+def let_go(table: Table, attachment_ids: Iterable[str], *, waits: bool = True) -> None:
+    """Remove each attachment that no entry names. Raises UnavailableError.
+
+    waits: whether one stays that its owner was told of in the last day, and may be about to name.
+    """
+    for _ in table.side_by_side(partial(_let_go, table, waits), dict.fromkeys(attachment_ids)):
         pass
 
 
-def _let_go(table: Table, attachment_id: str) -> None:
+def a_day_ago(table: Table) -> str:
+    """Return when those must have been told of an attachment who are not waited for."""
+    return ids.timestamp(table.now_ms() - PENDING_SECONDS * 1000)
+
+
+def _let_go(table: Table, waits: bool, attachment_id: str) -> None:
     """Remove an attachment that no entry names, if it is there.
 
     An entry that begins to name it meanwhile refuses that: it counts in the attachment's item.
-    What is killed in between, is done again by the sweep, which finds the job.
+    What is killed in between, is done again by the sweep, which finds the job. The same sweep ends
+    what is younger than PENDING_SECONDS, because its bytes may still arrive.
     """
     for _ in attempts(table, CHANGE):
         file = table.get([keys.file(attachment_id)]).file(attachment_id)
         if file is None or next(table.read.references(attachment_id, limit=1), None) is not None:
             return
-        if file.is_going or table.try_commit(actions.attachment.give_up(file, at=table.now())) is None:
+        before = a_day_ago(table) if waits else ids.timestamp(ids.MILLISECONDS_MAX)
+        if file.is_going:
+            break
+        if file.asked is not None and file.asked >= before:
+            return
+        if table.try_commit(actions.attachment.give_up(file, at=table.now(), asked_before=before)) is None:
             break
     else:
         raise UnavailableError("the attachment keeps changing; try again")
@@ -140,7 +154,8 @@ def _let_go(table: Table, attachment_id: str) -> None:
         row = keys.user_file(file.owner, file.sha256, file.content_type)
         if table.get([row]).user_file(row) == attachment_id:
             table.try_commit([actions.attachment.unlist(row, attachment_id)])
-    table.try_commit(actions.attachment.delete(attachment_id))
+    if is_old(attachment_id, now_ms=table.now_ms(), seconds=PENDING_SECONDS):
+        table.try_commit(actions.attachment.delete(attachment_id))
 
 
 def is_old(attachment_id: str, *, now_ms: int, seconds: int) -> bool:
