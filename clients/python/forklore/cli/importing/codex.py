@@ -26,7 +26,7 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
-    """Yield the conversation of a file: of the session that begins it, whatever others it goes on with."""
+    """Yield the conversation of a file: that of the session which it names first."""
     found: Conversation | None = None
     messages: list[Message] = []
     for record in records:
@@ -88,9 +88,12 @@ def _said_in(item: Mapping[str, Any], kind: object) -> list[str | dict[str, Any]
     """Return what an item says; empty for one that says nothing, such as an event beside it."""
     if kind == "compacted":
         return [str(item.get("message") or "[compacted]")]
+    return said_in_item(item) if kind == "response_item" else []
+
+
+def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
+    """Return what an item of a model's response says, in its order."""
     held = str(item.get("type"))
-    if kind != "response_item":
-        return []
     if held == "message":
         return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
     if held == "reasoning":
