@@ -70,6 +70,7 @@ def test_messages_stand_alone_on_lines_in_lists_or_as_in_sharegpt(rows: list[Any
 
     assert told(tree) == [("USER", "a", None), ("AI", "b", 0)]
     assert read(*rows)[0].tree_id == tree.tree_id
+    assert "source" not in tree.messages[0].content
 
 
 def test_each_line_with_a_list_is_a_conversation_of_its_own() -> None:
@@ -100,6 +101,36 @@ def test_without_a_swipe_id_the_swipe_with_the_messages_text_was_chosen() -> Non
     assert [one.said_at for one in tree.messages[:2]] == [
         "2026-09-01T18:00:00.000Z",
         "2024-05-01T10:05:00.000Z",
+    ]
+
+
+def test_swipes_keep_their_ids_when_another_one_is_added_and_chosen() -> None:
+    rows: list[Raw] = [
+        {"is_user": False, "mes": "One", "swipes": ["One", "Two"], "swipe_id": 0},
+        {"is_user": True, "mes": "Go on"},
+    ]
+
+    [before] = read(*rows)
+    [after] = read(rows[0] | {"mes": "New", "swipes": ["One", "Two", "New"], "swipe_id": 2}, rows[1])
+
+    assert {one.message_id: one.text for one in before.messages} == {
+        "0.0": "One",
+        "0.1": "Two",
+        "1.0": "Go on",
+    }
+    assert {one.message_id: one.text for one in after.messages} == {
+        "0.0": "One",
+        "0.1": "Two",
+        "0.2": "New",
+        "1.0": "Go on",
+    }
+
+
+def test_a_text_that_was_edited_stands_beside_its_swipes() -> None:
+    [tree] = read({"is_user": False, "mes": "Edited", "swipes": ["One", "Two"], "swipe_id": 0})
+
+    assert [(one.message_id, one.text) for one in tree.messages] == [
+        *(("0.edited", "Edited"), ("0.0", "One"), ("0.1", "Two")),
     ]
 
 
@@ -142,6 +173,35 @@ def test_parts_of_librechat_and_files_are_kept() -> None:
     assert message.content["attachments"] == [
         {"attachmentId": "f", "name": "a.txt", "source": {"file_id": "f", "filename": "a.txt"}}
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "think", "think": "Hm."}], "Wet."),
+        (["Wet."], ""),
+        ([{"type": "text", "text": "Wet."}], "x"),
+    ],
+)
+def test_the_text_of_librechat_is_taken_where_its_content_has_none(content: list[Any], text: str) -> None:
+    said = {"messageId": "m", "isCreatedByUser": False, "content": content, "text": text}
+
+    [tree] = read({"conversationId": "t", "messages": [said]})
+
+    assert tree.messages[0].text == "Wet."
+
+
+def test_an_answer_of_open_webui_may_be_an_error_or_an_output_alone() -> None:
+    output = [{"type": "message", "content": [{"type": "output_text", "text": "Wet."}]}]
+    said = [
+        {"role": "assistant", "content": "", "error": {"content": "refused"}},
+        {"role": "assistant", "content": "", "output": output},
+    ]
+
+    [tree] = read({"id": "t", "chat": {"messages": said}})
+
+    assert tree.messages[0].content["events"] == [{"type": "error", "error": {"content": "refused"}}]
+    assert tree.messages[1].text == "Wet."
 
 
 def test_a_chat_of_open_webui_may_be_archived_older_and_have_files() -> None:

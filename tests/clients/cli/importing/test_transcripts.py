@@ -200,3 +200,22 @@ def test_an_older_rollout_has_the_items_as_they_are() -> None:
     )
 
     assert (tree.tree_id, [one.text for one in tree.messages]) == ("x", ["List"])
+
+
+def test_a_rollout_that_names_a_session_again_goes_on() -> None:
+    def said(text: str) -> Raw:
+        content = [{"type": "input_text", "text": text}]
+        return {"type": "response_item", "payload": {"type": "message", "role": "user", "content": content}}
+
+    report = ImportReport()
+
+    tree = read(
+        {"type": "session_meta", "payload": {"id": "x"}},
+        said("one"),
+        {"type": "session_meta", "payload": {"id": "y"}},
+        said("two"),
+        report=report,
+    )
+
+    assert (tree.tree_id, shape(tree)) == ("x", [("1", None), ("2", "1")])
+    assert report.lines() == ["record that is no message: 1 (session_meta in line 3)"]

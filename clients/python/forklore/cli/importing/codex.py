@@ -1,7 +1,8 @@
 """Reads rollouts of Codex: JSON Lines of one session, each message after the one before it.
 
 Older ones have the items as they are, newer ones in `payload` beside their time. Where the session
-was compacted, the summary is a message of the system.
+was compacted, the summary is a message of the system. A session that was resumed, or is a fork of
+another one, names a session again: it goes on all the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
-    """Yield a conversation for each session that begins in the file."""
+    """Yield the conversation of a file: that of the session which it names first."""
     found: Conversation | None = None
     messages: list[Message] = []
     for record in records:
@@ -33,10 +34,8 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         payload = line.get("payload")
         item = payload if isinstance(payload, Mapping) else line
         kind = line.get("type") if item is payload else "response_item"
-        if kind == "session_meta" or (item is line and "instructions" in line and "type" not in line):
-            if found is not None:
-                yield found
-            messages = []
+        begins = kind == "session_meta" or (item is line and "instructions" in line and "type" not in line)
+        if begins and found is None:
             found = Conversation(
                 id=item.get("id") if isinstance(item.get("id"), str) else None,
                 place=record.place,
@@ -45,7 +44,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 about=rest(item, "id", "timestamp"),
             )
             continue
-        said = _said_in(item, kind)
+        said = [] if begins else _said_in(item, kind)
         if not said:
             what = item.get("type") or line.get("type") or line.get("record_type")
             report.add(Reason.OTHER_RECORD, f"{what} in {record.place}")
@@ -89,9 +88,12 @@ def _said_in(item: Mapping[str, Any], kind: object) -> list[str | dict[str, Any]
     """Return what an item says; empty for one that says nothing, such as an event beside it."""
     if kind == "compacted":
         return [str(item.get("message") or "[compacted]")]
+    return said_in_item(item) if kind == "response_item" else []
+
+
+def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
+    """Return what an item of a model's response says, in its order."""
     held = str(item.get("type"))
-    if kind != "response_item":
-        return []
     if held == "message":
         return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
     if held == "reasoning":

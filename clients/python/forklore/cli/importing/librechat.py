@@ -73,8 +73,8 @@ def _messages(held: Any, report: ImportReport) -> Iterator[Message]:
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
     said = [part for held in listed(raw.get("content")) for part in _parts_of(held)]
-    if not said and isinstance(raw.get("text"), str):
-        said = [raw["text"]]
+    if not any(isinstance(part, str) and part for part in said) and isinstance(raw.get("text"), str):
+        said.append(raw["text"])
     is_user = raw.get("isCreatedByUser")
     return Message(
         id=node_id,
@@ -92,7 +92,9 @@ def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
     part: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
     kind, text = part.get("type"), part.get("text")
     call = part.get("tool_call")
-    if kind == "text":
+    if isinstance(held, str):
+        yield held
+    elif kind == "text":
         text = text.get("value") if isinstance(text, Mapping) else text
         yield text if isinstance(text, str) else dict(part)
     elif kind == "think":

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.claude import listed
+from forklore.cli.importing.codex import said_in_item
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport
 from forklore.cli.importing.messages import said_in
@@ -15,7 +16,7 @@ from forklore.cli.importing.plain_conversations import Conversation, File, Messa
 
 _MAPPED = (
     *("id", "parentId", "childrenIds", "role", "content", "timestamp", "files"),
-    *("tool_calls", "tool_call_id", "reasoning_content", "reasoning"),
+    *("tool_calls", "tool_call_id", "reasoning_content", "reasoning", "error"),
 )
 _ABOUT = ("id", "chat", "title", "created_at", "updated_at", "archived")
 
@@ -82,11 +83,17 @@ def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
 
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
+    said = said_in(raw)
+    if not raw.get("content"):
+        items = (item for item in listed(raw.get("output")) if isinstance(item, Mapping))
+        said += [part for item in items for part in said_in_item(item)]
+    if raw.get("error"):
+        said.append({"type": "error", "error": raw["error"]})
     return Message(
         id=node_id,
         parent=parent,
         role=raw.get("role"),
-        said=said_in(raw),
+        said=said,
         at=raw.get("timestamp"),
         files=list(_files_of(raw.get("files"))),
         source=rest(raw, *_MAPPED),

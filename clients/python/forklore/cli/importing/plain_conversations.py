@@ -203,8 +203,9 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
         if not file.text:
             report.add(Reason.WITHOUT_FILE, message.id)
     role = ROLES.get(message.role.lower()) if isinstance(message.role, str) else None
-    is_known = role is not None and (role != "TOOL" or not message.author)
-    author = message.author if is_known else kept({**message.author, "role": message.role})
+    author = kept(message.author)
+    if role is None or (role == "TOOL" and author):
+        author = kept({**author, "role": message.role})
     source = kept({"createdAt": time_of(message.at), "author": author, **message.source})
     element = kept(
         {

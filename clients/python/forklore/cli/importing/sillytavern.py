@@ -1,7 +1,8 @@
 """Reads chats of SillyTavern: JSON Lines, a header and then the messages.
 
 Each message follows the one before it. The `swipes` of a message are alternatives to it; the chat
-went on after the one that `swipe_id` names, whose text is that of the message.
+went on after the one that `swipe_id` names, whose text is that of the message. A text that is none
+of the swipes, as it was edited, is a further one.
 """
 
 import re
@@ -15,6 +16,8 @@ from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 _MAPPED = ("is_user", "is_system", "send_date", "mes", "swipes", "swipe_id", "swipe_info")
+_EDITED = -1
+"""In the place of a swipe: the text of a message that was edited, and is none of its swipes."""
 _DIGITS_MAX = 20
 """Of a time as a number."""
 _DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
@@ -30,14 +33,16 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     header: Mapping[str, Any] = {}
     messages: list[Message] = []
     shown: str | None = None
+    count = 0
     for record in records:
         raw = record.value if isinstance(record.value, Mapping) else {}
         if "mes" not in raw and "user_name" in raw and not messages:
             header = raw
         elif isinstance(raw.get("mes"), str):
-            some = list(_swipes(raw, shown, number=len(messages)))
+            some = list(_swipes(raw, shown, number=count))
             messages += some
             shown = some[0].id
+            count += 1
         else:
             report.add(Reason.OTHER_RECORD, record.place)
     integrity = header.get("chat_metadata")
@@ -56,18 +61,22 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
 
 
 def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Iterator[Message]:
-    """Yield a message, and then the alternatives to it."""
-    swipes, infos = listed(raw.get("swipes")), listed(raw.get("swipe_info"))
+    """Yield a message, and then the alternatives to it.
+
+    Their ids stay when swipes are added, or another one is chosen.
+    """
+    swipes, infos = listed(raw.get("swipes")) or [raw["mes"]], listed(raw.get("swipe_info"))
     held = raw.get("swipe_id")
-    shown = swipes.index(raw["mes"]) if raw["mes"] in swipes else len(swipes)
-    chosen = held if isinstance(held, int) and 0 <= held < len(swipes) else shown
+    chosen = swipes.index(raw["mes"]) if raw["mes"] in swipes else _EDITED
+    if isinstance(held, int) and 0 <= held < len(swipes) and swipes[held] == raw["mes"]:
+        chosen = held
     texts = {at: text for at, text in enumerate(swipes) if isinstance(text, str)} | {chosen: raw["mes"]}
     role = "system" if raw.get("is_system") else "user" if raw.get("is_user") else "assistant"
     for at in sorted(texts, key=lambda at: (at != chosen, at)):
-        info = infos[at] if at < len(infos) and isinstance(infos[at], Mapping) else {}
+        info = infos[at] if 0 <= at < len(infos) and isinstance(infos[at], Mapping) else {}
         told = raw if at == chosen else {"name": raw.get("name"), **info}
         yield Message(
-            id=f"{number}" if at == chosen else f"{number}.{at}",
+            id=f"{number}.{'edited' if at == _EDITED else at}",
             parent=parent,
             role=role,
             said=[texts[at]],
