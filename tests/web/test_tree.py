@@ -231,6 +231,7 @@ def test_rows_that_come_above_leave_what_one_looks_at_in_its_place(
     sign_in(timed, user, at=at_conversation(chat.id, said[100].id))
     row = dot(timed, ": Line 100")
     timed.get_by_role("button", name="Folded").click()
+    expect(row).to_have_attribute("aria-posinset", "101")  # the older entries have come
     tree(timed).focus()
     press(timed, "ArrowUp", "ArrowDown")
     expect(row).to_be_in_viewport()
