@@ -149,7 +149,7 @@ DRAWN: Fields = {
     "mergedUpToEntryId": as_text("<of fork>", "<of fork>", "<first>"),
     "name": NAMED,
     "data": OBJECTS,
-    "after": as_text(0, 0, 0.0, 1, -1),
+    "after": as_text(*[0] * 5, 0.0, 1, -1),
     "expectRevision": REVISIONS,
     "count": st.integers(2, 4).map(str),
     "contentType": NAMES.filter(lambda name: name != '""'),
@@ -245,6 +245,7 @@ NEEDED = {
     *("contentType", "content", "channel", "forkedAtConversationId", "startedByConversationId"),
     *("accessLevel", "conversationId", "newOwnerUserId", "name", "query", "fromConversationId"),
     *("atEntryId", "atKey", "count", "mergedFromConversationId", "again", "size", "sha256"),
+    "after",
 }
 ENDS = {"deleteConversation", "adminDeleteConversation"}
 """Operations after whose success little is left to ask for."""
