@@ -103,7 +103,11 @@ class Built:
         if not isinstance(value, dict):
             return str(value)
         [(kind, name)] = value.items()
-        assert kind == "Ref", f"a variable uses {kind}, but only Ref is known"
+        if kind == "Fn::If":
+            condition, yes, no = name
+            one, other = self.template["Conditions"][condition]["Fn::Equals"]
+            return self._plain(yes if self._plain(one) == self._plain(other) else no)
+        assert kind == "Ref", f"a variable uses {kind}, but only Ref and Fn::If are known"
         if name in self.values:
             return self.values[name]
         return str(self.template["Parameters"][name]["Default"])

@@ -112,7 +112,7 @@ SHAPES = {
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.RATE: _shape("requests:N ttl:N"),
     Kind.FILE: _shape(
-        "contentType:S size:N sha256:S name:S createdAt:S named:N",
+        "type:S size:N sha256:S name:S createdAt:S named:N",
         "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S",
     ),
     Kind.REF: _shape(),

@@ -36,6 +36,7 @@ from tests.service.aws.world import (
     show,
 )
 from tests.support.lines import Lines
+from tools.catalogue import PHOTO
 from tools.harness.gateway import Gateway, table_in_memory
 
 ADMIN = "/v1/admin/conversations"
@@ -45,6 +46,7 @@ NEEDED = {
     "adminCompareConversations": f"&with={FORK}",
     "adminLookUpEntry": "&key=k",
     "adminListNames": "&userId=ann",
+    "adminListAttachments": "&userId=ann",
     "adminLookUpName": "&userId=ann&name=trip",
     "adminDeleteName": "&userId=ann&name=trip",
 }
@@ -71,6 +73,7 @@ def open_world(gateway: Gateway) -> World:
     assert world.send(append({**SAID, "key": "k"})).status == 201
     assert world.send(Ask("POST", "/v1/names", {"name": "trip", "conversationId": ROOT})).status == 200
     world.made["answer"] = world.send(Ask("POST", f"/v1/conversations/{ROOT}/answers")).json["id"]
+    world.made["photo"] = world.send(Ask("POST", "/v1/attachments", PHOTO)).json["id"]
     return world
 
 
@@ -192,7 +195,11 @@ def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pyt
     monkeypatch.setenv("FORKLORE_JUSTIFICATION_REQUIRED", "true")
     for operation in ROUTES:
         path = operation.path.format(
-            conversationId=ROOT, entryId="<first>", erasureId="<erasure>", answerId="<answer>"
+            conversationId=ROOT,
+            entryId="<first>",
+            erasureId="<erasure>",
+            answerId="<answer>",
+            attachmentId="<photo>",
         )
         body = BODIES.get(operation.name)
         needed = NEEDED.get(operation.name, "")
@@ -229,7 +236,9 @@ def audit(lines: Lines) -> list[dict[str, Any]]:
 def test_each_request_writes_one_line_also_when_it_is_refused(
     world: World, lines: Lines, operation: Any, user: str | None
 ) -> None:
-    path = operation.path.format(conversationId=FRESH, entryId="<first>", erasureId=ROOT, answerId=ROOT)
+    path = operation.path.format(
+        conversationId=FRESH, entryId="<first>", erasureId=ROOT, answerId=ROOT, attachmentId=ROOT
+    )
     asked = Ask(operation.method, path, query="justification=a+ticket", user=user)
     answer = world.send(asked)
     [line] = audit(lines)

@@ -18,7 +18,7 @@ from tests.service.aws.story import Ask, tell
 from tests.service.aws.test_both_ways import by_http, directly
 from tests.service.reliability.figures import Measure
 from tests.support.lines import Lines, faults, reading_lines
-from tools.catalogue import NAMES, STORY, Step, conversation_id
+from tools.catalogue import NAMES, PHOTO, STORY, Step, conversation_id
 from tools.harness.gateway import AGENTS, Gateway, table_in_memory
 from tools.harness.sample_events import sample_event
 
@@ -36,7 +36,10 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 TABLE = "forklore"
 """The name of the harness's table."""
-WITHOUT_A_TREE = {"deleteName", "adminDeleteName", "adminEraseUser"}
+WITHOUT_A_TREE = {
+    *("deleteName", "adminDeleteName", "adminEraseUser"),
+    *("uploadAttachment", "adminRemoveAttachment"),
+}
 """The operations whose changes are about no tree."""
 
 
@@ -91,6 +94,10 @@ def test_these_tests_would_notice_it(
     assert len(leaks(lines)) == is_leak
 
 
+AS_THEY_ARE = {("contentType", "history")} | {(name, PHOTO[name]) for name in PHOTO if name != "name"}
+"""Values that nothing can be added to."""
+
+
 def sown(value: Any, name: str = "") -> Any:
     """Return a value with a canary in every text and in every name that the caller may choose."""
     match value:
@@ -102,7 +109,7 @@ def sown(value: Any, name: str = "") -> Any:
             }
         case list():
             return [sown(held, name) for held in value]
-        case str() if name in FIXED or UUID.fullmatch(value) or (name, value) == ("contentType", "history"):
+        case str() if name in FIXED or UUID.fullmatch(value) or (name, value) in AS_THEY_ARE:
             return value
         case str():
             return f"{value} {CANARY}"

@@ -14,6 +14,7 @@ IDS = {
     "entryId": "x",
     "erasureId": ROOT,
     "answerId": ROOT,
+    "attachmentId": ROOT,
 }
 
 

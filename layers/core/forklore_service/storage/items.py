@@ -597,7 +597,7 @@ def entry_layout(item: Item) -> EntryLayout:
     )
 
 
-_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"])
+_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"], content_type="type")
 
 
 def file_item(file: File) -> Item:

@@ -1,5 +1,6 @@
 """Attachments: uploads, entries that name them, who may read them, and when they are gone."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,6 +107,13 @@ def test_without_a_store_everything_about_attachments_is_refused(store: Store) -
     service.table.objects = None
     refused = [service.ask("uploadAttachment", ANN, **described()), get(service, mine), name(service, mine)]
     assert [one.body["details"]["reason"] for one in refused] == ["attachments_off"] * 3
+
+
+def test_the_same_bytes_have_one_size(service: Process) -> None:
+    service.ask("uploadAttachment", ANN, **described() | {"size": 5})
+    for more in ({}, {"content": b64encode(PHOTO).decode()}):
+        refused = service.ask("uploadAttachment", ANN, **described(**more))
+        assert (refused.status, refused.body["details"]["field"]) == (400, "size")
 
 
 # Entries that name them

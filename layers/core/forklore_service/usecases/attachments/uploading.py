@@ -62,13 +62,19 @@ def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
 
 
 def _file(table: Table, caller: Caller, request: NewFile) -> File:
-    """Return the caller's attachment with these bytes. It is made if there is none to name."""
+    """Return the caller's attachment with these bytes. It is made if there is none to name.
+
+    Raises ValidationError if it has another size.
+    """
     row = keys.user_file(caller.user_id, request.sha256, request.content_type)
     for _ in attempts(table, CHANGE):
         known = table.get([row]).user_file(row)
         if known is not None:
             file = table.get([keys.file(known)]).file(known)
             if file is not None and file.can_be_named and not _ends(table, file):
+                if file.size != request.size:
+                    told = f"you have said of the same SHA-256 that it has {file.size} bytes"
+                    raise ValidationError(told, field="size")
                 if table.try_commit(actions.attachment.ask(known, at=table.now())) is None:
                     return file
                 continue
