@@ -371,6 +371,18 @@ def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export
     assert [line.split("\t")[2] for line in run("ls").lines][-1] == "2023-11-14 22:15:00"
 
 
+def test_a_message_that_has_changed_since_an_earlier_import_is_told(run: Forklore, export: Path) -> None:
+    run(f"import {export}")
+    rows = json.loads(export.read_text())
+    rows[1]["mapping"]["a"] = node("q", "assistant", "Green!", 1_700_000_060)
+    rows[0]["title"] = "Mosses"
+    export.write_text(json.dumps(rows))
+
+    told = run(f"import {export}").err
+
+    assert "message changed since an earlier import, kept as it was: 1 (a)" in told
+
+
 def test_a_switch_of_the_user_stays(run: Forklore, export: Path) -> None:
     current = run(f"import {export}").lines[0].split("\t")[0]
     [other] = [line.split("\t")[1] for line in run(f"branch {current}").lines if current not in line]

@@ -73,10 +73,23 @@ def test_messages_stand_alone_on_lines_in_lists_or_as_in_sharegpt(rows: list[Any
     assert "source" not in tree.messages[0].content
 
 
-def test_each_line_with_a_list_is_a_conversation_of_its_own() -> None:
-    first, second = read(*({"messages": [{"role": "user", "content": text}]} for text in "ab"))
+@pytest.mark.parametrize("named", [{}, {"id": "x"}])
+def test_each_line_with_a_list_is_a_conversation_of_its_own(named: Raw) -> None:
+    said = {"role": "user", "content": "a"}
+    lists = [[said, {"role": "assistant", "content": text}] for text in "ab"]
 
-    assert first.tree_id != second.tree_id
+    first, second = read(*({"messages": messages} | named for messages in lists))
+
+    assert second.tree_id == f"{first.tree_id}~2"
+
+
+def test_a_list_that_has_grown_keeps_the_ids_of_what_it_had() -> None:
+    said = [{"role": role, "content": text} for role in ("system", "user", "assistant") for text in "ab"]
+
+    [before], [after], [other] = read(said[:4]), read(said), read([*said[:3], said[4]])
+
+    assert (before.tree_id, before.messages[:3]) == (after.tree_id, after.messages[:3])
+    assert before.messages[3].message_id == after.messages[3].message_id != other.messages[3].message_id
 
 
 def test_swipes_are_branches_and_the_chat_goes_on_after_the_one_that_was_chosen() -> None:

@@ -156,6 +156,24 @@ def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None
     ]
 
 
+def test_a_session_that_goes_on_after_another_one_has_the_rows_above() -> None:
+    rows = [
+        row("u", None),
+        row("a", "u", "assistant"),
+        row("b", "u", "assistant"),
+        row("v", "a", sessionId="t"),
+        row("w", "v", sessionId="r"),
+    ]
+
+    trees = list(read_stream(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), ImportReport()))
+
+    assert [shape(tree) for tree in trees] == [
+        [("u", None), ("a", "u"), ("b", "u")],
+        [("u", None), ("a", "u"), ("v", "a")],
+        [("u", None), ("a", "u"), ("v", "a"), ("w", "v")],
+    ]
+
+
 def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None:
     report = ImportReport()
 

@@ -4,7 +4,8 @@ A row names the one before it as its `parentUuid`, so a session is a tree. Rows 
 the model, which have its id, become one message, unless something forks between them. The results
 of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
 child of the call that started it. A summary is the title. Where the session was compacted, the rows
-go on after those before it.
+go on after those before it. Where a session goes on after a row of another one of the file, it has
+the rows above that one, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +42,7 @@ def is_row(value: Row) -> bool:
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
     """Yield a conversation for each session."""
     sessions: dict[str, _Session] = {}
+    all_rows: dict[str, Row] = {}
     titles: list[Row] = []
     for record in records:
         row = record.value
@@ -54,6 +56,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             named = str(row.get("sessionId", ""))
             session = sessions.setdefault(named if _is_id(named) else "session", _Session(record.place))
             session.rows.setdefault(row["uuid"], row)
+            all_rows.setdefault(row["uuid"], row)
     for row in titles:
         title = row.get(_TITLES[row["type"]])
         of = [
@@ -65,8 +68,28 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             of[0].title = title
         else:
             report.add(Reason.OTHER_RECORD, f"{row['type']} of another session")
-    for name, session in sessions.items():
+    above = [_rows_above(session.rows, all_rows) for session in sessions.values()]
+    place = {uuid: at for at, uuid in enumerate(all_rows)}
+    for (name, session), rows in zip(sessions.items(), above, strict=True):
+        if rows:
+            held = {uuid: {**row, "sessionId": name} for uuid, row in rows.items()} | session.rows
+            session.rows = {uuid: held[uuid] for uuid in sorted(held, key=place.__getitem__)}
         yield session.conversation(name)
+
+
+def _rows_above(own: Mapping[str, Row], all_rows: Mapping[str, Row]) -> dict[str, Row]:
+    """Return the rows of other sessions after which a session goes on."""
+    found: dict[str, Row] = {}
+    for row in own.values():
+        above = _named_above(row)
+        while above in all_rows and above not in own and above not in found:
+            found[above] = all_rows[above]
+            above = _named_above(found[above])
+    return found
+
+
+def _named_above(row: Row) -> str:
+    return str(row.get("parentUuid") or row.get("logicalParentUuid"))
 
 
 def _is_id(raw: object) -> bool:

@@ -41,6 +41,7 @@ class Reason(StrEnum):
     MEMORY = "memory of an archive"
     OTHER_FILE = "file without conversations"
     OTHER_RECORD = "record that is no message"
+    CHANGED = "message changed since an earlier import, kept as it was"
 
 
 @dataclass(slots=True)

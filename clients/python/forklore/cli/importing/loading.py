@@ -82,17 +82,28 @@ class _Line:
     is_made: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """An entry that is there."""
+
+    id: str
+    key: str | None
+    content: Any
+
+
 @dataclass(slots=True)
 class Loading:
     """A plan that is carried out.
 
     placed: the conversation and the id of each entry that is there. since: when the run began, as
     the service writes times. An older entry is from an earlier run, whose call was repeated.
+    changed: the keys of the messages that say something else in the source than in an earlier run.
     """
 
     plan: Plan
     placed: dict[PlannedAt, tuple[str, str]] = field(default_factory=dict)
     since: str = ""
+    changed: set[str] = field(default_factory=set)
     _found: set[PlannedAt] = field(default_factory=set)
     _lines: dict[int, _Line] = field(default_factory=dict)
 
@@ -221,33 +232,33 @@ class Loading:
                     self._found.add(place)
         self._lines[batch.conversation] = replace(line, is_made=True)
 
-    def _own(
-        self, number: int
-    ) -> Generator[ImportCall, ImportAnswer | ImportRefusal, list[tuple[str, str | None]]]:
-        """Return the id and key of each own entry of the conversation to which the line goes."""
-        own: list[tuple[str, str | None]] = []
+    def _own(self, number: int) -> Generator[ImportCall, ImportAnswer | ImportRefusal, list[_Own]]:
+        """Return the own entries of the conversation to which the line goes."""
+        own: list[_Own] = []
         cursor: dict[str, Any] = {}
         while True:
             given = {"conversationId": self.conversation_id(number), "own": True, "limit": OWN_PAGE}
             answer = yield ImportCall("listEntries", {**given, **cursor})
             if isinstance(answer, ImportRefusal):
                 raise ImportRefusedError(f"{self.conversation_id(number)}: {answer.message or answer.status}")
-            own += [(str(row["id"]), row.get("key")) for row in answer.body["data"]]
+            own += [_Own(str(row["id"]), row.get("key"), row.get("content")) for row in answer.body["data"]]
             after = answer.body["afterCursor"]
             if after is None:
                 return own
             cursor = {"afterCursor": after}
 
-    def _recover(self, number: int, own: Sequence[tuple[str, str | None]]) -> None:
+    def _recover(self, number: int, own: Sequence[_Own]) -> None:
         """Decide how the line goes on in a conversation that is there, and holds `own`."""
         line, planned = self._line(number), self.plan.conversations[number].entries
         rest, there = planned[line.base :], own[line.skip :]
         same = 0
-        while same < min(len(there), len(rest)) and there[same][1] == rest[same].key:
+        while same < min(len(there), len(rest)) and there[same].key == rest[same].key:
             place = PlannedAt(number, line.base + same)
             if place not in self.placed:
                 self._found.add(place)
-            self.placed[place] = (line.conversation_id, there[same][0])
+            if self.plan.kind and _says_other(there[same], rest[same]):
+                self.changed.add(rest[same].key)
+            self.placed[place] = (line.conversation_id, there[same].id)
             same += 1
         if same in (len(rest), len(there)):
             self._lines[number] = replace(line, is_made=True)
@@ -256,19 +267,19 @@ class Loading:
             self._lines[number] = _Line(
                 self.plan.line_id(planned[base].key),
                 base,
-                forked_after=(line.conversation_id, there[same - 1][0]),
+                forked_after=(line.conversation_id, there[same - 1].id),
             )
             self._recover_other(line.conversation_id, own, line.skip + same)
         else:
             raise ImportRefusedError(f"{line.conversation_id} holds another conversation")
 
-    def _recover_other(self, conversation_id: str, own: Sequence[tuple[str, str | None]], skip: int) -> None:
+    def _recover_other(self, conversation_id: str, own: Sequence[_Own], skip: int) -> None:
         """Find the planned conversation that an earlier run has put there, if it is one.
 
         That is so when the source shows its replies in another order than before.
         """
         for number, planned in enumerate(self.plan.conversations):
-            if number not in self._lines and planned.entries and planned.entries[0].key == own[skip][1]:
+            if number not in self._lines and planned.entries and planned.entries[0].key == own[skip].key:
                 self._lines[number] = _Line(conversation_id, skip=skip, is_made=True)
                 self._recover(number, own)
                 return
@@ -279,6 +290,18 @@ class Loading:
             return f"{where} was imported before, and deleted since"
         said = " ".join(filter(None, (str(refusal.status), refusal.reason, refusal.message)))
         return f"{where}: {said}"
+
+
+def _says_other(own: _Own, planned: PlannedEntry) -> bool:
+    """Tell whether the words of a message have changed. Of an erased author there are none."""
+    held = _words(own.content)
+    return bool(held) and held != _words(planned.body["content"])
+
+
+def _words(content: Any) -> list[Any]:
+    """Return what the entry of a message says, without what the source tells beside it."""
+    elements = [element for element in content or () if isinstance(element, Mapping)]
+    return [(element.get("text"), element.get("events")) for element in elements]
 
 
 def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> ImportCall:

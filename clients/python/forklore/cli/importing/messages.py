@@ -2,9 +2,13 @@
 
 `[{"role", "content"}, …]`, `{"messages": [{"role", "content"}, …]}`, or a message on each line; in
 ShareGPT `{"conversations": [{"from", "value"}, …]}`. Each message follows the one before it.
+
+A list without an id is known by how it begins, a message without one by all up to it: so a list
+that has grown adds what is new. Lists of one id are told apart by their order in the file.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,7 +16,7 @@ from forklore.cli.importing.checks import without_halves
 from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.plain_conversations import Conversation, Message, rest
+from forklore.cli.importing.plain_conversations import ROLES, Conversation, Message, rest
 from forklore.client import jsontext
 
 _TIMES = ("created_at", "createdAt", "timestamp", "created", "time", "date")
@@ -38,6 +42,16 @@ def _is_message(raw: object) -> bool:
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
     """Yield a conversation for each list of messages, and one for all messages that stand alone."""
+    times: Counter[str | None] = Counter()
+    for found in _lists(records, report):
+        named = found.id
+        times[named] += 1
+        if times[named] > 1:
+            found.id = f"{named}~{times[named]}"
+        yield found
+
+
+def _lists(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
     alone: list[Any] = []
     for record in records:
         value = record.value
@@ -59,15 +73,17 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
     if isinstance(system, str | list) and system:
         held = [{"role": "system", "content": system}, *held]
     messages: list[Message] = []
+    key = ""
     for number, message in enumerate(held, start=1):
         if not _is_message(message):
             report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
             continue
         named = message.get("id")
+        key = _digest([key, message])
         messages.append(
             Message(
                 id=f"{number}",
-                key=named if isinstance(named, str) else "",
+                key=named if isinstance(named, str) else key,
                 parent=messages[-1].id if messages else None,
                 role=message.get("role", message.get("from")),
                 author={"name": message.get("name")}
@@ -79,13 +95,23 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
             )
         )
     return Conversation(
-        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str)), None) or _digest(held),
+        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str)), None)
+        or _digest(_beginning(held)),
         place=place,
         messages=messages,
         title=raw.get("title"),
         created_at=next((raw[name] for name in _TIMES if raw.get(name)), None),
         about=rest(raw, "messages", "conversations", "system", "title", *_IDS, *_TIMES),
     )
+
+
+def _beginning(held: list[Any]) -> list[Any]:
+    """Return the messages up to the first one that is not the system's."""
+    for at, message in enumerate(held):
+        role = message.get("role", message.get("from")) if _is_message(message) else "system"
+        if ROLES.get(role.lower()) != "SYSTEM":
+            return held[: at + 1]
+    return held
 
 
 def _digest(value: Any) -> str:

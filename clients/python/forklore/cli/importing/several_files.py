@@ -11,6 +11,7 @@ from forklore.cli.importing.carrying_out import Carried, carry_out, sender
 from forklore.cli.importing.databases import framework_of, import_sessions
 from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
+from forklore.cli.importing.foreign_trees import Reason
 from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.reporting import Reporter, counted, shown_of
@@ -107,6 +108,8 @@ class _Importing:
         with closing(carrying) as carried:
             for tree in carried:
                 telling.add(tree)
+                for key in sorted(tree.loading.changed):
+                    one.report.add(Reason.CHANGED, key)
                 self._ended(tree, earlier)
 
     def _planned(self, one: FileImport) -> None:
