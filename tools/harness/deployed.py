@@ -1,4 +1,4 @@
-"""A deployment on this machine: a build in Lambda's runtime, with a table, queues and a bus."""
+"""A deployment on this machine: a build in Lambda's runtime, a table and AWS's other services."""
 
 import logging
 import uuid
@@ -18,7 +18,7 @@ from tools.harness.gateway import PROJECT, Answer
 from tools.harness.runtime import Built, Functions
 
 AGENT = "AgentFunction"
-QUEUES, BUS = ("JobsQueue", "ParkedEvents"), "forklore"
+QUEUES, BUS, BUCKET = ("JobsQueue", "ParkedEvents"), "forklore", "forklore-attachments"
 CREDENTIALS: Any = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
@@ -59,13 +59,15 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
     """
     with ExitStack() as stack:
         table, template = f"forklore-{uuid.uuid4()}", read_template(PROJECT / "template.yaml")
-        others, queues = stack.enter_context(_queues_and_bus())
+        others, queues = stack.enter_context(_other_services())
         values = {"Api": API_ID, "Table": table, "AWS::StackName": "forklore", "EventBus": BUS, **queues}
+        values |= {"Attachments": "on", "AttachmentsBucket": BUCKET}
         built = Built.at(folder, values | parameters)
         services = {
             "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
             "AWS_ENDPOINT_URL_SQS": others,
             "AWS_ENDPOINT_URL_EVENTBRIDGE": others,
+            "AWS_ENDPOINT_URL_S3": others,
             "FORKLORE_DELETE_WAIT_SECONDS": "0",
         }
         dynamodb = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
@@ -76,8 +78,8 @@ def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Depl
 
 
 @contextmanager
-def _queues_and_bus() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of an SQS and an EventBridge, and the address of each queue there."""
+def _other_services() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the address of an SQS, an EventBridge and an S3, and that of each queue."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
@@ -85,6 +87,7 @@ def _queues_and_bus() -> Iterator[tuple[str, dict[str, str]]]:
     address = f"http://{host}:{port}"
     events = boto3.client("events", endpoint_url=address, **CREDENTIALS)
     try:
+        boto3.client("s3", endpoint_url=address, **CREDENTIALS).create_bucket(Bucket=BUCKET)
         events.create_event_bus(Name=BUS)
         sqs = boto3.client("sqs", endpoint_url=address, **CREDENTIALS)
         yield address, {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in QUEUES}
