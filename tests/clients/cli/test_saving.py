@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.cli.connecting import connected
+from forklore.cli.settings import OverHttp
 from tests.clients.cli.running import Forklore
 
 PHOTO, OTHER = b"\x89PNG", b"another one"
@@ -103,3 +105,8 @@ def test_a_file_that_is_not_there_is_one_line_and_nothing_is_said(run: Forklore,
 
     assert (ran.code, ran.err) == (2, "forklore: none.png: No such file or directory\n")
     assert run("log trip").code == 3
+
+
+def test_on_this_machine_bytes_are_where_its_server_says() -> None:
+    with connected(OverHttp("http://127.0.0.1:8080", "ann", None), makes=False) as client:
+        assert client.api.located("/files/x?a=1") == "http://127.0.0.1:8080/files/x?a=1"
