@@ -187,6 +187,9 @@ def test_sound_is_asked_for_when_it_is_played_and_a_film_has_controls(
     assert asked == []
     sound.evaluate("sound => sound.play()")
     steps.wait_until(page, lambda: sound.evaluate("sound => sound.currentTime") > 0)
+    with page.expect_download():
+        page.get_by_role("button", name="Download voice.wav").click()
+    assert sound.evaluate("sound => sound.currentTime") > 0
 
 
 def test_a_link_that_is_old_is_not_followed(
@@ -374,6 +377,24 @@ def test_a_draft_keeps_files_that_have_arrived_over_a_reload(blank: Page, api: F
     page.reload()
     expect_shown(picture(steps.feed(page), "casa.png"))
     expect(enclosed(page)).to_have_count(0)
+
+
+def test_who_signs_out_sends_no_more_of_a_file_and_leaves_nothing(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "Hello")
+    page = opened(blank, user, made)
+    held = steps.hold(page, "**/v1/attachments", "POST")
+    ended: list[str] = []
+    page.on("requestfailed", lambda one: ended.append(one.url))
+    choose(page, ("casa.png", "image/png", grey()))
+    steps.box(page).fill("A secret")
+    steps.wait_until(page, lambda: bool(held))
+
+    steps.sign_out(page)
+
+    steps.wait_until(page, lambda: any(one.endswith("/v1/attachments") for one in ended))
+    assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"
 
 
 def test_what_cannot_be_sent_is_told_and_tried_again(

@@ -94,6 +94,7 @@ export class App extends Source {
 	/** End: no request goes out any more, and nothing listens. */
 	end(): void {
 		for (const dialog of this.dialogs) dialog.close();
+		for (const draft of this.#drafts.values()) draft.files.end();
 		this.place?.end();
 		this.grove?.end();
 		document.title = "forklore";

@@ -154,6 +154,7 @@ export class Draft extends Source {
 	}
 
 	end(): void {
+		this.files.end();
 		this.#request.abort();
 		this.isOver = true;
 		this.changed();

@@ -5,7 +5,7 @@ import { counted } from "../model/words.ts";
 import { sentenceOf, type Attach } from "./connection.ts";
 import { Source } from "./source.ts";
 
-export const FILES_MAX = 10;
+const FILES_MAX = 10;
 const BYTES_MAX = 100_000_000;
 const AT_ONCE = 3;
 
@@ -34,6 +34,7 @@ export class Uploads extends Source {
 	/** Why some were not taken. */
 	told = "";
 	readonly #ended = new Map<Upload, AbortController>();
+	#isOver = false;
 
 	constructor(
 		private readonly attach: Attach,
@@ -92,7 +93,14 @@ export class Uploads extends Source {
 		for (const upload of this.all) this.remove(upload);
 	}
 
+	/** Send no more, and tell nobody. */
+	end(): void {
+		this.#isOver = true;
+		for (const ended of this.#ended.values()) ended.abort();
+	}
+
 	#next(): void {
+		if (this.#isOver) return;
 		const free = AT_ONCE - this.#ended.size;
 		const waiting = this.all.filter(({ state }) => state === "waiting");
 		for (const upload of waiting.slice(0, Math.max(0, free))) void this.#send(upload);

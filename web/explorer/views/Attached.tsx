@@ -38,20 +38,22 @@ function useLink({ app, file }: FileProps) {
 	const href = url && app.client.located(url);
 	const hasFailed = useRef(false);
 
-	/** Ask for a link of now. Returns it, unless there is none. */
-	const renew = async (): Promise<string | undefined> => {
+	/** Return a link of now, unless there is none. */
+	const ask = async (): Promise<string | undefined> => {
 		const given = { attachmentId: file.id, conversationId: app.place?.id };
 		try {
 			const found = await app.client.api.getAttachment(given, { signal: app.signal });
-			const isThere = found.url !== undefined && found.state !== "removed";
-			setTold(isThere ? "" : "It was removed.");
-			if (isThere)
-				setLink((before) => ({ url: found.url, until: found.urlExpiresAt, round: before.round + 1 }));
-			return isThere ? app.client.located(found.url!) : undefined;
+			const fresh = found.state === "removed" ? undefined : found.url;
+			setTold(fresh ? "" : "It was removed.");
+			return fresh;
 		} catch (error) {
 			setTold([403, 404].includes(statusOf(error) ?? 0) ? "It is not here any more." : sentenceOf(error));
 			return undefined;
 		}
+	};
+	const renew = async () => {
+		const fresh = await ask();
+		if (fresh) setLink(({ round }) => ({ url: fresh, until: undefined, round: round + 1 }));
 	};
 	const again = () => {
 		hasFailed.current = false;
@@ -68,22 +70,21 @@ function useLink({ app, file }: FileProps) {
 				? "It cannot be shown."
 				: `To see it here, start forklore explore with --attachments ${origin}`,
 		);
-		return undefined;
 	};
 	const loaded = () => (hasFailed.current = false);
-	return { href, isOld, round, told, renew, again, failed, loaded };
+	/** Get the bytes as a file. */
+	const save = async () => {
+		const fresh = await ask();
+		if (!fresh) return;
+		const link = document.createElement("a");
+		Object.assign(link, { href: app.client.located(fresh), download: file.name, target: "_blank" });
+		link.rel = "noopener noreferrer";
+		link.click();
+	};
+	return { href, isOld, round, told, renew, again, failed, loaded, save };
 }
 
 type Linked = ReturnType<typeof useLink>;
-
-/** Get the bytes as a file. */
-async function save({ renew }: Linked, { name }: AttachedFile): Promise<void> {
-	const href = await renew();
-	if (!href) return;
-	const link = Object.assign(document.createElement("a"), { href, download: name, target: "_blank" });
-	link.rel = "noopener noreferrer";
-	link.click();
-}
 
 /** A file by its name and size. */
 function Named({ file, link }: { file: AttachedFile; link?: Linked }) {
@@ -101,7 +102,7 @@ function Named({ file, link }: { file: AttachedFile; link?: Linked }) {
 				</IconPress>
 			)}
 			{link && (
-				<IconPress label={`Download ${visible(name)}`} className="s" press={() => save(link, file)}>
+				<IconPress label={`Download ${visible(name)}`} className="s" press={link.save}>
 					<Download />
 				</IconPress>
 			)}
