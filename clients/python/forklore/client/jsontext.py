@@ -133,6 +133,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def _written(value: Any) -> str:
+    if isinstance(value, Written):
+        return value.text
     try:
         return _encode(value)
     except TypeError:
@@ -141,8 +143,6 @@ def _written(value: Any) -> str:
 
 def _spelled(value: Any) -> str:
     match value:
-        case Written():
-            return value.text
         case Decimal() if value.is_finite():
             return str(value)
         case Mapping():

@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from types import NoneType
 from typing import Any, NamedTuple
 
 from forklore.cli.importing.foreign_trees import Reason
@@ -30,6 +31,8 @@ _OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PAR
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds it would be in the year 5138."""
 _YEAR_10000_S = 253_402_300_800
+_EMPTY = (NoneType, str, list, dict)
+"""Values of these types say nothing if they are false: a zero and `false` do."""
 
 
 def problem_of(content: Any) -> Reason | None:
@@ -253,4 +256,4 @@ def _key_of(message_id: str) -> str:
 
 def kept(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members that say something: no null, no empty text, no empty list or object."""
-    return {name: value for name, value in members.items() if value not in (None, "", [], {})}
+    return {name: value for name, value in members.items() if value or not isinstance(value, _EMPTY)}
