@@ -183,7 +183,6 @@ def mint_batch(
     latest, tip = epoch.number, after
     for draft in drafts:
         entry, entry_id = draft.entry, table.mint(tip.last)
-        author = {} if entry.user_id else {"user_id": caller.user_id, "client_id": caller.client_id}
         own_epoch = None
         if entry.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if entry.epoch is None else entry.epoch
@@ -198,10 +197,11 @@ def mint_batch(
             entry._replace(
                 entry_id=entry_id,
                 conversation_id=conversation_id,
+                user_id=entry.user_id or caller.user_id,
+                client_id=entry.client_id if entry.user_id else caller.client_id,
                 epoch=own_epoch,
                 after=tip.lasts,
                 attachments=table.linked(entry.attachments),
-                **author,
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(entry.channel, entry_id))
