@@ -25,7 +25,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.domain.users import ADMIN
 from forklore_service.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
-from forklore_service.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+from forklore_service.limits import ATTACHMENT_BYTES_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
@@ -57,12 +57,14 @@ class Service(NamedTuple):
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
     long the items of a deleted tree are kept. justification_required: for administration.
+    attachment_bytes_max: of one that is uploaded.
     """
 
     table: Table
     queue: Queue
     delete_wait_s: int = WAIT_SECONDS
     justification_required: bool = False
+    attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
 
 
 class CheckedRequest(NamedTuple):

@@ -143,6 +143,28 @@ def test_an_entry_shows_what_its_content_names(service: Process) -> None:
     assert get(service, mine).body["name"] == "cat.png"
 
 
+def test_only_what_is_answered_is_signed(
+    store: Store, service: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed, sign = list[str](), store.objects.link
+    monkeypatch.setattr(
+        store.objects, "link", lambda one, **more: signed.append(one) or sign(one, **more)
+    )
+    first, *_ = [name(service, upload(service)).id for _ in range(3)]
+    before = {"atEntryId": first, "position": "before"}
+    service.ask("forkConversation", ANN, conversationId=ROOT, id=FORK, **before)
+    found = {"query": "look", "limit": 1, "includeEntry": True}
+    for operation, more, answered in (
+        ("copyConversation", {"conversationId": ROOT}, 0),
+        ("mergeConversation", {"conversationId": FORK, "fromConversationId": ROOT}, 3),
+        ("searchConversations", found, 1),
+        ("searchConversations", found | {"includeEntry": False}, 0),
+    ):
+        signed.clear()
+        service.ask(operation, ANN, **more)
+        assert len(signed) == answered, operation
+
+
 def test_who_has_uploaded_it_names_it_first_and_then_who_is_shown_it(service: Process) -> None:
     mine = upload(service)
     assert name(service, mine, to=OTHER, by=BOB).status == 404

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from forklore_service.api import answers, attachment_requests, cursors
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import ids
-from forklore_service.errors import NotFoundError, brief
+from forklore_service.errors import NotFoundError, ValidationError, brief
 from forklore_service.usecases.attachments import reading, removing, uploading
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ def upload_attachment(request: CheckedRequest) -> answers.UploadedAttachment:
     gone after a day. The same bytes again, with the same type, are the same attachment.
     """
     body: attachment_requests.UploadAttachment = request.body
+    most = request.service.attachment_bytes_max
+    if body.size > most:
+        raise ValidationError(f"an attachment here has at most {most:,} bytes", field="size")
     begun = uploading.upload(
         request.table,
         caller=request.caller,

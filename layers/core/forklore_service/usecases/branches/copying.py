@@ -212,7 +212,7 @@ class _Copies:
 
     def put(self, originals: Sequence[StoredEntry]) -> list[Action]:
         """Return the actions that put copies of these entries behind those that are there."""
-        entries = self._table.with_bodies(self._source_group, originals)
+        entries = self._table.with_bodies(self._source_group, originals, linked=False)
         batch = mint_batch(
             self._table,
             [copy_of(entry) for entry in entries],
@@ -220,6 +220,7 @@ class _Copies:
             caller=self._caller,
             after=self.tip,
             epoch=NO_EPOCH,
+            linked=False,
         )
         self.first, self.tip = self.first or batch.first, batch.tip
         return batch_actions(batch, group_id=self._root.group_id, nonce=self._nonce)
