@@ -61,14 +61,16 @@ _REQUEST_ID = {
 _WATCHED = {
     **_REQUEST_ID,
     "ETag": {
-        "description": "A digest of the body. `If-None-Match` takes it.",
-        "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'},
+        "description": "A digest of the body, or of what it leads to. `If-None-Match` takes it.",
+        "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}([0-9a-f]{32})?"$'},
     },
     "Forklore-Ask-Again-Ms": {
         "description": "After how many milliseconds to ask for news; 0: at once, with `wait`.",
         "schema": {"type": "integer", "enum": [0, 400, 1000, 3000]},
     },
 }
+
+_LED = {**_WATCHED, "Location": {"description": "Where the bytes are.", "schema": {"type": "string"}}}
 
 Json = dict[str, Any]
 
@@ -259,6 +261,8 @@ def _name(operation: Operation, status: int) -> str:
 
 def _answer(operation: Operation, status: int) -> Json:
     headers = _WATCHED if operation.takes_if_none_match else _REQUEST_ID
+    if status == HTTPStatus.FOUND:
+        headers = _LED
     answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
     if operation.result is not None:
         schema = {"$ref": _REF.format(model=operation.result.__name__)}

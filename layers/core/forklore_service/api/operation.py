@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
@@ -151,7 +152,7 @@ class Operation(NamedTuple):
         body. The first paragraph of its docstring is the summary in the API document, and the rest
         is the description.
     answer: what describes the answer instead of that annotation.
-    status, also: the usual status of a success, and other ones.
+    status, also: the usual status of a success, and other ones. A 302 leads to the answer's `url`.
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
@@ -270,7 +271,8 @@ class Operation(NamedTuple):
         text = "" if fields is None else to_json(fields)
         if fields is None or not self.takes_if_none_match:
             return Response(status, text)
-        return watched(Response(status, text), fields, if_none_match)
+        location = fields["url"] if status == HTTPStatus.FOUND else ""
+        return watched(Response(status, text, location=location), fields, if_none_match)
 
     def _if_match(self, value: str | None) -> str | None:
         """Return what the If-Match header holds, or None without one."""

@@ -48,6 +48,18 @@ def get_attachment(request: CheckedRequest) -> answers.Attachment:
     return answers.attachment_for(request.caller, shown)
 
 
+def get_content(request: CheckedRequest) -> answers.Attachment:
+    """Lead to the bytes of an attachment.
+
+    `Location` is the link that `getAttachment` shows, and `ETag` the `sha256` of the bytes. Only by
+    HTTP. 404 also if the bytes are not there.
+    """
+    shown = get_attachment(request)
+    if shown.get("url") is None:
+        raise NotFoundError(f"the attachment {brief(_attachment_id(request))} has no bytes")
+    return shown
+
+
 def list_attachments(request: CheckedRequest) -> answers.AdminAttachmentPage:
     """List the attachments that a user has uploaded, in the order of their `sha256`."""
     query: admin_requests.ListAttachments = request.query
@@ -103,3 +115,10 @@ OPERATIONS = (
         errors=(404, 409),
     ),
 )
+
+SECOND = tuple(
+    one._replace(name=f"{one.name}Content", path=f"{one.path}/content", run=get_content, status=302)
+    for one in OPERATIONS
+    if one.path == ONE
+)
+"""The second route of an operation: it leads to the bytes."""
