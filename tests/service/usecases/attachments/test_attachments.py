@@ -9,7 +9,7 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.model import Caller, JobKind
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
-from forklore_service.storage.objects import Expected
+from forklore_service.storage.objects import Expected, Link
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
@@ -147,9 +147,12 @@ def test_only_what_is_answered_is_signed(
     store: Store, service: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed, sign = list[str](), store.objects.link
-    monkeypatch.setattr(
-        store.objects, "link", lambda one, **more: signed.append(one) or sign(one, **more)
-    )
+
+    def link(attachment_id: str, **more: Any) -> Link:
+        signed.append(attachment_id)
+        return sign(attachment_id, **more)
+
+    monkeypatch.setattr(store.objects, "link", link)
     first, *_ = [name(service, upload(service)).id for _ in range(3)]
     before = {"atEntryId": first, "position": "before"}
     service.ask("forkConversation", ANN, conversationId=ROOT, id=FORK, **before)
@@ -241,8 +244,7 @@ def test_who_sees_the_tree_names_what_it_shows_however_many_others_do(
     service: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine, in_other_trees = upload(service), [conversation(0), conversation(5)]
-    for of in (*in_other_trees, ROOT):
-        first = name(service, mine, to=of)
+    *_, first = [name(service, mine, to=of) for of in (*in_other_trees, ROOT)]
     service.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="writer")
     monkeypatch.setattr(attachments, "TREES_MAX", 1)
 

@@ -177,7 +177,8 @@ def mint_batch(
 ) -> Batch:
     """Return the drafts as entries that follow `after`, each with what is shown last before it.
 
-    epoch: the client's latest in the view. linked: whether they are answered, with links. Raises ConflictError for a lower one.
+    epoch: the client's latest in the view. linked: whether they are answered, with links.
+    Raises ConflictError for a lower epoch.
     """
     entries = []
     latest, tip = epoch.number, after
