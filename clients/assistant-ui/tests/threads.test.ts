@@ -7,6 +7,7 @@ import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { Forklore, textOf, TooLargeError, UnauthorizedError } from "@forklore/client";
 import type { Unsaved } from "@forklore/client/chat";
 
+import { eventually } from "../../typescript/tests/support/eventually.ts";
 import { historyAdapter, threadListAdapter, type HistoryOptions } from "../src/index.ts";
 import { textOfParts } from "../src/messages.ts";
 
@@ -116,7 +117,7 @@ test("the real runtime: ask, answer anew, edit, delete, and the same on a second
 	const say = async (text: string, parentId: string | null): Promise<void> => {
 		const { id: _, ...rest } = asked(text);
 		await runtime.append({ ...rest, parentId, sourceId: null, runConfig: {}, startRun: true });
-		await vi.waitFor(() => {
+		await eventually(() => {
 			expect(runtime.messages.at(-1)).toMatchObject({ status: { type: "complete" } });
 		});
 	};
