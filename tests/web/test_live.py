@@ -40,7 +40,7 @@ def test_entries_that_were_appended_elsewhere_appear_in_order(blank: Page, api: 
         shown = steps.messages(page)
         assert shown == sorted(shown)
         seen.update(shown)
-        page.locator(".talk .scroll").evaluate("one => one.scrollTop -= 1500")
+        page.locator(".talk .scroll").evaluate("one => one.scrollTop -= 600")
         return texts[0] in seen
 
     steps.wait_until(page, look)

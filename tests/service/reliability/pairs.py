@@ -265,6 +265,9 @@ PAIRS: dict[str, Pair] = {
     "merge, append to the other branch": pair(
         OPERATIONS["merge"], replace(append(ANN, to=FORK), in_seconds=60)
     ),
+    "merge, append to the other branch and a look": pair(
+        OPERATIONS["merge"], (replace(append(ANN, to=FORK), in_seconds=60), _entries(ROOT))
+    ),
     "merge, merge": pair(OPERATIONS["merge"], OPERATIONS["merge"]),
     "merge, merge with one key": by_key("merge"),
     "merge with the memory, sync there": pair(
