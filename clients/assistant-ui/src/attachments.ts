@@ -19,8 +19,8 @@ export interface AttachmentOptions {
  * sent in the message. A file that cannot be uploaded shows why; sending the message tries it again.
  */
 export function attachmentAdapter(fl: Forklore, { accept = "*" }: AttachmentOptions = {}): AttachmentAdapter {
-	/** Where a file is, by its attachment's id. */
-	const urls = new Map<string, string>();
+	/** The addresses of files, by their attachments' ids. */
+	const urls = new Map<string, Promise<string>>();
 	const upload = async (file: File, contentType: string): Promise<string> => {
 		if (staysInline(contentType, file.size)) return dataUrlOf(file);
 		try {
@@ -39,15 +39,18 @@ export function attachmentAdapter(fl: Forklore, { accept = "*" }: AttachmentOpti
 			yield { ...added, status: { type: "running", reason: "uploading", progress: 0 } };
 			let status: PendingAttachment["status"] = { type: "requires-action", reason: "composer-send" };
 			try {
-				urls.set(added.id, await upload(file, contentType));
+				const uploading = upload(file, contentType);
+				urls.set(added.id, uploading);
+				await uploading;
 			} catch (error) {
+				urls.delete(added.id);
 				status = { type: "incomplete", reason: "error", message: (error as Error).message };
 			}
 			yield { ...added, status };
 		},
 		async send({ id, name, file }) {
 			const contentType = typeOf(file);
-			const url = urls.get(id) ?? (await upload(file, contentType));
+			const url = await (urls.get(id) ?? upload(file, contentType));
 			urls.delete(id);
 			return { ...completeWith({ id, name, contentType }, url), file };
 		},
