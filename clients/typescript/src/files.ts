@@ -34,10 +34,13 @@ interface Bytes {
 const INLINE_BYTES_MAX = 32_768;
 const SVG = "image/svg+xml"; // its link is only ever downloaded, so no page could show it
 const NAMED_MAX = 10; // in an entry
+const INLINED_BYTES_MAX = 1_800_000; // in base64 they fit into an entry
+const ASKED_AT_ONCE = 10;
 const NAME_CHARACTERS_MAX = 60;
 const KINDS: unknown[] = ["file", "image", "reasoning-file"];
 const MEMBERS = ["url", "image", "data"];
-const REFERENCE = /(?:^attachment:|#attachment=)([\w-]+):([0-9a-f]{64})?$/;
+const REFERENCE =
+	/(?:^attachment:|#attachment=)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{64})?$/;
 const DATA = /^data:([^;,]*)[^,]*;base64$/i;
 
 /** The files of a chat's messages, on their way into the store and back. */
@@ -52,30 +55,37 @@ export class ChatFiles {
 	}
 
 	/**
-	 * Return a message as it is stored: it names up to ten attachments, and refers to them.
+	 * Return a message as it is stored: it names up to ten `attachments` in its data, and refers to them.
 	 *
 	 * The bytes of the files behind these stay in it, and so do bytes that cannot be uploaded. It does not throw.
 	 */
 	async kept(message: ChatMessage): Promise<ChatMessage> {
 		const named = new Map<string, { id: string; name: string | undefined }>();
 		const data = await changed(message.data, async (files) => {
-			const large = [...new Map(files.map((file) => [file.url, file])).values()].flatMap((file) => {
-				const held = referenceIn(file.url) ?? bytesIn(file.url);
-				return held === undefined ? [] : [{ ...file, held }];
-			});
-			const kept = large.map(async ({ part, held }, at) => {
-				if (at >= NAMED_MAX) return "id" in held ? this.#inlined(held) : undefined;
-				const found = "id" in held ? await this.#found(held) : await this.#uploaded(held, part);
-				if (found === undefined) return "id" in held ? referenceTo(held) : undefined;
-				named.set(found.id, { id: found.id, name: nameOf(part) });
-				return referenceTo(found);
-			});
-			const made = await Promise.all(kept);
-			const urls = new Map(large.map(({ url }, at) => [url, made[at] ?? url]));
-			return files.map(({ url }) => urls.get(url) ?? url);
+			const urls = new Map<string, string>();
+			const keep = async ({ url, part }: FilePart): Promise<void> => {
+				const reference = referenceIn(url);
+				const found = reference ? await this.#found(reference) : await this.#uploaded(url, part);
+				if (found) named.set(found.id, { id: found.id, name: nameOf(part) });
+				const held = found ?? reference;
+				if (held) urls.set(keyOf(url), referenceTo(held));
+			};
+			const large = files.filter(({ url }) => referenceIn(url) ?? bytesIn(url));
+			const each = [...new Map(large.map((file) => [keyOf(file.url), file])).values()];
+			await Promise.all(each.slice(0, NAMED_MAX).map(keep));
+			let room = INLINED_BYTES_MAX;
+			for (const { url } of each.slice(NAMED_MAX)) {
+				const reference = referenceIn(url);
+				if (reference === undefined) continue;
+				const times = files.filter((file) => keyOf(file.url) === keyOf(url)).length;
+				const blob = await this.#read(reference, room / times);
+				room -= (blob?.size ?? 0) * times;
+				urls.set(keyOf(url), blob ? await dataUrlOf(blob) : referenceTo(reference));
+			}
+			return files.map(({ url }) => urls.get(keyOf(url)) ?? url);
 		});
 		const attachments = [...named.values()].sort(({ id }, other) => (id < other.id ? -1 : 1));
-		return named.size > 0 ? { ...message, data: { ...data, attachments } } : message;
+		return { ...message, data: attachments.length > 0 ? { ...data, attachments } : data };
 	}
 
 	/** Return a stored message as it is shown: with links in place of references. */
@@ -90,7 +100,7 @@ export class ChatFiles {
 	}
 
 	/** Return the attachment that is referred to, as it is now; undefined if it cannot be named any more. */
-	async #found(held: Reference): Promise<Reference | undefined> {
+	async #found(held: Reference): Promise<(Reference & { readonly size?: number }) | undefined> {
 		try {
 			const found = await this.#fl.api.getAttachment({ attachmentId: held.id });
 			return found.state === "removed" ? undefined : found;
@@ -99,9 +109,11 @@ export class ChatFiles {
 		}
 	}
 
-	/** Return the attachment that bytes have become; undefined if they have not. */
-	async #uploaded({ bytes, contentType }: Bytes, part: Part): Promise<Reference | undefined> {
-		if (this.#isOff) return undefined;
+	/** Return the attachment that the bytes of an address have become; undefined if they have not. */
+	async #uploaded(url: string, part: Part): Promise<Reference | undefined> {
+		const held = bytesIn(url);
+		if (held === undefined || this.#isOff) return undefined;
+		const { bytes, contentType } = held;
 		const name = nameOf(part) ?? contentType.replace("/", ".");
 		try {
 			const sha256 = await sha256Of(bytes);
@@ -119,12 +131,10 @@ export class ChatFiles {
 		}
 	}
 
-	async #inlined(held: Reference): Promise<string> {
-		try {
-			return await dataUrlOf(await this.#fl.read(held.id));
-		} catch {
-			return referenceTo(held);
-		}
+	/** Return the bytes that are referred to; undefined for more than there is room for, or if they are gone. */
+	async #read(held: Reference, room: number): Promise<Blob | undefined> {
+		const { size = Infinity } = (await this.#found(held)) ?? {};
+		return size > room ? undefined : this.#fl.read(held.id).catch(() => undefined);
 	}
 }
 
@@ -135,11 +145,10 @@ export class ChatFiles {
  * conversationId: one that shows the messages. In place of a file that is gone stands a text that says so.
  */
 export async function readableFiles<T>(fl: FileClient, conversationId: string, messages: T): Promise<T> {
-	const found = new Map<string, Promise<string | undefined>>();
 	const look = async (attachmentId: string): Promise<string | undefined> => {
 		try {
 			const { url } = await fl.api.getAttachment({ attachmentId, conversationId });
-			const link = url && fl.located(url);
+			const link = url === undefined ? undefined : fl.located(url);
 			if (link?.startsWith("https:")) return link;
 			return await dataUrlOf(await fl.read(attachmentId, { conversationId }));
 		} catch (error) {
@@ -147,19 +156,19 @@ export async function readableFiles<T>(fl: FileClient, conversationId: string, m
 			throw error;
 		}
 	};
-	return changed(messages, async (files) =>
-		Promise.all(
-			files.map(async ({ url, part }) => {
-				const held = referenceIn(url);
-				if (held === undefined) return url;
-				const looked = found.get(held.id) ?? look(held.id);
-				found.set(held.id, looked);
-				return (
-					(await looked) ?? { type: "text", text: `[${nameOf(part) ?? "A file"} is not there any more.]` }
-				);
-			}),
-		),
-	);
+	return changed(messages, async (files) => {
+		const ids = [...new Set(files.flatMap(({ url }) => referenceIn(url)?.id ?? []))];
+		const urls = new Map<string, string | undefined>();
+		for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
+			const some = ids.slice(at, at + ASKED_AT_ONCE);
+			await Promise.all(some.map(async (id) => urls.set(id, await look(id))));
+		}
+		return files.map(({ url, part }) => {
+			if (!urls.has(keyOf(url))) return url;
+			const text = `[${nameOf(part) ?? "A file"} is not there any more.]`;
+			return urls.get(keyOf(url)) ?? { type: "text", text };
+		});
+	});
 }
 
 /** Return a value with each large file in it named by its hash, so that what is the same compares as the same. */
@@ -199,6 +208,9 @@ function referenceIn(url: string): Reference | undefined {
 	const [, id, sha256] = url.startsWith("data:") ? [] : (REFERENCE.exec(url) ?? []);
 	return id === undefined ? undefined : { id, sha256 };
 }
+
+/** Return what an address stands for: the id of an attachment, or itself. */
+const keyOf = (url: string): string => referenceIn(url)?.id ?? url;
 
 /** Return the bytes that an address holds, if they are too many for a message. */
 function bytesIn(url: string): Bytes | undefined {
