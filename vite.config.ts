@@ -19,6 +19,6 @@ export default defineConfig({
 		reportCompressedSize: true,
 		license: { fileName: "licenses.md" },
 	},
-	server: { proxy: { "/v1": "http://127.0.0.1:8080" } },
+	server: { proxy: { "/v1": "http://127.0.0.1:8080", "/files": "http://127.0.0.1:8080" } },
 	test: { include: ["**/*.test.ts"] },
 });

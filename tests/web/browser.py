@@ -103,7 +103,7 @@ class Watch:
         return [one for one in self.wrong if not any(re.search(pattern, one) for pattern in self.expected)]
 
     def _request(self, request: Request) -> None:
-        if not request.url.startswith(f"{self.origin}/"):
+        if not request.url.removeprefix("blob:").startswith(f"{self.origin}/"):
             self.wrong.append(f"request: {request.method} {request.url}")
 
     def _console(self, message: ConsoleMessage) -> None:

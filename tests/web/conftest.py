@@ -14,6 +14,7 @@ from tools.harness.local_server import local_server
 
 AGENTS = {"planner": "planner-key", "hotels": "hotels-key"}
 """The agents that the server knows, and their keys."""
+ADMIN = "adam"
 SLOWER = "FORKLORE_TEST_SLOWER"
 """If this variable is set, such as to 6, pages have so many times less of the processor."""
 
@@ -22,7 +23,7 @@ SLOWER = "FORKLORE_TEST_SLOWER"
 def url() -> Iterator[str]:
     """The address of a local server that keeps everything in memory."""
     keys = ",".join(f"{agent}={key}" for agent, key in AGENTS.items())
-    with local_server(FORKLORE_API_KEYS=keys) as url:
+    with local_server(FORKLORE_API_KEYS=keys, FORKLORE_ADMINS=ADMIN) as url:
         yield url
 
 

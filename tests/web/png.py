@@ -1,11 +1,11 @@
-"""Makes a browser's picture smaller, without a loss."""
+"""Makes a browser's picture smaller, without a loss; makes one."""
 
 import struct
 import zlib
 from collections.abc import Iterator
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-RGB = 2
+GREY, RGB = 0, 2
 
 
 def smaller(png: bytes) -> bytes:
@@ -20,6 +20,17 @@ def smaller(png: bytes) -> bytes:
     assert (depth, kind, interlace) == (8, RGB, 0), head
     filtered = zlib.decompress(b"".join(data for name, data in parts if name == b"IDAT"))
     rows = b"".join(b"\0" + row for row in _unfiltered(filtered, 3 * width, 3))
+    return _written(head, rows)
+
+
+def grey(width: int = 60, height: int = 40) -> bytes:
+    """Return a grey picture."""
+    rows = (b"\0" + b"\x80" * width) * height
+    return _written(struct.pack(">IIBBBBB", width, height, 8, GREY, 0, 0, 0), rows)
+
+
+def _written(head: bytes, rows: bytes) -> bytes:
+    """Return a picture. rows: each with its filter before it."""
     chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
     return SIGNATURE + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

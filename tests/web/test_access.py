@@ -12,6 +12,7 @@ from forklore import Forklore
 from tests.web.browser import Watch, skip_or_fail
 from tests.web.conftest import AGENTS
 from tests.web.growing import Pond, pond
+from tests.web.png import grey
 from tests.web.steps import (
     act,
     at_conversation,
@@ -50,8 +51,9 @@ def grown(api: Forklore, url: str, user: str) -> Pond:
     grown.main.share(f"{user}-bob", "writer")
     with Forklore(url, token=user, client_key=AGENTS["planner"]) as agent:
         said = "See https://fish.invalid\n```python\nprint(1)\n```"
+        files = [("fish.png", grey()), ("fish.wav", b"?"), (f"{'fish ' * 40}.pdf", b"?")]
         agent.conversation(grown.main.id).turn(
-            "ai", said, context=[{"fish": "gold"}], usage={"inputTokens": 12}
+            "ai", said, context=[{"fish": "gold"}], usage={"inputTokens": 12}, files=files
         )
     return grown
 
@@ -105,6 +107,15 @@ SIDEWAYS = """() => {
 """What can be scrolled to the side, but for code and trees; what stands outside."""
 
 
+def enclose(page: Page) -> None:
+    """Let the message that is written have files."""
+    given: list[Any] = [
+        {"name": name, "mimeType": "image/png", "buffer": grey()} for name in ("a.png", f"{'b ' * 99}.png")
+    ]
+    page.locator("input[type=file]").set_input_files(given)
+    expect(page.get_by_role("list", name="Files of this message").locator("img")).to_have_count(2)
+
+
 def expect_no_sideways(page: Page) -> None:
     """Check that all of the page fits into its width."""
     assert page.evaluate(SIDEWAYS) == []
@@ -145,6 +156,7 @@ def test_axe_finds_nothing_serious_in_any_view(
     expect(dot(page, "See https://fish.invalid")).to_be_visible()
     axe(page)
     press(page, "How large?", "Edit")
+    enclose(page)
     for tab in ["Costs", "Memory"]:
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tabpanel")).not_to_contain_text("Loading")
@@ -297,6 +309,7 @@ def test_on_a_phone_each_view_has_a_tab_and_fits_for_fingers(
         for other, view in views.items():
             expect(view).to_be_visible() if other == name else expect(view).to_be_hidden()
         if name == "Messages":
+            enclose(page)
             entries(page).first.focus()  # then it shows its buttons
         expect_no_sideways(page)
         axe(page)

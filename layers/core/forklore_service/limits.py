@@ -4,8 +4,8 @@ Every room may import this module, also those that run at the caller. A bound th
 knows stays in that room.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import TypeVar
 
 ENTRY_BYTES_MAX = 2_500_000
@@ -47,7 +47,7 @@ def escaped_size(text: str) -> int:
     >>> escaped_size('["é"]')
     12
     """
-    return len(json.dumps(text)) - 2
+    return len(encode_basestring_ascii(text)) - 2
 
 
 def packs(

@@ -17,6 +17,7 @@ KEY_BYTES_MAX = {
     schema.TREE_SORT_KEY: 1024,
 }
 """The keys of the table and of its indexes."""
+_INDEX_KEYS = (schema.ENTRY_SORT_KEY, schema.TREE_PARTITION_KEY, schema.TREE_SORT_KEY)
 
 Place = tuple[str, str]
 """The partition key and the sort key of an item."""
@@ -43,11 +44,13 @@ class Change(NamedTuple):
 
 
 def checked(item: Item) -> Found:
-    """Return an item as DynamoDB keeps it, with its size in bytes. Raises InvalidError."""
+    """Return an item as DynamoDB keeps it, with its size in bytes. Its keys are not looked at.
+
+    Raises InvalidError.
+    """
     kept, size = checked_values(item)
     if size > ITEM_BYTES_MAX:
         raise InvalidError("Item size has exceeded the maximum allowed size")
-    place_of(kept)
     return Found(kept, size)
 
 
@@ -55,8 +58,9 @@ def require_indexed(found: Found) -> None:
     """Raise InvalidError if an index cannot hold the item."""
     if schema.ENTRY_SORT_KEY in found.item and 2 * found.size > ITEM_BYTES_MAX:
         raise InvalidError("Item size with its copy in the local index has exceeded the maximum size")
-    for name in KEY_BYTES_MAX.keys() & found.item.keys():
-        key_of(found.item, name)
+    for name in _INDEX_KEYS:
+        if name in found.item:
+            key_of(found.item, name)
 
 
 def place_named(key: Item) -> Place:

@@ -27,17 +27,17 @@ MARK = "forklore-page"
 """The header by which the page is known to be the explorer."""
 COMPRESSED = {".css", ".js", ".jsonl", ".svg"}
 """What is sent smaller to who takes gzip."""
-POLICY = (
-    "default-src 'self'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
+_POLICY = (
+    "default-src 'self'{more}; img-src 'self' data: blob:{at}; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; object-src 'none'"
 )
+POLICY = _POLICY.format(more="", at="")
 SAFE = (
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cache-control", "no-cache"),
 )
 FOR_GOOD = "public, max-age=31536000, immutable"
-HEADERS = (("content-security-policy", POLICY), *SAFE, (MARK, "explorer"))
 
 Files = Mapping[str, Traversable]
 """A file by the path at which it is served. No other path is served."""
@@ -52,11 +52,18 @@ def find_files(folder: Traversable | None = None) -> Files:
     return files if page is None else {"/": page, **files}
 
 
-def answer(files: Files, path: str, *, known: str = "", encodings: str = "") -> Response | None:
+def policy_with(origin: str) -> str:
+    """Return the policy of a page whose attachments have their bytes at an origin."""
+    return _POLICY.format(more=f"; media-src 'self' {origin}; connect-src 'self' {origin}", at=f" {origin}")
+
+
+def answer(
+    files: Files, path: str, *, known: str = "", encodings: str = "", policy: str = POLICY
+) -> Response | None:
     """Return the answer to a GET or HEAD of a path, or None if no file is served there.
 
-    known: the request's If-None-Match. encodings: its Accept-Encoding. The page is read each time,
-    so that it names the files of now.
+    known: the request's If-None-Match. encodings: its Accept-Encoding. policy: what the page may
+    load. The page is read each time, so that it names the files of now.
     """
     if path not in files:
         return None
@@ -65,7 +72,12 @@ def answer(files: Files, path: str, *, known: str = "", encodings: str = "") -> 
     except FileNotFoundError:  # it was there at the start
         return None
     ending = _ending(files[path].name)
-    headers = [*HEADERS, ("content-type", TYPES[ending])]
+    headers = [
+        ("content-security-policy", policy),
+        *SAFE,
+        (MARK, "explorer"),
+        ("content-type", TYPES[ending]),
+    ]
     if path == "/":
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers.append(("etag", tag))

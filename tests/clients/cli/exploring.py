@@ -30,10 +30,10 @@ class Answer:
 
 
 @contextmanager
-def forwarder(url: str) -> Iterator[Forwarder]:
-    """Serve the page of a stage."""
+def forwarder(url: str, files_at: str | None = None) -> Iterator[Forwarder]:
+    """Serve the page of a stage. files_at: the origin of the bytes of attachments."""
     stage = Stage(url)
-    with Forwarder(stage) as server:
+    with Forwarder(stage, files_at=files_at) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -180,6 +180,24 @@ def test_an_address_where_no_service_is_is_refused(anybody: Forklore) -> None:
     assert (found.code, found.out, found.err) == (2, "", f"forklore: {said}\n")
 
 
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://files.example.com",
+        "https://a.example.com/path",
+        "https://*.com",
+        "https://a.b;",
+        "*",
+        "https://a b",
+    ],
+)
+def test_an_address_of_attachments_that_is_no_safe_origin_is_refused(anybody: Forklore, origin: str) -> None:
+    found = anybody(f"--url https://example.com explore --attachments '{origin}'")
+
+    assert (found.code, found.out) == (2, "")
+    assert found.err == f"forklore: {origin} is no https:// address without a path\n"
+
+
 def test_a_redirect_of_the_address_is_not_followed(anybody: Forklore) -> None:
     with (
         odd_stage(HEALTHY) as (elsewhere, seen),

@@ -61,6 +61,17 @@ def test_the_page_and_each_of_its_files_are_served_as_by_the_local_server(server
             assert (small.headers["content-encoding"], gzip.decompress(small.body)) == ("gzip", found.body)
 
 
+def test_the_page_of_a_stage_gets_the_bytes_of_attachments_from_the_origin_that_was_named(url: str) -> None:
+    with forwarder(url, files_at="https://files.example.com") as server:
+        found = ask(server, "GET", "/").headers["content-security-policy"]
+
+    assert found == (
+        "default-src 'self'; media-src 'self' https://files.example.com; "
+        "connect-src 'self' https://files.example.com; img-src 'self' data: blob: https://files.example.com; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+    )
+
+
 def test_a_conversation_is_made_read_changed_and_deleted_through_it(server: Forwarder) -> None:
     made = ask(server, "POST", "/v1/conversations", b'{"title":"Hello"}', **ANN, Idempotency_Key="k-1")
     again = ask(server, "POST", "/v1/conversations", b'{"title":"Hello"}', **ANN, Idempotency_Key="k-1")

@@ -303,6 +303,44 @@ test("parts of providers, tool calls beside them, and unknown JSON are shown", (
 	).toEqual({ contentType: "history", content: [{ role: "USER", text: "Ho" }] });
 });
 
+test("parts of chat kits that name an attachment show it, and what no part names comes last", () => {
+	const file = (id: string) => ({ id, name: `${id}.png`, contentType: "image/png", size: 3 });
+	const parts = [
+		{ type: "file", mediaType: "image/png", url: "attachment:a:00ff" },
+		{ type: "image", image: "attachment:b:00ff" },
+		{
+			type: "tool-look",
+			toolCallId: "t",
+			state: "output-available",
+			input: {},
+			output: [{ type: "file", data: "attachment:c:0", mimeType: "image/png" }],
+		},
+		{ type: "file", mediaType: "application/pdf", url: "attachment:lost:00ff", filename: "lost.pdf" },
+	];
+	const held = { role: "USER", text: "", format: "aisdk", message: { parts } };
+	const attachments = ["d", "c", "b", "a"].map(file);
+	const blocks = blocksOf(entry(held, { attachments }));
+	expect(blocks.map(words)).toEqual([
+		"image a.png",
+		"image b.png",
+		"look {} → image c.png",
+		"file lost.pdf",
+		"image d.png",
+	]);
+	expect(blocks[0]).toMatchObject({ file: attachments[3] });
+	expect(blocks[3]).not.toHaveProperty("href", expect.anything());
+});
+
+test("an entry without words is called by its file", () => {
+	const attachments = [{ id: "a", name: "a\u202egnp.exe", contentType: "image/png", size: 3 }];
+	const said = { role: "USER", text: "", attachments: [{ id: "a" }] };
+	const asLine = { contentType: "history", content: [] };
+	expect(firstWords(entry(said, { attachments }))).toBe("a[U+202E]gnp.exe");
+	expect(lineOf(entry(asLine, { attachments, line: { role: "USER", holds: ["attachments"] } })).text).toBe(
+		"a[U+202E]gnp.exe",
+	);
+});
+
 test("a result has a place of its own where another way begins, and its title is its tool's", () => {
 	const entries = samples["openai-agents"].entries.map((one) => entry(one));
 	const forked = entries.map((one, at) => (at === 3 ? { ...one, alternatives: ["other"] } : one));

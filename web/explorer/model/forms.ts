@@ -7,7 +7,7 @@ import { parse, type AppendEntries } from "@forklore/client";
 
 import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
 import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
-import type { Entry, Role } from "./types.ts";
+import type { AttachedFile, Entry, Role } from "./types.ts";
 
 export type Draft = NonNullable<AppendEntries["entries"]>[number];
 
@@ -59,29 +59,55 @@ export const isHistory = (contentType: string): boolean => /^history(\/|$)/i.tes
 const isForm = (contentType: string, held: Json): boolean => isHistory(contentType) || "langgraph" in held;
 
 /** Return who says an entry. What only holds results of tools is said by a tool. */
-export function roleOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Role {
+export function roleOf(entry: Content): Role {
 	const blocks = blocksOf(entry);
 	if (blocks.length && blocks.every(({ kind }) => kind === "result")) return "tool";
 	const role = roleNamed(stringIn(firstOf(entry), "role"));
 	return role === "other" && blocks.some(({ kind }) => kind === "call") ? "ai" : role;
 }
 
+type Content = Pick<Entry, "channel" | "contentType" | "content" | "attachments">;
+
 const known = new WeakMap<readonly unknown[], Block[]>();
 
 /** Return what an entry says. */
-export function blocksOf(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[] {
-	const blocks = known.get(entry.content) ?? read(entry);
+export function blocksOf(entry: Content): Block[] {
+	const blocks = known.get(entry.content) ?? withFiles(read(entry), entry.attachments);
 	known.set(entry.content, blocks);
 	return blocks;
 }
 
-function read(entry: Pick<Entry, "channel" | "contentType" | "content">): Block[] {
+function read(entry: Content): Block[] {
 	const held = firstOf(entry);
 	if (!entry.content.length) return [];
 	if (!held) return [{ kind: "json", label: entry.contentType, value: entry.content }];
 	const form = formOf(entry.contentType, held);
 	return form.blocks ?? blocksIn(form.truth);
 }
+
+/** Return blocks with what the entry tells of its attachments. Those that no block names come last. */
+function withFiles(blocks: Block[], files: readonly AttachedFile[] = []): Block[] {
+	const named = new Set<AttachedFile>();
+	const filled = (block: Block): Block => {
+		if ((block.kind === "call" || block.kind === "result") && block.result)
+			return { ...block, result: { ...block.result, blocks: block.result.blocks.map(filled) } };
+		const isMedia = block.kind === "image" || block.kind === "file";
+		const file = isMedia && files.find(({ id }) => id === block.id);
+		if (!file) return block;
+		named.add(file);
+		return mediaOfFile(file);
+	};
+	const shown = blocks.map(filled);
+	return [...shown, ...files.filter((file) => !named.has(file)).map(mediaOfFile)];
+}
+
+const mediaOfFile = (file: AttachedFile): Block => ({
+	kind: file.contentType.startsWith("image/") ? "image" : "file",
+	name: file.name,
+	type: file.contentType,
+	id: file.id,
+	file,
+});
 
 /**
  * Return what may be changed in an entry; undefined if what its agent reads cannot be.

@@ -26,7 +26,7 @@ export function lineOf(entry: Entry): Line {
 const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) });
 
 /** Return what the service tells of an entry in place of its content. */
-function told({ line, contentType }: Entry): { role: Role; text: string } {
+function told({ line, contentType, attachments }: Entry): { role: Role; text: string } {
 	if (!line) return { role: "other", text: "A long entry" };
 	const { role, text, tool, failed, holds = [] } = line;
 	const known = roleNamed(role);
@@ -35,6 +35,7 @@ function told({ line, contentType }: Entry): { role: Role; text: string } {
 	const isTool = returned !== undefined || (tool && known === "other");
 	const wordless = isHistory(contentType) ? "Without words" : contentType;
 	const result = known === "tool" ? "Tool result" : wordless;
-	const other = failed ? "Failed tool" : holds.includes("attachments") ? "Attachment" : result;
+	const file = attachments?.[0]?.name ?? (holds.includes("attachments") ? "Attachment" : undefined);
+	const other = failed ? "Failed tool" : (file ?? result);
 	return { role: isTool ? "tool" : known, text: visible(words ?? other) };
 }

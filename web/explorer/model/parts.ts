@@ -3,6 +3,7 @@
 import { parse } from "@forklore/client";
 
 import { isObject, member, type Json } from "./json.ts";
+import type { AttachedFile } from "./types.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -17,6 +18,7 @@ export interface Result {
  * A piece of a message.
  *
  * text: `path` is its place in what was read. call: `id` pairs it with its result; formats without ids pair by `name`.
+ * image, file: `id` is that of an attachment, and `file` what the entry tells of it.
  */
 export type Block =
 	| { kind: "text"; text: string; path: Path }
@@ -30,8 +32,17 @@ export type Block =
 			at?: string | undefined;
 	  }
 	| { kind: "result"; id?: string | undefined; name?: string | undefined; result: Result }
-	| { kind: "image" | "file"; href?: string | undefined; name: string; type: string }
+	| Media
 	| { kind: "json"; label: string; value: unknown };
+
+export interface Media {
+	kind: "image" | "file";
+	href?: string | undefined;
+	name: string;
+	type: string;
+	id?: string | undefined;
+	file?: AttachedFile | undefined;
+}
 
 export type Call = Extract<Block, { kind: "call" }>;
 
@@ -41,6 +52,8 @@ const TEXT = /^((input_|output_|summary_|reasoning_)?text|refusal|user-prompt|sy
 const REASONING = /^(thinking|reasoning|thoughts|reasoning_recap)$/;
 /** What a tool of the OpenAI Agents SDK returns when it has raised an error. */
 const FAILED = /^An error occurred while running the tool/;
+/** How chat kits name an attachment in the place of its bytes. */
+const ATTACHMENT = /^attachment:([^:]+)/;
 const FAILURES = ["failed", "error", "output-error", "output-denied", "error-text", "error-json"];
 
 /** Return the first of some members that is a text. */
@@ -155,7 +168,7 @@ export function parsed(value: unknown): unknown {
 	}
 }
 
-/** Return the image or file that a part is. Its bytes stand in a `data:` address. */
+/** Return the image or file that a part is. Its bytes are an attachment, or stand in a `data:` address. */
 export function mediaOf(part: Json, type: string): Block | undefined {
 	const held = [part["image"], part["document"], part["video"], part["image_url"], part["content"]].find(
 		isObject,
@@ -178,7 +191,14 @@ export function mediaOf(part: Json, type: string): Block | undefined {
 	const address = stringIn(inner, "href", "image_url", "url", "image") ?? stringIn(source, "url") ?? bytes;
 	const kind = media ?? (isImage ? "image/png" : "");
 	const isAddress = address === undefined || /^[a-z][a-z0-9+.-]*:/i.test(address);
-	const href = isAddress ? address : `data:${kind};base64,${address}`;
+	const id = ATTACHMENT.exec(address ?? "")?.[1];
+	const href = id ? undefined : isAddress ? address : `data:${kind};base64,${address}`;
 	const name = stringIn(inner, "name", "filename", "title", "file_name", "attachmentId", "file_id") ?? "";
-	return { kind: isImage ? "image" : "file", href, name: name || (isImage ? "Image" : "File"), type: kind };
+	return {
+		kind: isImage ? "image" : "file",
+		href,
+		name: name || (isImage ? "Image" : "File"),
+		type: kind,
+		id,
+	};
 }

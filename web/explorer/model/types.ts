@@ -2,6 +2,7 @@
 
 import type {
 	AnswerLog,
+	AttachedFile,
 	ConversationDetails,
 	Fork,
 	Hit,
@@ -12,7 +13,18 @@ import type {
 	Transfer,
 } from "@forklore/client";
 
-export type { AnswerLog, ConversationDetails, Fork, Hit, ListedEntry, Membership, Metrics, Name, Transfer };
+export type {
+	AnswerLog,
+	AttachedFile,
+	ConversationDetails,
+	Fork,
+	Hit,
+	ListedEntry,
+	Membership,
+	Metrics,
+	Name,
+	Transfer,
+};
 
 /** An entry as a list shows it. `parentId`: the history entry that is shown just before it. */
 export type Entry = ListedEntry;

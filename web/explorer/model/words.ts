@@ -82,6 +82,12 @@ export const short = (count: number): string =>
 			? `${(count / 1000).toFixed(1)}k`
 			: `${(count / 1e6).toFixed(1)}M`;
 
+/** Return a number of bytes, short: "1.2 MB". */
+export function bytes(size: number): string {
+	if (size < 1000) return counted(size, "byte");
+	return size < 999_950 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
+
 /** Return what was used, as "310 in", "12 out", "$0.0021"; what was not counted is left out. */
 export function usageWords(usage: Record<string, unknown> = {}): string[] {
 	const of = (name: string) => Number(usage[name] ?? 0);

@@ -1,11 +1,11 @@
 // One person's session: what is open, what is shown of it, and what is told.
 
-import { ApiError, type AppendedEntry, type Fork, type Forklore } from "@forklore/client";
+import { ApiError, ConflictError, type AppendedEntry, type Fork, type Forklore } from "@forklore/client";
 import { newId } from "../../../clients/typescript/src/json.ts";
 import { routeOf, toConversation } from "../model/route.ts";
 import type { Entry, Route } from "../model/types.ts";
 import { titleOf, userOf } from "../model/words.ts";
-import { clientOf, isAborted, sentenceOf, statusOf, type Credentials } from "./connection.ts";
+import { clientOf, isAborted, sentenceOf, statusOf, type Attach, type Credentials } from "./connection.ts";
 import { Draft, type Purpose } from "./drafts.ts";
 import { Grove } from "./grove.ts";
 import { Conversations } from "./list.ts";
@@ -52,6 +52,9 @@ export class App extends Source {
 	said = "";
 	failure: Failure | undefined;
 	dialogs: readonly Opened[] = [];
+	/** Whether the service keeps files, as far as is known. */
+	keepsFiles = true;
+	readonly #attach: Attach;
 	readonly #ended = new AbortController();
 	readonly #drafts = new Map<string, Draft>();
 	/** Of deeds that are not done. */
@@ -69,10 +72,12 @@ export class App extends Source {
 		this.user = userOf(credentials.token);
 		this.isAgent = credentials.key !== "";
 		this.keptAt = `forklore:${server}:${this.user}:`;
-		this.client = clientOf(credentials, server, {
+		const { client, attach } = clientOf(credentials, server, {
 			lost: (sentence, at) => this.#lose(sentence, at),
 			refused: (sentence) => this.signal.aborted || leave(sentence),
 		});
+		this.client = client;
+		this.#attach = attach;
 		this.list = new Conversations(this.client, this.signal);
 	}
 
@@ -89,6 +94,7 @@ export class App extends Source {
 	/** End: no request goes out any more, and nothing listens. */
 	end(): void {
 		for (const dialog of this.dialogs) dialog.close();
+		for (const draft of this.#drafts.values()) draft.files.end();
 		this.place?.end();
 		this.grove?.end();
 		document.title = "forklore";
@@ -171,7 +177,12 @@ export class App extends Source {
 		const failed = (error: unknown) => {
 			if (!document.querySelector(`[data-draft="${CSS.escape(key)}"]`)) this.fail(error);
 		};
-		const made = new Draft(this.client, key, first, purpose, failed);
+		const attach: Attach = (file, told) =>
+			this.#attach(file, told).catch((error: unknown) => {
+				if (error instanceof ConflictError && error.reason === "attachments_off") this.keepsFiles = false;
+				throw error;
+			});
+		const made = new Draft(this.client, key, first, purpose, failed, attach);
 		this.#drafts.set(key, made);
 		return made;
 	}
@@ -181,7 +192,7 @@ export class App extends Source {
 	}
 
 	dropDraft(at: string): void {
-		this.#drafts.get(this.keptAt + at)?.free("");
+		this.#drafts.get(this.keptAt + at)?.clear();
 		this.#drafts.delete(this.keptAt + at);
 		this.changed();
 	}

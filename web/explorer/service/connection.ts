@@ -1,6 +1,6 @@
 // The requests of one person to one server: whether it answers, and is still the one that gave this page.
 
-import { ApiError, Forklore, InputError, NoAnswerError } from "@forklore/client";
+import { ApiError, Forklore, InputError, NoAnswerError, type Attachment } from "@forklore/client";
 
 /** Who sends the requests. key: the API key of an agent, or "" for a person alone. */
 export interface Credentials {
@@ -40,8 +40,18 @@ export function sentenceOf(error: unknown): string {
 	return `${told.charAt(0).toUpperCase()}${told.slice(1)}${/[.!?]$/.test(told) ? "" : "."}`;
 }
 
-/** Return the client of one person. server: the id of the server, or "". */
-export function clientOf({ token, key }: Credentials, server: string, { lost, refused }: Told): Forklore {
+/** Uploads a file. sent: called with the bytes that have gone, if they go to an address of their own. */
+export type Attach = (
+	file: File,
+	told: { sent: (bytes: number) => void; signal: AbortSignal },
+) => Promise<Attachment>;
+
+/** Return the client of one person, and what uploads their files. server: the id of the server, or "". */
+export function clientOf(
+	{ token, key }: Credentials,
+	server: string,
+	{ lost, refused }: Told,
+): { client: Forklore; attach: Attach } {
 	let answeredAt = performance.now();
 	let isGone = false;
 
@@ -85,7 +95,35 @@ export function clientOf({ token, key }: Credentials, server: string, { lost, re
 		if (response.status === 401) refused(await sentenceIn(response.clone()));
 		return response;
 	};
-	return new Forklore(location.origin, { fetch: guarded, ...LIMITS });
+	const client = new Forklore(location.origin, { fetch: guarded, ...LIMITS });
+	const attach: Attach = (file, { sent, signal }) => {
+		// Another address than that of the service gets bytes, and no credentials.
+		const send: typeof fetch = (url, init) =>
+			isOfService(url) ? guarded(url, init) : bring(url, init, sent);
+		return new Forklore(location.origin, { fetch: send, ...LIMITS }).attach(file, { signal });
+	};
+	return { client, attach };
+}
+
+const isOfService = (url: RequestInfo | URL): boolean =>
+	new Request(url).url.startsWith(`${location.origin}/v1/`);
+
+/** Send bytes as `fetch` does, which does not tell how many have gone. */
+function bring(
+	url: RequestInfo | URL,
+	{ method = "PUT", headers, body, signal }: RequestInit = {},
+	sent: (bytes: number) => void,
+): Promise<Response> {
+	const { promise, resolve, reject } = Promise.withResolvers<Response>();
+	const request = new XMLHttpRequest();
+	request.open(method, new Request(url).url);
+	new Headers(headers).forEach((value, name) => request.setRequestHeader(name, value));
+	request.upload.onprogress = ({ loaded }) => sent(loaded);
+	request.onload = () => resolve(new Response(null, { status: request.status }));
+	request.onerror = request.onabort = () => reject(new TypeError("the bytes were not sent"));
+	signal?.addEventListener("abort", () => request.abort());
+	request.send(body as XMLHttpRequestBodyInit);
+	return promise;
 }
 
 /** Return a text of any letters as a browser takes it for a header: each byte of its UTF-8 as a character. */

@@ -2,8 +2,9 @@
 
 import { ApiError, NoAnswerError, type AppendedEntry, type Forklore } from "@forklore/client";
 import { newId } from "../../../clients/typescript/src/json.ts";
-import { isAborted, isLost, sentenceOf, statusOf } from "./connection.ts";
+import { isAborted, isLost, sentenceOf, statusOf, type Attach } from "./connection.ts";
 import { Source } from "./source.ts";
+import { Uploads, type Kept } from "./uploads.ts";
 
 const GIVE_UP_MS = 90_000; // of no answer
 const RETRIES = 3; // of an answer that says that the service has failed: then it is told
@@ -15,21 +16,24 @@ interface Letter {
 	body: object;
 }
 
-/** What a draft is for: what is sent for a text, and who is told of the entry that it became. */
+/** What a draft is for: what is sent for a text and files, and who is told of the entry that it became. */
 export interface Purpose {
-	letterOf(text: string): { conversationId: string; body: object };
+	letterOf(text: string, files: readonly Kept[]): { conversationId: string; body: object };
 	sent(entry: AppendedEntry): void;
 }
 
 /** The text of one place. While it may have arrived, it cannot be changed: it can be sent again, or given up. */
 export class Draft extends Source {
 	text: string;
+	readonly files: Uploads;
 	held: Letter | undefined;
 	told = "";
 	isBad = false;
 	/** Its conversation is gone: it can be read, and no more. */
 	isOver = false;
 	isSending = false;
+	/** It is sent when its files are there. */
+	#waits = false;
 	#request = new AbortController();
 
 	/** at: where the tab keeps the text, for one person and server. first: what stands in it at first. */
@@ -39,10 +43,17 @@ export class Draft extends Source {
 		first: string,
 		public purpose: Purpose,
 		private readonly failed: (error: unknown) => void,
+		attach: Attach,
 	) {
 		super();
-		const kept = JSON.parse(sessionStorage.getItem(at) ?? "null") as { text: string; letter?: Letter } | null;
+		const kept = JSON.parse(sessionStorage.getItem(at) ?? "null") as {
+			text: string;
+			letter?: Letter;
+			files?: Kept[];
+		} | null;
 		this.text = kept?.text ?? first;
+		this.files = new Uploads(attach, kept?.files ?? []);
+		this.files.subscribe(() => this.#look());
 		if (kept?.letter)
 			this.#hold(kept.letter, "This message may not have arrived. Sent again, it takes effect once.");
 	}
@@ -53,9 +64,35 @@ export class Draft extends Source {
 		this.changed();
 	}
 
+	get isEmpty(): boolean {
+		return !this.text.trim() && !this.files.all.length;
+	}
+
+	/** Keep the files that have come, and send what waited for them. */
+	#look(): void {
+		this.#save();
+		if (this.#waits && !this.isEmpty) return void this.send();
+		this.#waits = false;
+		if (!this.held) this.told = "";
+		this.changed();
+	}
+
+	/** Return whether all files are there, and tell what is in the way. */
+	#hasFiles(): boolean {
+		const isBad = this.files.has("failed");
+		this.#waits = !isBad && (this.files.has("waiting") || this.files.has("sending"));
+		if (!isBad && !this.#waits) return true;
+		this.isBad = isBad;
+		this.told = isBad
+			? "A file was not sent. Try again, or remove it."
+			: "It is sent when its files are there.";
+		this.changed();
+		return false;
+	}
+
 	async send(): Promise<void> {
-		if (this.isSending || this.isOver || (!this.held && !this.text.trim())) return;
-		const letter = this.held ?? { key: newId(), ...this.purpose.letterOf(this.text) };
+		if (this.isSending || this.isOver || (!this.held && (this.isEmpty || !this.#hasFiles()))) return;
+		const letter = this.held ?? { key: newId(), ...this.purpose.letterOf(this.text, this.files.kept) };
 		this.#request = new AbortController();
 		const { signal } = this.#request;
 		this.isSending = true;
@@ -63,7 +100,7 @@ export class Draft extends Source {
 		this.#save();
 		try {
 			const entry = await this.#post(letter, signal);
-			if (this.held === letter) this.free("");
+			if (this.held === letter) this.clear();
 			this.purpose.sent(entry);
 		} catch (error) {
 			if (isAborted(error)) return;
@@ -109,7 +146,15 @@ export class Draft extends Source {
 		this.write(text);
 	}
 
+	/** Have nothing any more. */
+	clear(): void {
+		this.#waits = false;
+		this.files.clear();
+		this.free("");
+	}
+
 	end(): void {
+		this.files.end();
 		this.#request.abort();
 		this.isOver = true;
 		this.changed();
@@ -118,7 +163,9 @@ export class Draft extends Source {
 	#save(): void {
 		sessionStorage.removeItem(this.at);
 		try {
-			if (this.text) sessionStorage.setItem(this.at, JSON.stringify({ letter: this.held, text: this.text }));
+			const { held: letter, text } = this;
+			const files = this.files.kept;
+			if (text || files.length) sessionStorage.setItem(this.at, JSON.stringify({ letter, text, files }));
 		} catch {
 			// a text that is too long for the tab's store is in the draft alone
 		}

@@ -3,10 +3,11 @@
 import { FileText } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { indentedJson } from "../model/json.ts";
-import type { Block } from "../model/parts.ts";
+import type { Block, Media as MediaBlock } from "../model/parts.ts";
 import type { BlockShown, CallShown, Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { clipped, counted, visible } from "../model/words.ts";
+import { Attached } from "./Attached.tsx";
 import { Code } from "./Code.tsx";
 import { JsonTree } from "./JsonTree.tsx";
 import { Boundary, inTime, Press } from "./parts.tsx";
@@ -65,7 +66,7 @@ function OneBlock({ block }: { block: Block }) {
 			);
 		case "image":
 		case "file":
-			return <Media {...block} />;
+			return block.file ? <Attached file={block.file} /> : <Media {...block} />;
 		case "json":
 			return (
 				<details className="stored">
@@ -140,7 +141,7 @@ export function Plain({ text }: { text: string }) {
 }
 
 /** Images that stand in the entry are shown. What is elsewhere is a link: the page asks no other server for anything. */
-function Media({ kind, href, name, type }: Extract<Block, { kind: "image" | "file" }>) {
+function Media({ kind, href, name, type }: MediaBlock) {
 	if (kind === "image" && href && /^data:image\/[a-z0-9.+-]+[;,]/i.test(href))
 		return (
 			<figure className="pic">

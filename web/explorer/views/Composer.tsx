@@ -1,23 +1,26 @@
 // Where one writes: a message, or the answer of an agent while it comes.
 
-import { Square } from "lucide-react";
+import { Paperclip, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { AppendedEntry } from "@forklore/client";
 import type { App } from "../service/app.ts";
 import type { Draft } from "../service/drafts.ts";
 import { useSource } from "../service/source.ts";
 import { quoted } from "./deeds.tsx";
-import { Press } from "./parts.tsx";
+import { Enclosed, useDrop } from "./Enclosed.tsx";
+import { IconPress, Press } from "./parts.tsx";
 
 interface DraftBoxProps {
 	draft: Draft;
 	label: string;
 	send: () => unknown;
+	/** Take files that are pasted. */
+	take?: ((files: FileList) => void) | undefined;
 	autoFocus?: boolean;
 }
 
 /** The text of a draft, with what is told of it. Enter sends it. */
-export function DraftBox({ draft, label, send, autoFocus }: DraftBoxProps) {
+export function DraftBox({ draft, label, send, take, autoFocus }: DraftBoxProps) {
 	useSource(draft);
 	const box = useRef<HTMLTextAreaElement>(null);
 	useEffect(() => {
@@ -30,6 +33,13 @@ export function DraftBox({ draft, label, send, autoFocus }: DraftBoxProps) {
 		if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
 		event.preventDefault();
 		void send();
+	};
+	const paste = (event: React.ClipboardEvent) => {
+		const { files, types } = event.clipboardData;
+		const isText = types.includes("text/plain") && types.includes("text/html"); // with a picture of itself
+		if (!take || !files.length || isText) return;
+		event.preventDefault();
+		take(files);
 	};
 	return (
 		<>
@@ -50,6 +60,7 @@ export function DraftBox({ draft, label, send, autoFocus }: DraftBoxProps) {
 				readOnly={draft.held !== undefined || draft.isOver}
 				onChange={(event) => draft.write(event.target.value)}
 				onKeyDown={press}
+				onPaste={paste}
 			/>
 		</>
 	);
@@ -69,10 +80,11 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 	const [waits, setWaits] = useState(false);
 	const draft = useSource(
 		app.draft(place.id, "", {
-			letterOf: (text) => ({
-				conversationId: place.id,
-				body: { channel: "history", contentType: "history", content: [{ role, text }] },
-			}),
+			letterOf: (text, files) => {
+				const attachments = files.map(({ id, name }) => ({ id, name }));
+				const content = [{ role, text, ...(files.length && { attachments }) }];
+				return { conversationId: place.id, body: { channel: "history", contentType: "history", content } };
+			},
 			sent,
 		}),
 	);
@@ -83,7 +95,10 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 		setWaits(false);
 		void draft.send();
 	}, [waits, isWriting, draft]);
-	const send = () => (isWriting && !draft.held ? setWaits(draft.text.trim() !== "") : draft.send());
+	const send = () => (isWriting && !draft.held ? setWaits(!draft.isEmpty) : draft.send());
+	const take = app.keepsFiles && !draft.held && !draft.isOver ? draft.files.take : undefined;
+	const isOver = useDrop(app, take);
+	const chooser = useRef<HTMLInputElement>(null);
 	const who = writing?.agentId ?? writing?.clientId ?? writing?.userId;
 	const on = quoted(app.grove, place.id);
 	const label = isWriting
@@ -91,8 +106,9 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 		: `Write a message on ${on}`;
 	return (
 		<div className="pen">
-			<div>
-				<DraftBox draft={draft} label={label} send={send} />
+			<div className={isOver ? "over" : ""}>
+				<Enclosed files={draft.files} isHeld={draft.held !== undefined || draft.isOver} />
+				<DraftBox draft={draft} label={label} send={send} take={take} />
 				<div className="foot">
 					{isWriting ? (
 						<>
@@ -122,6 +138,23 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 					<span className="grow" />
 					{!draft.isOver && (
 						<>
+							{take && (
+								<>
+									<input
+										ref={chooser}
+										type="file"
+										multiple
+										hidden
+										onChange={({ target }) => {
+											take(target.files!);
+											target.value = "";
+										}}
+									/>
+									<IconPress label="Attach files" press={() => chooser.current!.click()}>
+										<Paperclip />
+									</IconPress>
+								</>
+							)}
 							<GiveUp draft={draft} />
 							{isWriting && (
 								<Press className="b" press={() => app.stop()}>

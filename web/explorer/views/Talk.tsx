@@ -5,6 +5,7 @@ import { toList } from "../model/route.ts";
 import { shortTime } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
+import { Reader } from "./Attached.tsx";
 import { Composer, DraftBox } from "./Composer.tsx";
 import { may } from "./deeds.tsx";
 import { Head } from "./Head.tsx";
@@ -19,7 +20,9 @@ export function Talk({ app }: { app: App }) {
 		<main className="talk" id="main" tabIndex={-1} aria-label="Messages">
 			<Head app={app} />
 			<Notes app={app} />
-			<Thread key={place.id} app={app} />
+			<Reader value={app}>
+				<Thread key={place.id} app={app} />
+			</Reader>
 			{may(app, "writer") && (
 				<Composer
 					key={`pen ${place.id}`}

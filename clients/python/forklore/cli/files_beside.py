@@ -126,7 +126,9 @@ def _named(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     A context is whatever its agent keeps in it.
     """
     kind, content = entry.get("contentType", ""), entry.get("content")
-    if entry.get("channel") == "context" or kind.lower().partition("/")[0] != "history" or not content:
+    if entry.get("channel") == "context" or kind.lower().partition("/")[0] != "history":
+        return []
+    if not content or not isinstance(content, list):  # of another system: it names none of ours
         return []
     files = _objects(content[0].get("attachments") if isinstance(content[0], dict) else None)
     ours = (one for one in files if isinstance(one.get("id"), str))

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
@@ -14,6 +15,13 @@ INTEGER_DIGITS_MAX = 4000
 PLACE_CHARACTERS_MAX = 200
 """Of a place in a value, so much is shown: a name can be of any length."""
 HALVES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A value that was written as JSON before: `write` copies its text."""
+
+    text: str
 
 
 def read(text: str) -> Any:
@@ -94,7 +102,7 @@ def called(place: str, value: Any) -> Iterator[None]:
 def _faults(value: Any, place: str) -> Iterator[tuple[str, str]]:
     """Return where JSON cannot hold a value, and why."""
     match value:
-        case None | bool():
+        case None | bool() | Written():
             pass
         case str():
             if HALVES.search(value):
@@ -125,6 +133,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def _written(value: Any) -> str:
+    if isinstance(value, Written):
+        return value.text
     try:
         return _encode(value)
     except TypeError:
@@ -166,7 +176,10 @@ def number(digits: str) -> float | Decimal:
 
     Raises ValueError for an exponent that is beyond what a Decimal can hold.
     """
-    approximate, exact = float(digits), _decimal(digits)
+    approximate = float(digits)
+    if repr(approximate) == digits:
+        return approximate
+    exact = _decimal(digits)
     return approximate if Decimal(repr(approximate)) == exact else exact
 
 

@@ -318,9 +318,8 @@ def _plain(held: Any) -> Any:
         case pydantic.RootModel():
             return _plain(held.root)
         case Request():
-            counts = (name for name in type(held).model_fields if name not in held.aside)
-            fields = ((name, getattr(held, name)) for name in counts)
-            return {name: _plain(value) for name, value in fields if value is not None}
+            counts = ((name, value) for name, value in held if name not in held.aside)
+            return {name: _plain(value) for name, value in counts if value is not None}
         case JsonText():
             return held.text
         case list():

@@ -6,6 +6,7 @@ Docstrings of bodies are descriptions in the API document.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, RootModel, model_validator
@@ -52,11 +53,17 @@ class Request(BaseModel):
     def _knows_all_names(cls, values: Any) -> Any:
         """Refuse unknown names first: a missing field may be there under a misspelled name."""
         if isinstance(values, Mapping):
-            known = [field.alias or name for name, field in cls.model_fields.items()] + [*cls.others]
+            known = _known_to(cls)
             names = [name for name in values if name not in known]
             if names:
                 raise wording.unknown(names, known, cls.hints, cls.nothing)
         return values
+
+
+@cache
+def _known_to(model: type[Request]) -> list[str]:
+    """Return the names that a model knows, as bodies and queries spell them."""
+    return [field.alias or name for name, field in model.model_fields.items()] + [*model.others]
 
 
 class OneOf(RootModel[Any]):

@@ -7,8 +7,8 @@ both are arguments.
 """
 
 import re
-import uuid
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NewType
 
 EntryId = NewType("EntryId", str)
@@ -33,11 +33,20 @@ def _of_number(number: int) -> EntryId:
     milliseconds, random = number >> RANDOM_BITS, number & ((1 << RANDOM_BITS) - 1)
     assert 0 <= milliseconds <= MILLISECONDS_MAX, "logical time has left the year 9999"
     value = milliseconds << 80 | 7 << 76 | random >> 62 << 64 | 0b10 << 62 | random & _LOW
-    return EntryId(str(uuid.UUID(int=value)))
+    return spelled(f"{value:032x}")
+
+
+def spelled(digits: str) -> EntryId:
+    """Return the id with these 32 hexadecimal digits. uuid.UUID takes three times as long.
+
+    >>> spelled("019ca8adfa2070008000000000000005")
+    '019ca8ad-fa20-7000-8000-000000000005'
+    """
+    return EntryId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
 
 
 def _number(entry_id: EntryId) -> int:
-    value = uuid.UUID(entry_id).int
+    value = int(entry_id.replace("-", ""), 16)
     return value >> 80 << RANDOM_BITS | (value >> 64 & 0xFFF) << 62 | value & _LOW
 
 
@@ -96,8 +105,11 @@ def milliseconds_of(entry_id: EntryId) -> int:
     return int(entry_id[:8] + entry_id[9:13], 16)
 
 
+@lru_cache(1_000)
 def timestamp(milliseconds: int) -> str:
     """Return RFC 3339 in UTC with three decimals: only a fixed width sorts.
+
+    It is asked several times for each entry, and the entries of an append share a millisecond.
 
     >>> timestamp(1_772_356_500_000)
     '2026-03-01T09:15:00.000Z'

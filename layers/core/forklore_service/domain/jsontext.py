@@ -19,12 +19,15 @@ from forklore_service.limits import DEPTH_MAX
 
 CONTAINERS_MAX = 200_000
 """Arrays and objects in one text: to read 5 MB of nothing else takes many seconds."""
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_BETWEEN_BRACKETS = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)++', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER_DIGITS_MAX = 40
 NUMBER_CHARACTERS_MAX = 400
-_MAYBE_ODD_NUMBER = re.compile(r"[0-9]{41}|[0-9][eE][+-]?[0-9]{3}")
-"""What only a number has that is not read as it usually is. It may also stand in a string."""
+_MAYBE_ODD_NUMBER = re.compile(r"[0-9](?:[0-9]{40}|[eE][+-]?[0-9]{3})")
+"""What only a number has that is not read as it usually is. It may also stand in a string.
+
+A digit comes first in both: so the search skips other letters several times as fast.
+"""
 FIELDS_MAX = 5_000
 """Of a body with its entries and its context, the entries counted. No operation takes so many."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -79,7 +82,9 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     objects = [value, *(one for one in (*elements, value.get("context")) if isinstance(one, dict))]
     if len(elements) + sum(map(len, objects)) > FIELDS_MAX:
         raise ValidationError(f"the body has more than {FIELDS_MAX} fields and entries")
-    return _with_texts(text, kept, decoder) if kept.intersection(chain(*objects)) else value
+    if kept.intersection(chain(*objects)):
+        _keep_texts(text, _skip(text, 0), value, kept, is_body=True)
+    return value
 
 
 def read_value(text: str) -> Any:
@@ -146,15 +151,14 @@ def to_json(value: Any) -> str:
 
 def _check_containers(text: str) -> None:
     depth = count = 0
-    for token in _STRING_OR_BRACKET.finditer(text):
-        bracket = token[0]
+    for bracket in _BETWEEN_BRACKETS.sub("", text):
         if bracket in "[{":
             depth, count = depth + 1, count + 1
             if depth > DEPTH_MAX:
                 raise ValidationError(f"the body nests deeper than {DEPTH_MAX} levels")
             if count > CONTAINERS_MAX:
                 raise ValidationError(f"the body holds more than {CONTAINERS_MAX} arrays and objects")
-        elif bracket in "]}":
+        else:
             depth -= 1
 
 
@@ -223,6 +227,8 @@ def _decoder(parse_int: Callable[[str], Any], parse_float: Callable[[str], Any])
 _PLAIN = _decoder(int, Decimal)
 """Calls nothing here for a number, and is several times as fast as the others."""
 _CHECKED = _decoder(_checked_integer, _checked)
+_PLACES = json.JSONDecoder(parse_int=str, parse_float=str)
+"""Finds where a value ends in a text that was read before."""
 _STORED = _decoder(_integer, Decimal)
 """Reads what was stored before numbers were bounded, too."""
 
@@ -232,49 +238,54 @@ def _decoder_for(text: str) -> json.JSONDecoder:
     return _CHECKED if _MAYBE_ODD_NUMBER.search(text) else _PLAIN
 
 
-def _with_texts(text: str, kept: frozenset[str], decoder: json.JSONDecoder) -> dict[str, Any]:
-    """Read `text`, a valid object, once more, and keep the text of the members in `kept`."""
+def _keep_texts(
+    text: str, at: int, held: dict[str, Any], kept: frozenset[str], *, is_body: bool = False
+) -> int:
+    """Give the members of an object that are named in `kept` their text. Return where it ends.
 
-    def members(at: int, *, of_body: bool = False) -> tuple[dict[str, Any], int]:
-        found: dict[str, Any] = {}
+    text, at: where the object begins in the text that was read. is_body: look into `entries` and
+    `context`, too.
+    """
+    at = _skip(text, at + 1)
+    while text[at] != "}":
+        name, at = _PLACES.raw_decode(text, at)
+        start = _skip(text, _skip(text, at) + 1)  # behind the colon
+        value, is_kept = held[name], name in kept
+        if is_body and not is_kept and name == "entries" and isinstance(value, list):
+            at = _keep_texts_of_each(text, start, value, kept)
+        elif is_body and not is_kept and name == "context" and isinstance(value, dict):
+            at = _keep_texts(text, start, value, kept)
+        else:
+            _, at = _PLACES.raw_decode(text, start)
+            if is_kept and value is not None:
+                held[name] = JsonText(text[start:at], value)
+        at = _skip_comma(text, at)
+    return at + 1
 
-        def member(at: int) -> int:
-            name, at = decoder.raw_decode(text, at)
-            at = _skip(text, _skip(text, at) + 1)  # the colon
-            if name in kept:
-                value, end = decoder.raw_decode(text, at)
-                found[name] = None if value is None else JsonText(text[at:end], value)
-            elif of_body and name == "entries" and text[at] == "[":
-                found[name], end = elements(at)
-            elif of_body and name == "context" and text[at] == "{":
-                found[name], end = members(at)
-            else:
-                found[name], end = decoder.raw_decode(text, at)
-            return end
 
-        return found, _each(text, at, member)
-
-    def elements(at: int) -> tuple[list[Any], int]:
-        found: list[Any] = []
-
-        def element(at: int) -> int:
-            value, end = members(at) if text[at] == "{" else decoder.raw_decode(text, at)
-            found.append(value)
-            return end
-
-        return found, _each(text, at, element)
-
-    return members(_skip(text, 0), of_body=True)[0]
+def _keep_texts_of_each(text: str, at: int, held: list[Any], kept: frozenset[str]) -> int:
+    """Do as `_keep_texts` for each object in an array. Return where the array ends."""
+    at = _skip(text, at + 1)
+    for value in held:
+        if isinstance(value, dict):
+            at = _keep_texts(text, at, value, kept)
+        else:
+            _, at = _PLACES.raw_decode(text, at)
+        at = _skip_comma(text, at)
+    return at + 1
 
 
 def _each(text: str, at: int, one: Callable[[int], int]) -> int:
     """Call `one` with the start of each part of the object or array at `at`. Return its end."""
     at = _skip(text, at + 1)
     while text[at] not in "]}":
-        at = _skip(text, one(at))
-        if text[at] == ",":
-            at = _skip(text, at + 1)
+        at = _skip_comma(text, one(at))
     return at + 1
+
+
+def _skip_comma(text: str, at: int) -> int:
+    at = _skip(text, at)
+    return _skip(text, at + 1) if text[at] == "," else at
 
 
 def _skip(text: str, at: int) -> int:

@@ -1,7 +1,6 @@
 """Values to DynamoDB items and back. Only here are attributes named."""
 
 import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -53,7 +52,7 @@ from forklore_service.storage import bodies, schema
 from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
 
-_NO_ID = uuid.UUID(ids.FIRST).bytes
+_NO_ID = bytes.fromhex(ids.FIRST.replace("-", ""))
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -507,7 +506,7 @@ def chunks(item: Item) -> int:
 
 def _packed_ids(named: Sequence[EntryId | None]) -> bytes:
     """Return entry ids in 16 bytes each. FIRST, which no entry has, stands for None."""
-    return b"".join(uuid.UUID(one or ids.FIRST).bytes for one in named)
+    return bytes.fromhex("".join(one or ids.FIRST for one in named).replace("-", ""))
 
 
 def _unpacked_ids(packed: bytes) -> list[EntryId | None]:
@@ -515,10 +514,7 @@ def _unpacked_ids(packed: bytes) -> list[EntryId | None]:
 
 
 def _unpacked_id(packed: bytes) -> EntryId | None:
-    if packed == _NO_ID:
-        return None
-    digits = packed.hex()  # uuid.UUID takes three times as long, and a page has thousands of ids
-    return EntryId(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+    return None if packed == _NO_ID else ids.spelled(packed.hex())
 
 
 def _lasts_in(packed: bytes) -> LastEntries:

@@ -5,6 +5,7 @@ from typing import Any
 
 from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusal, Loading
 from forklore.cli.importing.plan import Plan
+from forklore.client import jsontext
 from tests.service.aws.direct import Direct
 
 
@@ -28,7 +29,7 @@ class Service:
         if self.asked == self.stop_after:
             raise Stopped
         self.asked += 1
-        given = dict(call.given)
+        given = jsontext.read(jsontext.write(call.given))
         if call.idempotency_key:
             given["idempotencyKey"] = call.idempotency_key + self.forgets
         if call.if_match:

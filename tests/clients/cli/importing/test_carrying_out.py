@@ -14,7 +14,7 @@ from forklore.cli.importing.carrying_out import Carried, carry_out, sender
 from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusal
 from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.importing.plan import Plan
-from forklore.client import calls
+from forklore.client import calls, jsontext
 from forklore.client.calls import RawAnswer, TransportError
 from forklore.client.errors import NoAnswerError
 from forklore.client.transports import Transport
@@ -211,7 +211,7 @@ def test_a_refused_batch_costs_what_needs_it_and_nothing_else(
 
     def refusing(call: ImportCall) -> ImportAnswer | ImportRefusal:
         entries: Any = call.given["entries"]
-        texts = [entry["content"][0]["text"] for entry in entries]
+        texts = [jsontext.read(entry["content"].text)[0]["text"] for entry in entries]
         return ImportRefusal(400, None, "no roast") if "roast it" in texts else send(call)
 
     done = 0

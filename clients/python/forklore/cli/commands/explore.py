@@ -31,6 +31,10 @@ def register(app: typer.Typer) -> None:
             int | None,
             typer.Option("--port", metavar="N", help="Where the page of a stage is; a free port."),
         ] = None,
+        attachments: Annotated[
+            str | None,
+            typer.Option("--attachments", metavar="URL", help="The bucket of a stage; its files are shown."),
+        ] = None,
         browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     ) -> None:
         """Show conversations in the browser.
@@ -41,8 +45,12 @@ def register(app: typer.Typer) -> None:
         target = shell.target
         if not isinstance(target, OverHttp):
             raise CommandError("the page needs a service at an address: see forklore serve")
+        from forklore.cli.exploring import rules
         from forklore.cli.exploring.deployment import Stage
 
+        files_at = rules.origin_of(attachments) if attachments else None
+        if attachments and not files_at:
+            raise CommandError(f"{attachments} is no https:// address without a path")
         stage = Stage(target.url)
         try:
             if port is None and stage.is_here and stage.has_page():
@@ -51,16 +59,16 @@ def register(app: typer.Typer) -> None:
                     _open(shell, f"{stage.base}/")
                 return
             stage.check()
-            _serve(shell, stage, port or 0, opens=browser)
+            _serve(shell, stage, port or 0, files_at, opens=browser)
         finally:
             stage.close()
 
 
-def _serve(shell: Shell, stage: "Stage", port: int, *, opens: bool) -> None:
+def _serve(shell: Shell, stage: "Stage", port: int, files_at: str | None, *, opens: bool) -> None:
     """Serve the page of a stage until Ctrl+C."""
     from forklore.cli.exploring.forwarder import Forwarder
 
-    with Forwarder(stage, port) as server:
+    with Forwarder(stage, port, files_at) as server:
         _tell(shell, server.url)
         shell.say(f"this page shows {stage.base} until Ctrl+C")
         if opens:  # a browser of the terminal runs until it is closed

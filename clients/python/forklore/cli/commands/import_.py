@@ -8,10 +8,13 @@ import typer
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import Endpoint, Region, TableOrFolder
 from forklore.cli.registering import command
+from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
 from forklore.cli.table_moves import TableAt, import_table
 
 PARALLEL, PARALLEL_MAX = 8, 64
+PARALLEL_HERE = 2
+"""Where the service is in this process: its threads share one core, and one waits for the disk."""
 
 
 def register(app: typer.Typer) -> None:
@@ -35,8 +38,16 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         parallel: Annotated[
-            int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
-        ] = PARALLEL,
+            int | None,
+            typer.Option(
+                "--parallel",
+                min=1,
+                max=PARALLEL_MAX,
+                metavar="N",
+                help="Requests at a time.",
+                show_default=f"{PARALLEL}; {PARALLEL_HERE} in this process",
+            ),
+        ] = None,
         limit_trees: Annotated[
             int | None,
             typer.Option("--limit-trees", min=1, metavar="N", help="Import the first N trees only."),
@@ -76,7 +87,8 @@ def register(app: typer.Typer) -> None:
                     raise CommandError(f"{file}: no such file")
                 if not _is_of_table(file):
                     raise CommandError(f"{file}: it is no export of a table")
-            codes = [import_table(shell, at, file, threads=parallel, is_dry=dry_run) for file in files]
+            threads = parallel or PARALLEL
+            codes = [import_table(shell, at, file, threads=threads, is_dry=dry_run) for file in files]
             return max(codes)
         from forklore.cli.importing.formats import format_names
         from forklore.cli.importing.several_files import import_files
@@ -90,7 +102,7 @@ def register(app: typer.Typer) -> None:
             again=again,
             trees_max=limit_trees,
             name=name,
-            threads=parallel,
+            threads=parallel or (PARALLEL_HERE if isinstance(shell.target, InProcess) else PARALLEL),
             is_dry=dry_run,
         )
 

@@ -37,16 +37,18 @@ SAFE = (
 class Forwarder(ThreadingHTTPServer):
     """Serves until `shutdown`.
 
-    port: where to listen; 0 takes a free one. Raises CommandError if the port is in use.
+    port: where to listen; 0 takes a free one. files_at: the origin of the bytes of attachments.
+    Raises CommandError if the port is in use.
     """
 
     daemon_threads = True
     allow_reuse_address = os.name == "posix"  # elsewhere another program could take the port
     request_queue_size = CONNECTIONS_MAX
 
-    def __init__(self, stage: Stage, port: int = 0) -> None:
+    def __init__(self, stage: Stage, port: int = 0, files_at: str | None = None) -> None:
         self.stage = stage
         self.files = page.find_files()
+        self.policy = page.policy_with(files_at) if files_at else page.POLICY
         self.id = secrets.token_hex(16)
         self._free = threading.BoundedSemaphore(CONNECTIONS_MAX)
         try:
@@ -136,7 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self.server.stage.ask(self.command, self.path, rules.headers_to_send(headers), body)
         known, encodings = (", ".join(headers.get(name, ())) for name in ("if-none-match", "accept-encoding"))
         path = self.path.partition("?")[0]
-        served = page.answer(self.server.files, path, known=known, encodings=encodings)
+        served = page.answer(
+            self.server.files, path, known=known, encodings=encodings, policy=self.server.policy
+        )
         if served is None:
             return message(404, "There is nothing at this address.")
         if self.command not in ("GET", "HEAD"):

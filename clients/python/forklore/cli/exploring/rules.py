@@ -23,6 +23,16 @@ RETURNED = (
 )
 """The headers of an answer that come back."""
 API = "/v1/"
+_ORIGIN = re.compile(r"(https://[a-z0-9.-]+|http://(127\.0\.0\.1|localhost))(:[0-9]{1,5})?/?")
+
+
+def origin_of(address: str) -> str | None:
+    """Return the origin that an address is; None for an address that says more, or is not safe.
+
+    >>> origin_of("https://files.s3.eu-central-1.amazonaws.com/")
+    'https://files.s3.eu-central-1.amazonaws.com'
+    """
+    return address.rstrip("/") if _ORIGIN.fullmatch(address) else None
 
 
 def refusal_of_call(method: str, target: str, headers: Headers) -> Refusal | None:

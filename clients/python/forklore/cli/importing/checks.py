@@ -4,7 +4,8 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from types import NoneType
+from typing import Any, NamedTuple
 
 from forklore.cli.importing.foreign_trees import Reason
 from forklore.client import jsontext
@@ -30,10 +31,18 @@ _OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PAR
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds it would be in the year 5138."""
 _YEAR_10000_S = 253_402_300_800
+_EMPTY = (NoneType, str, list, dict)
+"""Values of these types say nothing if they are false: a zero and `false` do."""
 
 
 def problem_of(content: Any) -> Reason | None:
     """Return why the service would refuse an entry's content; None if it would not."""
+    written = _written(content)
+    return written if isinstance(written, Reason) else None
+
+
+def _written(content: Any) -> str | Reason:
+    """Return an entry's content as JSON text; why the service would refuse it, if it would."""
     if _depth(content) > CONTENT_DEPTH_MAX:
         return Reason.TOO_DEEP
     if isinstance(content, list) and len(content) > ELEMENTS_MAX:
@@ -43,11 +52,18 @@ def problem_of(content: Any) -> Reason | None:
     except InputError:  # all other content of a JSON file can be written
         return Reason.SURROGATE
     if len(text) * ESCAPED_BYTES_MAX <= ENTRY_BYTES_MAX:
-        return None
-    return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else None
+        return text
+    return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else text
 
 
-def storable(element: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Reason]]:
+class Stored(NamedTuple):
+    """An element that the service takes, and as JSON text the content that holds it alone."""
+
+    element: dict[str, Any]
+    written: str
+
+
+def storable(element: dict[str, Any]) -> tuple[list[Stored], list[Reason]]:
     """Return a message as elements that the service takes, and what was changed for that.
 
     The words stay: a text that is too large goes on in further elements. A half of a surrogate pair
@@ -77,9 +93,9 @@ def _texts_that_fit(text: str) -> list[str]:
     return [*_texts_that_fit(text[:half]), *_texts_that_fit(text[half:])]
 
 
-def _storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reason]]:
+def _storable(element: dict[str, Any]) -> tuple[Stored | None, list[Reason]]:
     changes: list[Reason] = []
-    while (problem := problem_of([element])) is not None:
+    while isinstance(problem := _written([element]), Reason):
         if problem is Reason.SURROGATE:
             changes.append(problem)
             element = without_halves(element)
@@ -96,7 +112,7 @@ def _storable(element: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Reas
         element = {**words, **kept({**lists, "source": source})}
         if not any(element.get(name) for name in ("text", *_LISTS)):
             return None, [problem]
-    return element, changes
+    return Stored(element, problem), changes
 
 
 def _time_in(element: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,4 +256,4 @@ def _key_of(message_id: str) -> str:
 
 def kept(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members that say something: no null, no empty text, no empty list or object."""
-    return {name: value for name, value in members.items() if value not in (None, "", [], {})}
+    return {name: value for name, value in members.items() if value or not isinstance(value, _EMPTY)}

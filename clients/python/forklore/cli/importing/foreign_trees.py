@@ -82,7 +82,8 @@ class ForeignMessage:
 
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
     and replies are indexes into the messages of the tree. is_child: it begins a conversation that
-    its parent has started, and is none of its replies.
+    its parent has started, and is none of its replies. written: the entry's content as JSON text,
+    if it was written already.
     """
 
     message_id: str
@@ -90,6 +91,7 @@ class ForeignMessage:
     parent: int | None
     replies: tuple[int, ...] = ()
     is_child: bool = False
+    written: str = field(default="", compare=False, repr=False)
 
     @property
     def role(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.cli.importing.checks import storable
+from forklore.cli.importing.checks import Stored, storable
 from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, Reason
 
 
@@ -41,19 +41,19 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
     """
     below = _below(nodes, report)
     index_of: dict[str, int | None] = {}
-    messages: list[tuple[str, dict[str, Any], int | None, bool]] = []
+    messages: list[tuple[str, Stored, int | None, bool]] = []
     waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
     while waiting:
         node, parent = waiting.pop()
         index = parent
         if node.content is not None:
             message_id = node.message_id or node.node_id
-            contents, changes = storable(node.content)
+            stored, changes = storable(node.content)
             for change in changes:
                 report.add(change, message_id)
-            for number, content in enumerate(contents):
+            for number, one in enumerate(stored):
                 is_child = node.is_child and parent is not None and number == 0
-                messages.append((message_id, content, index, is_child))
+                messages.append((message_id, one, index, is_child))
                 index = len(messages) - 1
         index_of[node.node_id] = index
         waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
@@ -61,16 +61,16 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
 
 
 def _with_replies(
-    messages: Sequence[tuple[str, dict[str, Any], int | None, bool]],
+    messages: Sequence[tuple[str, Stored, int | None, bool]],
 ) -> tuple[ForeignMessage, ...]:
-    """Return the messages, given as id, content, parent and is_child in preorder, with replies."""
+    """Return the messages, given as id, element, parent and is_child in preorder, with replies."""
     replies: list[list[int]] = [[] for _ in messages]
     for index, (_, _, parent, is_child) in enumerate(messages):
         if parent is not None and not is_child:
             replies[parent].append(index)
     return tuple(
-        ForeignMessage(message_id, content, parent, tuple(below), is_child)
-        for (message_id, content, parent, is_child), below in zip(messages, replies, strict=True)
+        ForeignMessage(message_id, one.element, parent, tuple(below), is_child, one.written)
+        for (message_id, one, parent, is_child), below in zip(messages, replies, strict=True)
     )
 
 

@@ -294,8 +294,9 @@ class Loading:
 
 def _says_other(own: _Own, planned: PlannedEntry) -> bool:
     """Tell whether the words of a message have changed. Of an erased author there are none."""
-    held = _words(own.content)
-    return bool(held) and held != _words(planned.body["content"])
+    held, content = _words(own.content), planned.body["content"]
+    now = jsontext.read(content.text) if isinstance(content, jsontext.Written) else content
+    return bool(held) and held != _words(now)
 
 
 def _words(content: Any) -> list[Any]:

@@ -25,7 +25,13 @@ from itertools import pairwise
 from typing import Any
 
 from forklore.cli.importing.checks import keys_for, storable_metadata
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
+from forklore.cli.importing.foreign_trees import (
+    ForeignMessage,
+    ForeignTree,
+    ImportReport,
+    MalformedFileError,
+    Reason,
+)
 from forklore.client import jsontext
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 
@@ -66,7 +72,8 @@ class PlannedFork:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """An entry to append. body: its fields without the key. size: of its content, as escaped.
+    """An entry to append. body: its fields without the key; the content may be written already.
+    size: of its content, as escaped.
 
     digest: of the content and the metadata. merged_from: the number of the conversation that it
     sums up. merged_up_to: an entry of that.
@@ -152,7 +159,7 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
     keys = keys_for(message.message_id for message in tree.messages)
     lines, forks, place_of = lines_of(tree)
     about = _about(tree, report)
-    entries = [_entry(key, message.content) for key, message in zip(keys, tree.messages, strict=True)]
+    entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
     told = {"digest": _digest(tree, entries, about)}
     conversations = []
     for line, fork in zip(lines, forks, strict=True):
@@ -273,8 +280,10 @@ def entry_of(
     return PlannedEntry(key, body, escaped_size(text), digest, merged_from, merged_up_to)
 
 
-def _entry(key: str, content: dict[str, Any]) -> PlannedEntry:
-    return entry_of(key, {"contentType": "history", "content": [content]})
+def _entry(key: str, message: ForeignMessage) -> PlannedEntry:
+    text = message.written or jsontext.write([message.content])
+    body = {"contentType": "history", "content": jsontext.Written(text)}
+    return PlannedEntry(key, body, escaped_size(text), hashlib.sha256(text.encode()).digest())
 
 
 def _title(tree: ForeignTree, fork: PlannedFork | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -102,12 +103,18 @@ class Action(NamedTuple):
         if self.condition is not None:
             request["ConditionExpression"] = self.condition
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        names = _NAME.findall(f"{self.change} {self.condition}")
+        names = _names_in(self.change, self.condition)
         if names:
             request["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
         if self.values:
             request["ExpressionAttributeValues"] = self.values
         return {self.verb: request}
+
+
+@lru_cache(1_000)
+def _names_in(*expressions: str | None) -> list[str]:
+    """Return the names of the attributes in some expressions. There are few, each used often."""
+    return _NAME.findall(" ".join(text for text in expressions if text))
 
 
 def put(

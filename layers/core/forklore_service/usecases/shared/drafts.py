@@ -1,7 +1,7 @@
 """Drafts become entries with ids, and the actions that add them to HEAD and CTX."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -141,16 +141,17 @@ class Batch(NamedTuple):
     @property
     def title(self) -> Words | None:
         """The title that these entries give an untitled conversation; None if they hold no text."""
-        return self._texts[0].beginning(content.TITLE_CHARACTERS) if self._texts else None
+        first = self._first_text(range(len(self.entries)))
+        return first and first.beginning(content.TITLE_CHARACTERS)
 
     @property
     def preview(self) -> Words | None:
-        return self._texts[-1].beginning(content.PREVIEW_CHARACTERS) if self._texts else None
+        last = self._first_text(reversed(range(len(self.entries))))
+        return last and last.beginning(content.PREVIEW_CHARACTERS)
 
-    @property
-    def _texts(self) -> list[Words]:
-        both = zip(self.drafts, self.entries, strict=True)
-        return [Words(draft.text, entry.user_id) for draft, entry in both if draft.text]
+    def _first_text(self, places: Iterable[int]) -> Words | None:
+        texts = ((self.drafts[at].text, self.entries[at].user_id) for at in places)
+        return next((Words(text, author) for text, author in texts if text), None)
 
     @property
     def metrics(self) -> Metrics:
@@ -182,8 +183,6 @@ def mint_batch(
     latest, tip = epoch.number, after
     for draft in drafts:
         entry, entry_id = draft.entry, table.mint(tip.last)
-        if not entry.user_id:
-            entry = entry._replace(user_id=caller.user_id, client_id=caller.client_id)
         own_epoch = None
         if entry.channel is Channel.CONTEXT:
             own_epoch = max(latest, 1) if entry.epoch is None else entry.epoch
@@ -198,6 +197,8 @@ def mint_batch(
             entry._replace(
                 entry_id=entry_id,
                 conversation_id=conversation_id,
+                user_id=entry.user_id or caller.user_id,
+                client_id=entry.client_id if entry.user_id else caller.client_id,
                 epoch=own_epoch,
                 after=tip.lasts,
                 attachments=table.linked(entry.attachments),

@@ -1,0 +1,196 @@
+// A file beside the log. Images, sound and films are shown, all else is named. A link to the bytes lives for minutes.
+
+import { Download, FileText, RotateCcw } from "lucide-react";
+import { createContext, use, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { AttachedFile } from "../model/types.ts";
+import { bytes, visible } from "../model/words.ts";
+import type { App } from "../service/app.ts";
+import { sentenceOf, statusOf } from "../service/connection.ts";
+import { IconPress, Modal, Press, Said } from "./parts.tsx";
+
+/** Pictures of pixels. Nothing in them can run. */
+export const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/i;
+const PLAYED = /^(audio|video)\/[a-z0-9.-]+$/i;
+const SPARE_MS = 10_000; // so long before its end a link is old
+
+/** Whose files are shown. Without it they are only named. */
+export const Reader = createContext<App | undefined>(undefined);
+
+export function Attached({ file }: { file: AttachedFile }) {
+	const app = use(Reader);
+	if (!app) return <Named file={file} />;
+	if (PICTURE.test(file.contentType)) return <Picture app={app} file={file} />;
+	if (PLAYED.test(file.contentType)) return <Played app={app} file={file} />;
+	return <Other app={app} file={file} />;
+}
+
+interface FileProps {
+	app: App;
+	file: AttachedFile;
+}
+
+/** A link to the bytes: that of the entry, and when it is old or leads nowhere, another one. told: why there is none. */
+function useLink({ app, file }: FileProps) {
+	const [{ url, until, round }, setLink] = useState({ url: file.url, until: file.urlExpiresAt, round: 0 });
+	const [told, setTold] = useState("");
+	// What was just asked for is new, whatever the clock says.
+	const isOld = !url || (round === 0 && Date.parse(until ?? "") < Date.now() + SPARE_MS);
+	const href = url && app.client.located(url);
+	const hasFailed = useRef(false);
+
+	/** Return a link of now, unless there is none. */
+	const ask = async (): Promise<string | undefined> => {
+		const given = { attachmentId: file.id, conversationId: app.place?.id };
+		try {
+			const found = await app.client.api.getAttachment(given, { signal: app.signal });
+			const fresh = found.state === "removed" ? undefined : found.url;
+			setTold(fresh ? "" : "It was removed.");
+			return fresh;
+		} catch (error) {
+			setTold([403, 404].includes(statusOf(error) ?? 0) ? "It is not here any more." : sentenceOf(error));
+			return undefined;
+		}
+	};
+	const renew = async () => {
+		const fresh = await ask();
+		if (fresh) setLink(({ round }) => ({ url: fresh, until: undefined, round: round + 1 }));
+	};
+	const again = () => {
+		hasFailed.current = false;
+		return renew();
+	};
+	/** Bytes did not come, or are not what they should be. */
+	const failed = async () => {
+		const isSecond = hasFailed.current;
+		hasFailed.current = true;
+		if (!isSecond) return renew();
+		const { origin } = new URL(href ?? "", location.href);
+		setTold(
+			origin === location.origin
+				? "It cannot be shown."
+				: `To see it here, start forklore explore with --attachments ${origin}`,
+		);
+	};
+	const loaded = () => (hasFailed.current = false);
+	/** Get the bytes as a file. */
+	const save = async () => {
+		const fresh = await ask();
+		if (!fresh) return;
+		const link = document.createElement("a");
+		Object.assign(link, { href: app.client.located(fresh), download: file.name, target: "_blank" });
+		link.rel = "noopener noreferrer";
+		link.click();
+	};
+	return { href, isOld, round, told, renew, again, failed, loaded, save };
+}
+
+type Linked = ReturnType<typeof useLink>;
+
+/** A file by its name and size. */
+function Named({ file, link }: { file: AttachedFile; link?: Linked }) {
+	const { name, size } = file;
+	return (
+		<div className="file">
+			<FileText />
+			<span className="cut">
+				<Said>{name}</Said>
+			</span>
+			<span className="quiet">{link?.told || bytes(size)}</span>
+			{link?.told && (
+				<IconPress label={`Try again: ${visible(name)}`} className="s" press={link.again}>
+					<RotateCcw />
+				</IconPress>
+			)}
+			{link && (
+				<IconPress label={`Download ${visible(name)}`} className="s" press={link.save}>
+					<Download />
+				</IconPress>
+			)}
+		</div>
+	);
+}
+
+const Other = ({ app, file }: FileProps) => <Named file={file} link={useLink({ app, file })} />;
+
+function Picture({ app, file }: FileProps) {
+	const link = useLink({ app, file });
+	const { name, size } = file;
+	const open = () =>
+		app.open((close) => (
+			<Modal label={visible(name)} className="whole" close={close}>
+				<Whole app={app} file={file} close={close} />
+			</Modal>
+		));
+	if (link.told) return <Named file={file} link={link} />;
+	return (
+		<figure className="pic shot">
+			<Press className="" title="Open in full" press={open}>
+				<Bytes link={link} name={name} />
+			</Press>
+			<figcaption className="cut">
+				<Said>{name}</Said> · {bytes(size)}
+			</figcaption>
+		</figure>
+	);
+}
+
+/** An image as large as the window. */
+function Whole({ app, file, close }: FileProps & { close: () => void }) {
+	const link = useLink({ app, file });
+	return (
+		<>
+			{!link.told && <Bytes link={link} name={file.name} />}
+			<div className="end">
+				<Named file={file} link={link} />
+				<span className="grow" />
+				<Press className="b" press={close}>
+					Close
+				</Press>
+			</div>
+		</>
+	);
+}
+
+/** An image. A link that is old is not followed. */
+function Bytes({ link, name }: { link: Linked; name: string }) {
+	const { href, isOld, round, renew, failed, loaded } = link;
+	useEffect(() => {
+		if (isOld) void renew();
+	}, []);
+	const src = isOld ? undefined : href;
+	return <img key={round} src={src} alt={visible(name)} onError={failed} onLoad={loaded} />;
+}
+
+/** Sound, or a film. It is asked for when one plays it, and goes on there if its link has become old. */
+function Played({ app, file }: FileProps) {
+	const link = useLink({ app, file });
+	const player = useRef<HTMLVideoElement>(null);
+	const goesOn = useRef({ at: 0, plays: false });
+	useLayoutEffect(() => {
+		if (!player.current || !goesOn.current.plays) return;
+		player.current.currentTime = goesOn.current.at;
+		void player.current.play().catch(() => undefined);
+	}, [link.round]);
+	const failed = ({ currentTarget }: React.SyntheticEvent<HTMLVideoElement>) => {
+		goesOn.current = { at: currentTarget.currentTime, plays: !currentTarget.paused };
+		return link.failed();
+	};
+	const Player = file.contentType.toLowerCase().startsWith("audio") ? "audio" : "video";
+	return (
+		<div className="played">
+			{!link.told && (
+				<Player
+					key={link.round}
+					ref={player}
+					src={link.href}
+					controls
+					preload="none"
+					aria-label={visible(file.name)}
+					onError={failed}
+					onLoadedMetadata={link.loaded}
+				/>
+			)}
+			<Named file={file} link={link} />
+		</div>
+	);
+}
