@@ -7,7 +7,7 @@ import type {
 	ThreadMessage,
 } from "@assistant-ui/core";
 
-import type { AttachedFile, Attachment, Forklore } from "@forklore/client";
+import type { Forklore } from "@forklore/client";
 import { fileUrl, type ChatMessage, type PlacedMessage } from "@forklore/client/chat";
 
 /** What of a client makes the addresses of files. */
@@ -68,12 +68,6 @@ export function plainOf(
 	return { role: role === "ai" ? "assistant" : role, parts: [{ type: "text", text }, ...parts] };
 }
 
-/** Return an attachment of forklore as one of a message: with a link, and without the bytes. */
-export function attachmentOf(fl: Locating, file: Attachment | AttachedFile): CompleteAttachment {
-	const { id, name, contentType } = file;
-	return completeWith({ id, name, contentType }, fileUrl(fl, file));
-}
-
 /** Return an attachment of a message whose content is at an address. */
 export function completeWith(
 	{ id, name, contentType }: { id: string; name: string; contentType: string },
@@ -91,7 +85,8 @@ export function completeWith(
 function said(fl: Locating, { role, text, files = [] }: PlacedMessage): Record<string, unknown> {
 	const content = [{ type: "text", text }];
 	const metadata = { custom: {} };
-	if (role === "user") return { content, attachments: files.map((file) => attachmentOf(fl, file)), metadata };
+	if (role === "user")
+		return { content, attachments: files.map((file) => completeWith(file, fileUrl(fl, file))), metadata };
 	if (role === "system") return { content, metadata };
 	return {
 		content,
