@@ -735,4 +735,16 @@ CARDS = [
 ]
 """The order matters: a step may need what steps before it have made."""
 CATALOGUE = {one.operation: one for one in CARDS}
+
+
+def operation_of(route: str) -> str:
+    """Return the operation of a route. A second route of an operation has one more word."""
+    return route.removesuffix("ByPath").removesuffix("Content")
+
+
+def card_of(route: str) -> Card:
+    """Return the card of a route's operation."""
+    return CATALOGUE[operation_of(route)]
+
+
 STORY = [step for one in CARDS for step in one.steps]

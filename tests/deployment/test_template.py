@@ -53,6 +53,7 @@ SERVED = {
         *copying.OPERATIONS,
         *names.OPERATIONS,
         *attachments.OPERATIONS,
+        *attachments.SECOND,
     ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,

@@ -398,6 +398,53 @@ def test_a_failure_of_the_service_that_lasts_is_told(
     assert len(set(keys)) == 1
 
 
+def test_a_fork_and_a_dialog_tell_after_15_s_that_the_service_fails(
+    timed: Page, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect_status("(500|404)")
+    made = steps.talk(api, "A asks")
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
+    page.route(re.compile("/(fork|members)"), lambda route: route.fulfill(status=500, body="{}"))
+    slow = steps.said(page, "The server has not done it yet. Trying again…")
+
+    steps.press(page, "A asks", "Fork here")
+    page.clock.fast_forward(10_000)
+    expect(slow).to_have_count(0)
+    steps.let_time_pass(page, slow.is_visible)
+    steps.let_time_pass(page, steps.problem(page, "").first.is_visible)
+
+    steps.act(page, "Delete the whole tree")
+    dialog = steps.dialog(page)
+    dialog.get_by_label("I know").check()
+    held = steps.hold(page, re.compile("/v1/conversations/"), "DELETE")
+    dialog.get_by_role("button", name="Delete 1 branch").click()
+    steps.wait_until(page, lambda: bool(held))
+    page.clock.fast_forward(10_000)
+    expect(dialog.get_by_role("status")).to_have_text("")
+    page.clock.fast_forward(6_000)
+    expect(dialog.get_by_role("status")).to_have_text("The server has not done it yet. Trying again…")
+    held[0].continue_()
+    expect(steps.said(page, "The tree is deleted.")).to_be_visible()
+
+
+def test_a_server_that_comes_and_goes_is_greeted_once(
+    timed: Page, context: BrowserContext, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect("ERR_INTERNET_DISCONNECTED")
+    made = steps.talk(api, "A asks")
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
+    greeting = steps.said(page, "The server answers again.")
+
+    for greets in (1, 0):
+        context.set_offline(True)
+        steps.let_time_pass(page, steps.said(page, LOST).is_visible)
+        context.set_offline(False)
+        steps.let_time_pass(page, lambda: not steps.said(page, LOST).is_visible())
+        expect(greeting).to_have_count(greets)
+        page.clock.fast_forward(9_000)
+        expect(greeting).to_have_count(0)
+
+
 def test_a_conversation_that_could_not_be_loaded_is_asked_for_again(
     timed: Page, api: Forklore, user: str, watch: Watch
 ) -> None:

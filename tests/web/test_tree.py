@@ -15,12 +15,14 @@ from tests.web.steps import (
     dots,
     expect_read,
     go_to,
+    hold,
     let_time_pass,
     place_of,
     resting,
     sign_in,
     title,
     tree,
+    wait_until,
 )
 
 
@@ -103,6 +105,30 @@ def test_what_others_do_is_drawn_and_a_branch_without_entries_has_a_row_that_ope
     expect_read(page, lambda: picture(page)[:5], rows)
     row.click()
     expect(page).to_have_url(re.compile(at_conversation(empty.id)))
+
+
+def test_what_is_open_stays_in_view_when_older_entries_come_above_it(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = api.create(title="Long")
+    first, *_ = grow(made, ["First"])
+    for at in range(40):
+        grow(made.fork(after=first, title=f"Early {at}"), [f"Early {at}"])
+    grow(made, [f"Line {at}" for at in range(260)])
+    page = blank
+    older = hold(page, re.compile("allForks=true.*beforeCursor=|beforeCursor=.*allForks=true"))
+    sign_in(page, user, at=at_conversation(made.id))
+    open_row = dot(page, "Line 259")
+    wait_until(page, lambda: bool(older))
+    expect(open_row).to_be_in_viewport()
+
+    while older:
+        older.pop().continue_()
+    expect(page.get_by_text("loading older entries")).to_have_count(0)
+
+    expect(dot(page, "Line 259")).to_have_attribute("aria-posinset", re.compile("^[4-9].$"))
+    resting(page, open_row)
+    expect(open_row).to_be_in_viewport()
 
 
 def test_a_deleted_branch_is_drawn_as_far_as_others_show_it(page: Page, grown: Pond) -> None:

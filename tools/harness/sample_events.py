@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
-from tools.catalogue import CATALOGUE, NAMES, NOTHING, Step
+from tools.catalogue import NAMES, NOTHING, Step, card_of
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway, credentials
 
@@ -41,7 +41,7 @@ def sample_event(name: str) -> dict[str, Any]:
         return event
     things = dict.fromkeys(("first", "second", "noted"), NOTHING)
     things |= dict.fromkeys(("transfer", "erasure", "answer", "photo"), NAMES["fresh"])
-    step = CATALOGUE[name.removesuffix("ByPath")].sample.named(NAMES | things)
+    step = card_of(name).sample.named(NAMES | things)
     return event_of(replace(step, operation=name))
 
 

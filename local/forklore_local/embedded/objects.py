@@ -22,6 +22,8 @@ ATTACHMENTS = "attachments"
 """The folder in the folder that keeps the data."""
 PIECE_BYTES = 256 * 1024
 _INCOMING = "incoming"
+_PART_SECONDS = 24 * 3600
+"""After so long nothing brings the rest of what is not whole: who did was killed."""
 
 
 class FolderObjects:
@@ -33,6 +35,7 @@ class FolderObjects:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._is_temporary = folder, folder is None
+        self._is_tidy = False
 
     @property
     def folder(self) -> Path:
@@ -45,11 +48,20 @@ class FolderObjects:
 
     @property
     def _incoming(self) -> Path:
-        """The folder for what is not whole. It is made; only its owner may read it and `folder`."""
+        """The folder for what is not whole. It is made; only its owner may read it and `folder`.
+
+        The first use removes what a killed process has left.
+        """
         incoming = self.folder / _INCOMING
         with _failing():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             incoming.mkdir(mode=0o700, exist_ok=True)
+            if not self._is_tidy:
+                self._is_tidy = True
+                for part in incoming.glob("*.*"):
+                    with contextlib.suppress(FileNotFoundError):  # another process has been faster
+                        if part.stat().st_mtime < time.time() - _PART_SECONDS:
+                            part.unlink()
         return incoming
 
     def close(self) -> None:
@@ -74,7 +86,8 @@ class FolderObjects:
     def store(self, object_id: str, content: bytes, expected: Expected) -> None:
         with self.arriving(object_id, expected) as arriving:
             arriving.write(content)
-            arriving.keep()
+            with contextlib.suppress(FileNotFoundError):  # as if it were deleted after it was kept
+                arriving.keep()
 
     def holds(self, object_id: str, expected: Expected) -> bool:
         """Tell whether the object is there. What was uploaded as a file becomes the object now."""
@@ -148,7 +161,11 @@ class Arriving:
                 left = left[os.write(self._file, left) :]
 
     def keep(self) -> None:
-        """Make the bytes the object, for good. Raises WrongBytesError for others than expected."""
+        """Make the bytes the object, for good.
+
+        Raises WrongBytesError for others than expected, FileNotFoundError if the object was deleted
+        meanwhile.
+        """
         if self._size != self._expected.size:
             raise WrongBytesError(f"{self._size} bytes, not {self._expected.size}")
         if self._sha256.hexdigest() != self._expected.sha256:

@@ -61,9 +61,10 @@ def _damaged_rows(connection: sqlite3.Connection) -> Iterator[Damage]:
             yield Damage((partition, sort), "the row holds no item")
 
 
-def back_up(folder: Path, to: Path) -> None:
+def back_up(folder: Path, to: Path) -> list[str]:
     """Copy what a folder keeps at this moment into a new folder. Others may go on writing.
 
+    Return the attachments whose bytes are lost, sorted. All else is copied.
     The new folder is there whole or not at all. Raises DataError if it exists, or if something
     cannot be read or written.
     """
@@ -75,9 +76,10 @@ def back_up(folder: Path, to: Path) -> None:
     except OSError as error:
         raise DataError(f"cannot make {to}: {error.strerror}") from error
     try:
-        _copy(folder, made)
+        lost = _copy(folder, made)
         made.rename(to)
         sync(to.parent)
+        return sorted(lost)
     except ForkloreError as error:
         raise DataError(str(error)) from error
     except OSError as error:
@@ -86,38 +88,42 @@ def back_up(folder: Path, to: Path) -> None:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _copy(folder: Path, to: Path) -> None:
+def _copy(folder: Path, to: Path) -> set[str]:
+    """Copy a folder. Return the attachments whose bytes are lost: two copies in turn lack them."""
     os.close(os.open(to / FILE, os.O_CREAT | os.O_EXCL, 0o600))
     with _opened(folder) as source, _opened(to) as copy:
+        missing = set[str]()
         for _ in range(COPIES_MAX):
+            before = missing
             source.backup(copy)
             if copy.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
                 raise DataError(f"{folder} is damaged, so no backup was made; `forklore fsck` shows where")
-            if _copy_objects(copy, folder, to):
+            missing = _copy_objects(copy, folder, to)
+            if missing <= before:
                 break
-        else:
-            raise DataError(f"{folder} lacks attachments, so no backup was made; `forklore fsck` names them")
     (to / IGNORED).write_text("*\n")
     sync(to / FILE)
     sync(to)
+    return missing
 
 
-def _copy_objects(copied: sqlite3.Connection, folder: Path, to: Path) -> bool:
-    """Copy the bytes of the attachments in a copied database; tell whether all are there.
+def _copy_objects(copied: sqlite3.Connection, folder: Path, to: Path) -> set[str]:
+    """Copy the bytes of the attachments in a copied database. Return those that are missing.
 
     One that was removed since the database was copied may be missing.
     """
     source, copies = FolderObjects(folder / ATTACHMENTS), FolderObjects(to / ATTACHMENTS)
-    kept, is_whole = {object_id for object_id, _ in copies.all()}, True
+    kept, missing = {object_id for object_id, _ in copies.all()}, set[str]()
     for file in (items.file(json.loads(text)) for (text,) in copied.execute(_FILES)):
         if file.can_be_named and file.attachment_id not in kept:
             expected = Expected(file.content_type, file.size, file.sha256)
             is_there = copies.take(source.place(file.attachment_id), file.attachment_id, expected)
-            is_whole &= is_there or file.is_pending
+            if not is_there and not file.is_pending:
+                missing.add(file.attachment_id)
         kept.discard(file.attachment_id)
     for object_id in kept:
         copies.delete(object_id)
-    return is_whole
+    return missing
 
 
 @contextmanager

@@ -60,12 +60,12 @@ def table_in(folder: Path) -> Iterator[Table]:
         opened.close()
 
 
-def back_up(folder: Path, to: Path) -> None:
+def back_up(folder: Path, to: Path) -> list[str]:
     """Copy what a folder keeps into a new one, as embedded/upkeep.py says. Raises PortingError."""
     from forklore_local.embedded import upkeep
     from forklore_local.embedded.folder import DataError
 
     try:
-        upkeep.back_up(folder, to)
+        return upkeep.back_up(folder, to)
     except DataError as error:
         raise PortingError(str(error)) from error

@@ -158,7 +158,7 @@ class TreeReader:
 
     def _with_bodies(self, group_id: str, some: list[StoredEntry]) -> list[Entry]:
         try:
-            return self._table.with_bodies(group_id, some)
+            return self._table.with_bodies(group_id, some, linked=False)
         except UnavailableError as error:
             wanted = [keys.blob(group_id, one.entry_id, at) for one in some for at in range(one.chunks)]
             if len(self._table.items_at(wanted)) < len(wanted):

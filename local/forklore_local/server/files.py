@@ -138,6 +138,8 @@ async def _take(
                 if not message.get("more_body", False):
                     await asyncio.to_thread(arriving.keep)
                     return Response(200, [*SAFE, ("etag", f'"{object_id}"')], b"")
+    except FileNotFoundError:
+        return _message(404, "Not Found")
     except WrongBytesError as error:
         return _message(400, f"These are other bytes than was said: {error}.")
     except StoreFailedError as error:

@@ -70,6 +70,15 @@ _WATCHED = {
     },
 }
 
+_LED = {
+    **_WATCHED,
+    "ETag": {
+        "description": "The `sha256` of the bytes. `If-None-Match` takes it.",
+        "schema": {"type": "string", "pattern": '^"[0-9a-f]{64}"$'},
+    },
+}
+_LOCATION = {"Location": {"description": "Where the bytes are.", "schema": {"type": "string"}}}
+
 Json = dict[str, Any]
 
 
@@ -243,9 +252,8 @@ def _responses(operation: Operation) -> Json:
     others = {
         status: {"$ref": f"#/components/responses/{name}"} for status, name in (by_gateway | refused).items()
     }
-    same = (
-        {"304": {"description": "Not Modified", "headers": _WATCHED}} if operation.takes_if_none_match else {}
-    )
+    told = _told_of(operation)
+    same = {"304": {"description": "Not Modified", "headers": told}} if operation.takes_if_none_match else {}
     return dict(sorted({**good, **same, **others}.items()))
 
 
@@ -257,8 +265,15 @@ def _name(operation: Operation, status: int) -> str:
     return "-".join([f"Error{status}", *refusals.codes_of(operation, status)])
 
 
+def _told_of(operation: Operation) -> Json:
+    """Return the headers of an answer, but for `Location`."""
+    if operation.status == HTTPStatus.FOUND:
+        return _LED
+    return _WATCHED if operation.takes_if_none_match else _REQUEST_ID
+
+
 def _answer(operation: Operation, status: int) -> Json:
-    headers = _WATCHED if operation.takes_if_none_match else _REQUEST_ID
+    headers = _told_of(operation) | (_LOCATION if status == HTTPStatus.FOUND else {})
     answer: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
     if operation.result is not None:
         schema = {"$ref": _REF.format(model=operation.result.__name__)}

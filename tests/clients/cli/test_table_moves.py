@@ -136,6 +136,22 @@ def test_a_damaged_tree_is_left_out_if_that_is_asked_for(ann: Forklore, place: P
     assert (told.code, json.loads(told.out)["damaged"]) == (NO, [damaged])
 
 
+def test_a_backup_names_the_attachments_whose_bytes_are_lost(ann: Forklore, place: Path) -> None:
+    (place / "photo.png").write_bytes(b"a photo")
+    ann("say trip look --attach photo.png")
+    [photo] = (place / "data" / "attachments").glob("??/*")
+    photo.unlink()
+
+    copied, told = ann("backup data copy"), ann("backup data other --json")
+
+    assert (copied.code, copied.err.splitlines()) == (
+        NO,
+        ["copy: a copy of data", f"  not copied: the bytes of attachment {photo.name}, which are lost"],
+    )
+    assert (told.code, json.loads(told.out)["lost"]) == (NO, [photo.name])
+    assert (place / "copy").exists()
+
+
 def test_a_damaged_folder_is_found_to_be_one_and_the_rest_comes_out(ann: Forklore, place: Path) -> None:
     damaged = ann.id_of("trip")
     ann("say other 'a whole one'")

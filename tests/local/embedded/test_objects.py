@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -140,6 +141,33 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing_that_is_held_or_r
     objects.store(object_id, CONTENT, expected())
     assert objects.holds(object_id, expected())
     objects.delete(object_id)
+    assert files_in(objects.folder) == []
+
+
+def test_what_a_killed_process_has_left_is_removed_after_a_day(
+    objects: FolderObjects, object_id: str
+) -> None:
+    file_at(objects.upload(object_id, expected()).url).write_bytes(CONTENT)
+    incoming = objects.folder / "incoming"
+    old, young = incoming / f"{object_id}.0a", incoming / f"{object_id}.0b"
+    for part in (old, young):
+        part.write_bytes(b"a part")
+    day_ago = time.time() - 25 * 3600
+    for part in (old, incoming / object_id):
+        os.utime(part, (day_ago, day_ago))
+
+    FolderObjects(objects.folder).store(str(uuid.uuid4()), CONTENT, expected())
+
+    assert sorted(incoming.iterdir()) == [incoming / object_id, young]
+
+
+def test_what_is_deleted_while_it_arrives_is_not_kept(objects: FolderObjects, object_id: str) -> None:
+    with objects.arriving(object_id, expected()) as arriving:
+        arriving.write(CONTENT)
+        objects.delete(object_id)
+        with pytest.raises(FileNotFoundError):
+            arriving.keep()
+
     assert files_in(objects.folder) == []
 
 

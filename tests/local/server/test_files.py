@@ -109,6 +109,24 @@ def test_other_bytes_are_refused_and_nothing_of_them_stays(
     assert arriving(objects) == []
 
 
+def test_what_is_deleted_while_it_arrives_is_not_there(
+    url: str, objects: ServedObjects, object_id: str
+) -> None:
+    upload = objects.upload(object_id, EXPECTED)
+
+    def deleted_before_the_end() -> Iterator[bytes]:
+        yield CONTENT[:-1]
+        while not arriving(objects):
+            time.sleep(0.01)
+        objects.delete(object_id)
+        yield CONTENT[-1:]
+
+    gone = httpx.put(url + upload.url, headers=upload.headers, content=deleted_before_the_end())
+
+    assert gone.status_code == 404
+    assert not objects.holds(object_id, EXPECTED)
+
+
 def test_another_type_than_was_said_is_refused(url: str, objects: ServedObjects, object_id: str) -> None:
     upload = objects.upload(object_id, EXPECTED)
 

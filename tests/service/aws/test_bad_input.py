@@ -700,6 +700,18 @@ def test_a_request_with_one_thing_wrong_is_refused_and_changes_nothing(
     assert_refused(world.send(ask), expected)
 
 
+def test_a_deployment_takes_no_larger_attachment_than_it_is_told_to(
+    open_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORKLORE_ATTACHMENT_MEGABYTES", "2")
+    said = {name: held for name, held in PHOTO.items() if name != "content"}
+
+    assert open_world.send(Ask("POST", "/v1/attachments", said | {"size": 2_000_000})).status == 201
+    refused = open_world.send(Ask("POST", "/v1/attachments", said | {"size": 2_000_001}))
+    assert_refused(refused, VALIDATION)
+    assert "2,000,000" in refused.json["details"]["message"]
+
+
 NOT_BASE64 = {
     "JSON": '{"title":"x"}',
     "outside of ASCII": '{"title":"é"}',

@@ -618,7 +618,10 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     "beginAnswer": let_no_answer_be_open,
     **dict.fromkeys(("appendToAnswer", "getAnswer", "adminGetAnswer"), let_an_answer_be_open),
     **dict.fromkeys(("stopAnswer", "deleteAnswer"), let_an_answer_be_open),
-    **dict.fromkeys(("getAttachment", "adminGetAttachment", "adminRemoveAttachment"), let_a_photo_be),
+    **dict.fromkeys(
+        ("getAttachment", "getAttachmentContent", "adminGetAttachment", "adminRemoveAttachment"),
+        let_a_photo_be,
+    ),
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from forklore_service.domain.jsontext import to_json
 from tests.service.aws.direct import Direct
 from tests.service.aws.story import tell
 from tests.service.aws.world import ROOT, SAID, Ask, World, append, entries, memberships, share, show
-from tools.catalogue import Step
+from tools.catalogue import PHOTO, Step
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 from tools.harness.sample_events import request_of
 
@@ -130,6 +131,21 @@ def test_the_header_is_a_tag_a_weak_one_a_list_or_a_star(world: World, header: s
     tag = tag_of(world.send(entries()))
 
     assert world.send(entries(headers=known(header.format(tag)))).status == status
+
+
+def test_the_tag_of_a_redirect_is_that_of_the_bytes(world: World) -> None:
+    photo = world.send(Ask("POST", "/v1/attachments", PHOTO)).json
+    content = Ask("GET", f"/v1/attachments/{photo['id']}/content")
+    led = world.send(content)
+    assert (led.status, led.headers["location"], led.json["url"]) == (302, photo["url"], photo["url"])
+    assert led.headers["etag"] == f'"{PHOTO["sha256"]}"'
+
+    same = world.send(replace(content, headers=known(led.headers["etag"])))
+    assert (same.status, same.text, "location" in same.headers) == (304, "", False)
+    assert world.send(replace(content, user="bob", headers=known("*"))).status == 404
+    said = {name: held for name, held in PHOTO.items() if name != "content"} | {"contentType": "image/gif"}
+    pending = world.send(Ask("POST", "/v1/attachments", said)).json["id"]
+    assert world.send(Ask("GET", f"/v1/attachments/{pending}/content")).status == 404
 
 
 def test_a_tag_is_of_what_the_caller_sees(world: World) -> None:

@@ -15,6 +15,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_DIRECT_USERS",
         "FORKLORE_LOG_USERS",
         "FORKLORE_ATTACHMENTS",
+        "FORKLORE_ATTACHMENT_MEGABYTES",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -37,6 +38,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_DIRECT_USERS", "planner=ann lee, ops=*")
     environment.setenv("FORKLORE_LOG_USERS", "plain")
     environment.setenv("FORKLORE_ATTACHMENTS", "a-bucket")
+    environment.setenv("FORKLORE_ATTACHMENT_MEGABYTES", "7")
 
     expected = ServiceSettings(
         "t",
@@ -48,6 +50,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
         direct_users=(("planner", "ann lee"), ("ops", "*")),
         logs_users=True,
         attachments="a-bucket",
+        attachment_bytes_max=7_000_000,
     )
     assert ServiceSettings.from_environment() == expected
 
@@ -68,6 +71,15 @@ def test_an_invalid_retention_is_refused(environment: pytest.MonkeyPatch, days: 
     environment.setenv("FORKLORE_RETENTION_DAYS", days)
 
     with pytest.raises(RuntimeError, match="FORKLORE_RETENTION_DAYS"):
+        ServiceSettings.from_environment()
+
+
+@pytest.mark.failure("unsafe-settings")
+@pytest.mark.parametrize("megabytes", ["-1", "1.5", "101", "many"])
+def test_an_invalid_size_of_attachments_is_refused(environment: pytest.MonkeyPatch, megabytes: str) -> None:
+    environment.setenv("FORKLORE_ATTACHMENT_MEGABYTES", megabytes)
+
+    with pytest.raises(RuntimeError, match="FORKLORE_ATTACHMENT_MEGABYTES"):
         ServiceSettings.from_environment()
 
 

@@ -1,10 +1,14 @@
 """What the downloads of attachments are called, and the bytes in a bucket of S3, here moto's."""
 
 import base64
+import contextlib
 import hashlib
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -13,6 +17,7 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from forklore_service.errors import UnavailableError
+from forklore_service.storage import clients
 from forklore_service.storage.objects import (
     LINK_SAME_SECONDS,
     LINK_SECONDS,
@@ -74,6 +79,22 @@ def test_what_is_uploaded_to_the_address_is_held_listed_and_linked_to_until_it_i
     for _ in range(2):
         objects.delete(object_id)
         assert (objects.holds(object_id, expected()), list(objects.all())) == (False, [])
+
+
+def test_requests_at_once_make_one_client(object_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, both = list[Any](), Barrier(2)
+
+    def make() -> Any:
+        made.append(object())
+        with contextlib.suppress(BrokenBarrierError):
+            both.wait(0.2)  # for another one that is made at once
+        return SimpleNamespace(delete_object=lambda **_place: None)
+
+    monkeypatch.setattr(clients, "make_objects_client", make)
+    objects = S3Objects(BUCKET)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(objects.delete, [object_id] * 2))
+    assert len(made) == 1
 
 
 def test_what_is_stored_is_held(objects: Objects, object_id: str) -> None:

@@ -1,6 +1,7 @@
-// Which branches a filter leaves: `night train agent:planner tag:eval cost>0.01`. All its words must fit.
+// Which branches a filter leaves: `night train failed agent:planner tag:eval cost>0.01`. All its words must fit.
 
 import { scoreOf, sumOf, type Limb } from "./shape.ts";
+import type { Line } from "./types.ts";
 
 const NUMBER = /^(score|cost|entries)([<>])(\d*\.?\d+)$/;
 const NAMED = /^(tag|agent|user|name):(.+)$/;
@@ -33,16 +34,20 @@ function testOf(word: string): (limb: Limb) => boolean {
 		agent: ({ own, branch }) => has([branch?.details?.agentId, ...own.map(({ agentId }) => agentId)]),
 		user: ({ own }) => has(own.map(({ userId }) => userId)),
 		name: ({ look }) => has(look.names),
-		words: ({ look, own }) => has([look.label, ...own.map((line) => line.text)]),
+		words: ({ look, own }) => has([look.label]) || own.some((line) => says(line, text)),
 	};
 	return name ? places[name]! : (limb) => Object.values(places).some((place) => place(limb));
 }
 
+/** Return whether an entry says a word. `failed` is said where a tool has failed. */
+const says = ({ text, failed }: Line, word: string): boolean =>
+	text.toLowerCase().includes(word) || (word === "failed" && failed === true);
+
 /** Return whether an entry says one of the plain words of a filter. */
-export function saysOf(query: string): (words: string) => boolean {
+export function saysOf(query: string): (line: Line) => boolean {
 	const plain = query
 		.toLowerCase()
 		.split(/\s+/)
 		.filter((word) => word && !NUMBER.test(word) && !NAMED.test(word));
-	return (words) => plain.some((word) => words.toLowerCase().includes(word));
+	return (line) => plain.some((word) => says(line, word));
 }

@@ -363,6 +363,14 @@ test("the first words of an entry are of its message, and what it does without w
 	expect(blocksOf(entry({ contentType: "history", content: [] }))).toEqual([]);
 });
 
+test("a line says that a tool has failed, as the service does and as its entry does", () => {
+	const asLine = { contentType: "history", content: [] };
+	const failed = samples["claude-agent"].entries.map((one) => lineOf(entry(one)).failed);
+	expect(failed).toContain(true);
+	expect(failed).toContain(undefined);
+	expect(lineOf(entry(asLine, { line: { role: "TOOL", failed: true } })).failed).toBe(true);
+});
+
 test("lines of the service show calls and results as entries do", () => {
 	const line = (role: string, text: string) => {
 		const shown = lineOf(entry({ contentType: "history", content: [] }, { line: { role, text } }));

@@ -1,6 +1,6 @@
 // An entry as a line: who says it, and its first words.
 
-import { isHistory, roleNamed, roleOf } from "./forms.ts";
+import { blocksOf, isHistory, roleNamed, roleOf } from "./forms.ts";
 import { firstWords } from "./shown.ts";
 import type { Entry, Line, Role } from "./types.ts";
 import { unmarked, visible } from "./words.ts";
@@ -19,14 +19,22 @@ export function lineOf(entry: Entry): Line {
 		...(copiedFromConversationId && { copiedFromConversationId }),
 		...(usage && { usage }),
 	};
-	const { role, text } = entry.content.length || entry.erased ? said(entry) : told(entry);
-	return { ...kept, ...beside, role, text: unmarked(text) };
+	const { role, text, failed } = entry.content.length || entry.erased ? said(entry) : told(entry);
+	return { ...kept, ...beside, role, text: unmarked(text), ...(failed && { failed }) };
 }
 
-const said = (entry: Entry) => ({ role: roleOf(entry), text: firstWords(entry) });
+const said = (entry: Entry) => ({
+	role: roleOf(entry),
+	text: firstWords(entry),
+	failed: blocksOf(entry).some((one) => "result" in one && one.result?.isError),
+});
 
 /** Return what the service tells of an entry in place of its content. */
-function told({ line, contentType, attachments }: Entry): { role: Role; text: string } {
+function told({ line, contentType, attachments }: Entry): {
+	role: Role;
+	text: string;
+	failed?: boolean | undefined;
+} {
 	if (!line) return { role: "other", text: "A long entry" };
 	const { role, text, tool, failed, holds = [] } = line;
 	const known = roleNamed(role);
@@ -37,5 +45,5 @@ function told({ line, contentType, attachments }: Entry): { role: Role; text: st
 	const result = known === "tool" ? "Tool result" : wordless;
 	const file = attachments?.[0]?.name ?? (holds.includes("attachments") ? "Attachment" : undefined);
 	const other = failed ? "Failed tool" : (file ?? result);
-	return { role: isTool ? "tool" : known, text: visible(words ?? other) };
+	return { role: isTool ? "tool" : known, text: visible(words ?? other), failed };
 }

@@ -80,7 +80,17 @@ test("a filter finds words, names, tags, agents and bounds, and all of them must
 	expect(found("cost>0.1")).toEqual(["early"]);
 	expect(found("night cost>0.1")).toEqual([]);
 	expect(filterOf("  ")).toBeUndefined();
-	expect([saysOf("night agent:x")("By NIGHT train"), saysOf("agent:x")("agent:x")]).toEqual([true, false]);
+	const line = { ...tree.lines[0]!, text: "By NIGHT train" };
+	expect([saysOf("night agent:x")(line), saysOf("agent:x")({ ...line, text: "agent:x" })]).toEqual([
+		true,
+		false,
+	]);
+	expect(saysOf("failed")(line)).toBe(false);
+	expect(found("failed")).toEqual([]);
+	const night = tree.lines.find(({ text }) => /night/i.test(text))!;
+	night.failed = true;
+	expect(saysOf("failed")(night)).toBe(true);
+	expect(found("failed")).toEqual(["good"]);
 });
 
 test("a scale has round numbers", () => {

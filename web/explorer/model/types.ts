@@ -51,6 +51,8 @@ export interface Line extends Pick<
 	role: Role;
 	/** The first words of what it says; "" if it says nothing. */
 	text: string;
+	/** A tool has failed in it. */
+	failed?: boolean;
 }
 
 /** A branch of the tree: what the service lists of a fork, and what the page knows beside it. */

@@ -5,7 +5,16 @@ import { newId } from "../../../clients/typescript/src/json.ts";
 import { routeOf, toConversation } from "../model/route.ts";
 import type { Entry, Route } from "../model/types.ts";
 import { titleOf, userOf } from "../model/words.ts";
-import { clientOf, isAborted, sentenceOf, statusOf, type Attach, type Credentials } from "./connection.ts";
+import {
+	clientOf,
+	isAborted,
+	sentenceOf,
+	SLOW,
+	SLOW_MS,
+	statusOf,
+	type Attach,
+	type Credentials,
+} from "./connection.ts";
 import { Draft, type Purpose } from "./drafts.ts";
 import { Grove } from "./grove.ts";
 import { Conversations } from "./list.ts";
@@ -13,6 +22,7 @@ import { Place } from "./place.ts";
 import { Source } from "./source.ts";
 
 const SAID_MS = 8000;
+const AGAIN_MS = 60_000; // not told again before
 
 /** Beside the conversation. */
 export type PaneName = "tree" | "memory" | "details";
@@ -60,6 +70,8 @@ export class App extends Source {
 	/** Of deeds that are not done. */
 	readonly #keys = new Map<string, string>();
 	#saidTimer = 0;
+	/** When it was told last that the server answers again. */
+	#foundAt = -AGAIN_MS;
 
 	/** leave: called when the person signs out, or must sign in again, with a sentence that says why. */
 	constructor(
@@ -201,9 +213,14 @@ export class App extends Source {
 	async once<T>(deed: string, run: (idempotencyKey: string) => Promise<T>): Promise<T> {
 		const key = this.#keys.get(deed) ?? newId();
 		this.#keys.set(deed, key);
-		const result = await run(key);
-		this.#keys.delete(deed);
-		return result;
+		const timer = setTimeout(() => this.say(SLOW), SLOW_MS);
+		try {
+			const result = await run(key);
+			this.#keys.delete(deed);
+			return result;
+		} finally {
+			clearTimeout(timer);
+		}
 	}
 
 	/** Begin a branch before or after an entry, and open it. */
@@ -369,7 +386,11 @@ export class App extends Source {
 	#lose(sentence: string, at: Date): void {
 		this.lost = sentence;
 		this.answeredAt = at;
-		if (!sentence) this.say("The server answers again.");
+		const now = performance.now();
+		if (!sentence && now > this.#foundAt + AGAIN_MS) {
+			this.#foundAt = now;
+			this.say("The server answers again.");
+		}
 		this.changed();
 	}
 }

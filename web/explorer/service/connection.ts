@@ -16,6 +16,9 @@ export interface Told {
 }
 
 const LIMITS = { timeoutMs: 35_000, deadlineMs: 90_000 }; // the service gives up after 29 s
+/** After so long one is told that the service has not done it yet. */
+export const SLOW_MS = 15_000;
+export const SLOW = "The server has not done it yet. Trying again…";
 const QUIET_MS = 5_000; // after this without an answer, another program may have the address
 const SILENT = "The server does not answer.";
 const OTHER = "Another server answers at this address. Sign in again.";

@@ -1,7 +1,7 @@
 // The tree beside the conversation: a row for each entry, read downwards, and a lane for each branch.
 
 import { ChevronRight } from "lucide-react";
-import { memo, useEffect, useId, useMemo, useState } from "react";
+import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
 import { filterOf, saysOf } from "../model/filter.ts";
 import { outlineOf, type Outline as Drawing, type Row, type Stroke } from "../model/outline.ts";
 import { rootward, shownBy, type Limb, type Shape } from "../model/shape.ts";
@@ -68,16 +68,19 @@ export function Outline({ shape, children, openId, entryId, isLoading, loadDetai
 	const limbs = useMemo(() => new Set(rootward(limb)), [limb]);
 	const drawing = useMemo(() => {
 		const says = query.trim() ? saysOf(query) : () => false;
-		const found = [...shape.places.values()].filter(({ line }) => says(line.text)).map(({ line }) => line.id);
+		const found = [...shape.places.values()].filter(({ line }) => says(line)).map(({ line }) => line.id);
 		const kept = new Set([chosen, ...found]);
 		return outlineOf(shape, { folds, kept, toggled, fits: filterOf(query), children });
 	}, [shape, query, folds, toggled, chosen, children]);
 	const { rows, rowOf, lanes } = drawing;
-	const { box, first, end, slots, look, reveal } = useRows(rows, height);
+	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
+	const wasLoading = useRef(isLoading);
+	useEffect(() => void (wasLoading.current = isLoading));
+	const kept = wasLoading.current ? rows[chosenRow]?.key : undefined;
+	const { box, first, end, slots, look, reveal } = useRows(rows, height, { kept });
 	const [, width] = useWidth(box);
 
 	const [activeKey, setActive] = useState("");
-	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
 	const active = rowOf.get(activeKey) ?? Math.max(0, chosenRow);
 	useEffect(() => {
 		setActive("");

@@ -63,7 +63,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 			(!least || (scoreOf(limb) ?? -Infinity) >= least) && (!filter || filter(limb));
 		return mapOf(shape, { fits, chosen, opened, sort });
 	}, [shape, query, least, chosen, opened, sort]);
-	const { box, first, end, slots, look, reveal } = useRows(rows, height, HEAD);
+	const { box, first, end, slots, look, reveal } = useRows(rows, height, { head: HEAD });
 	const [, width] = useWidth(box);
 	const rowOf = (key: string): number => rows.findIndex((row) => row.key === key);
 	const [activeKey, setActive] = useState(openId);

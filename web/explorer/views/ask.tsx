@@ -3,7 +3,7 @@
 import { newId } from "../../../clients/typescript/src/json.ts";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { App } from "../service/app.ts";
-import { isAborted, isLost } from "../service/connection.ts";
+import { isAborted, isLost, SLOW, SLOW_MS } from "../service/connection.ts";
 import { Modal, Press, Problem } from "./parts.tsx";
 
 /** What the fields hold. A checkbox that is ticked has the value "on"; one that is not has none. */
@@ -94,8 +94,15 @@ function Question<R>({ app, deed, close, resolve }: QuestionProps<R>) {
 		const idempotencyKey = keys.current.get(sent) ?? newId();
 		keys.current.set(sent, idempotencyKey);
 		setBusy(true);
+		let timer = 0;
+		const progress = (told: string) => {
+			setProgress(told);
+			clearTimeout(timer);
+			timer = window.setTimeout(setProgress, SLOW_MS, SLOW);
+		};
+		progress("");
 		try {
-			const result = await run(given, { idempotencyKey, signal: ended.signal }, setProgress);
+			const result = await run(given, { idempotencyKey, signal: ended.signal }, progress);
 			resolve(result);
 			if (!ended.signal.aborted) close();
 			if (deed.next && deed.next !== location.hash) app.go(deed.next);
@@ -108,6 +115,8 @@ function Question<R>({ app, deed, close, resolve }: QuestionProps<R>) {
 			if (isAborted(error)) app.say("You stopped waiting for the answer. It may have been done.");
 			else app.fail(error);
 			void app.reload();
+		} finally {
+			clearTimeout(timer);
 		}
 	};
 	return (

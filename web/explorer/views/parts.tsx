@@ -151,7 +151,7 @@ export const FilterField = ({ field, query, filter }: FilterFieldProps) => (
 			onChange={({ target }) => filter(target.value)}
 			placeholder="Filter branches"
 			aria-label="Filter branches"
-			title="Words of entries, names, tags and agents; also agent:fixer, tag:passed, cost>0.01"
+			title="Words of entries, names, tags and agents; also failed, agent:fixer, tag:passed, cost>0.01"
 		/>
 	</label>
 );

@@ -22,9 +22,14 @@ interface Rows {
 /**
  * Return which rows to draw. What one looks at stays in its place when rows come or go above it.
  *
- * height: of a row. head: of what stands above the rows, and stays there.
+ * height: of a row. head: of what stands above the rows, and stays there. kept: a row that stays in its place also
+ * when one looks at the first row.
  */
-export function useRows(rows: readonly { key: string }[], height: number, head = 0): Rows {
+export function useRows(
+	rows: readonly { key: string }[],
+	height: number,
+	{ head = 0, kept }: { head?: number; kept?: string | undefined } = {},
+): Rows {
 	const box = useRef<HTMLDivElement>(null);
 	const [seen, setSeen] = useState({ first: 0, slots: 2 * SPARE });
 	const top = useRef({ key: "", offset: 0 });
@@ -40,13 +45,16 @@ export function useRows(rows: readonly { key: string }[], height: number, head =
 	}, [height]);
 
 	useLayoutEffect(() => {
-		const { key, offset } = top.current;
-		const hasMoved = all.current !== rows && box.current!.scrollTop > 0;
+		const { scrollTop, clientHeight } = box.current!;
+		const seen = scrollTop > 0 ? -1 : all.current.findIndex((row) => row.key === kept);
+		const isKept = seen >= 0 && (seen + 1) * height <= clientHeight;
+		const { key, offset } = isKept ? { key: kept, offset: -seen * height } : top.current;
+		const hasMoved = all.current !== rows && (isKept || scrollTop > 0);
 		all.current = rows;
 		const at = hasMoved ? rows.findIndex((row) => row.key === key) : -1;
 		if (at >= 0) box.current!.scrollTop = at * height + offset;
 		look();
-	}, [rows, height, look]);
+	}, [rows, height, kept, look]);
 
 	useLayoutEffect(() => {
 		const observer = new ResizeObserver(look);

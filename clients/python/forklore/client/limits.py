@@ -3,8 +3,8 @@
 A copy of the service's own module by `python -m tools.client`. Do not change it by hand.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from json.encoder import encode_basestring_ascii
 from typing import TypeVar
 
 ENTRY_BYTES_MAX = 2_500_000
@@ -46,7 +46,7 @@ def escaped_size(text: str) -> int:
     >>> escaped_size('["é"]')
     12
     """
-    return len(json.dumps(text)) - 2
+    return len(encode_basestring_ascii(text)) - 2
 
 
 def packs(

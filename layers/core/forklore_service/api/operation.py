@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from types import NoneType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
@@ -25,7 +26,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.domain.users import ADMIN
 from forklore_service.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
-from forklore_service.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+from forklore_service.limits import ATTACHMENT_BYTES_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
@@ -57,12 +58,14 @@ class Service(NamedTuple):
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
     long the items of a deleted tree are kept. justification_required: for administration.
+    attachment_bytes_max: of one that is uploaded.
     """
 
     table: Table
     queue: Queue
     delete_wait_s: int = WAIT_SECONDS
     justification_required: bool = False
+    attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
 
 
 class CheckedRequest(NamedTuple):
@@ -149,7 +152,7 @@ class Operation(NamedTuple):
         body. The first paragraph of its docstring is the summary in the API document, and the rest
         is the description.
     answer: what describes the answer instead of that annotation.
-    status, also: the usual status of a success, and other ones.
+    status, also: the usual status of a success, and other ones. A 302 leads to the answer's `url`.
     query, body: the models of what the request may hold.
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
@@ -268,7 +271,8 @@ class Operation(NamedTuple):
         text = "" if fields is None else to_json(fields)
         if fields is None or not self.takes_if_none_match:
             return Response(status, text)
-        return watched(Response(status, text), fields, if_none_match)
+        location = fields["url"] if status == HTTPStatus.FOUND else ""
+        return watched(Response(status, text, location=location), fields, if_none_match)
 
     def _if_match(self, value: str | None) -> str | None:
         """Return what the If-Match header holds, or None without one."""

@@ -15,6 +15,7 @@ class Response(NamedTuple):
     """The answer to a request. text: JSON; empty without a body. error: None for a success.
 
     tag: names what the answer says to this caller; empty if nobody can ask whether it has changed.
+    location: the address that a redirect leads to.
     ask_again_ms: after how long a watcher asks again; None for an answer that nobody watches.
     """
 
@@ -23,6 +24,7 @@ class Response(NamedTuple):
     error: ForkloreError | None = None
     tag: str = ""
     ask_again_ms: int | None = None
+    location: str = ""
 
 
 def error_response(error: ForkloreError, request_id: str) -> Response:

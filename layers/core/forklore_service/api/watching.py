@@ -27,12 +27,14 @@ def watched(response: Response, fields: Mapping[str, Any], if_none_match: str | 
 
     The tag is a digest of the body, so it says nothing that the body does not say. What stands in
     `afterCursor` does not count: in a list by last use it holds a time, and an earlier one goes on
-    just as well.
+    just as well. The tag of a redirect is the digest of the bytes that it leads to.
     """
     tag = hashlib.sha256(_without_cursor(response.text, fields).encode()).hexdigest()[:_TAG_DIGITS]
+    if response.status == HTTPStatus.FOUND:
+        tag = fields["sha256"]
     told = response._replace(tag=tag, ask_again_ms=_ask_again_ms(fields))
     if if_none_match is not None and _names(if_none_match, tag):
-        return told._replace(status=HTTPStatus.NOT_MODIFIED, text="")
+        return told._replace(status=HTTPStatus.NOT_MODIFIED, text="", location="")
     return told
 
 

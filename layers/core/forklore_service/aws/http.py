@@ -195,7 +195,8 @@ def _headers_of(response: Response) -> dict[str, str]:
     """Return the headers that a watcher or the error needs."""
     match response.error:
         case None if response.tag:
-            return {"ETag": f'"{response.tag}"', "Forklore-Ask-Again-Ms": str(response.ask_again_ms)}
+            led = {"Location": response.location} if response.location else {}
+            return {"ETag": f'"{response.tag}"', "Forklore-Ask-Again-Ms": str(response.ask_again_ms), **led}
         case UnauthorizedError():
             return {"WWW-Authenticate": "Bearer"}
         case (UnavailableError() | TooManyRequestsError()) as error:

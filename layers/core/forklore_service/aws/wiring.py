@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from forklore_service.domain.tree import WAIT_SECONDS
-from forklore_service.limits import RETENTION_DAYS_MAX
+from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 WHOLE_DIGITS_MAX = 9
+MEGABYTE = 1_000_000
 
 
 class ServiceSettings(NamedTuple):
@@ -45,7 +46,7 @@ class ServiceSettings(NamedTuple):
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
-    are no attachments.
+    are no attachments. attachment_bytes_max: of one.
     """
 
     table_name: str
@@ -60,6 +61,7 @@ class ServiceSettings(NamedTuple):
     direct_users: tuple[tuple[str, str], ...] = ()
     logs_users: bool = False
     attachments: str | None = None
+    attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -76,6 +78,10 @@ class ServiceSettings(NamedTuple):
         days = _whole("FORKLORE_RETENTION_DAYS")
         if days > RETENTION_DAYS_MAX:
             raise RuntimeError(f"set FORKLORE_RETENTION_DAYS to days from 0 to {RETENTION_DAYS_MAX}")
+        attachment_bytes = _whole("FORKLORE_ATTACHMENT_MEGABYTES") * MEGABYTE or ATTACHMENT_BYTES_MAX
+        if attachment_bytes > ATTACHMENT_BYTES_MAX:
+            most = ATTACHMENT_BYTES_MAX // MEGABYTE
+            raise RuntimeError(f"set FORKLORE_ATTACHMENT_MEGABYTES to a number from 1 to {most}")
         return cls(
             table_name,
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
@@ -89,6 +95,7 @@ class ServiceSettings(NamedTuple):
             justification_required=_chosen("FORKLORE_JUSTIFICATION_REQUIRED", no="false", yes="true"),
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
             attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
+            attachment_bytes_max=attachment_bytes,
         )
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,15 +35,17 @@ class S3Objects:
     def __init__(self, bucket: str, client: Any = None) -> None:
         self._bucket = bucket
         self._made = client
+        self._making = threading.Lock()  # a worker lets go of several at once
         self._link = lru_cache(LINKS_KEPT)(self._signed_link)
 
     @property
     def _client(self) -> Any:
-        if self._made is None:
-            from forklore_service.storage.clients import make_objects_client
+        with self._making:
+            if self._made is None:
+                from forklore_service.storage.clients import make_objects_client
 
-            self._made = make_objects_client()
-        return self._made
+                self._made = make_objects_client()
+            return self._made
 
     def upload(self, object_id: str, expected: Expected) -> Upload:
         """Return a signed request. S3 takes no other type, no other length and no other bytes."""

@@ -590,10 +590,12 @@ class Table:
         found = self._all_items_at(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
-    def with_bodies(self, group_id: str, stored: Sequence[StoredEntry]) -> list[Entry]:
-        """Return the entries with their content and links, in order.
+    def with_bodies(
+        self, group_id: str, stored: Sequence[StoredEntry], *, linked: bool = True
+    ) -> list[Entry]:
+        """Return the entries with their content, in order.
 
-        Large bodies come from BLOB items.
+        Large bodies come from BLOB items. linked: whether they are answered, with links.
         """
         wanted = [keys.blob(group_id, s.entry_id, at) for s in stored for at in range(s.chunks)]
         blobs: dict[Key, Item] = {}
@@ -602,7 +604,7 @@ class Table:
         return [
             s.entry._replace(
                 content=bodies.decode(_whole_body(group_id, s, blobs)),
-                attachments=self.linked(s.entry.attachments),
+                attachments=self.linked(s.entry.attachments) if linked else s.entry.attachments,
             )
             for s in stored
         ]

@@ -9,11 +9,12 @@ import pytest
 from forklore_service.domain import keys
 from forklore_service.domain.model import Caller, JobKind
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
-from forklore_service.storage.objects import Expected
+from forklore_service.storage.objects import Expected, Link
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import erasure_requests
+from forklore_service.usecases.shared import attachments
 from forklore_service.usecases.shared.attachments import let_go
 from tests.service.usecases.attachments.files import (
     PHOTO,
@@ -27,13 +28,14 @@ from tests.service.usecases.attachments.files import (
     shown,
     upload,
 )
-from tests.service.usecases.builders import ANN, BOB, EVE, FORK, OTHER, ROOT, TWIG
-from tests.service.usecases.members import Killed
+from tests.service.usecases.builders import ANN, BOB, EVE, FORK, OTHER, ROOT, TWIG, conversation
+from tests.service.usecases.members import Killed, dies
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tools.harness.service import Answer, Process
 
 ADA = Caller("ada", roles=frozenset({"admin"}))
+COPY = conversation(88)
 
 
 @pytest.fixture
@@ -141,6 +143,31 @@ def test_an_entry_shows_what_its_content_names(service: Process) -> None:
     assert get(service, mine).body["name"] == "cat.png"
 
 
+def test_only_what_is_answered_is_signed(
+    store: Store, service: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed, sign = list[str](), store.objects.link
+
+    def link(attachment_id: str, **more: Any) -> Link:
+        signed.append(attachment_id)
+        return sign(attachment_id, **more)
+
+    monkeypatch.setattr(store.objects, "link", link)
+    first, *_ = [name(service, upload(service)).id for _ in range(3)]
+    before = {"atEntryId": first, "position": "before"}
+    service.ask("forkConversation", ANN, conversationId=ROOT, id=FORK, **before)
+    found = {"query": "look", "limit": 1, "includeEntry": True}
+    for operation, more, answered in (
+        ("copyConversation", {"conversationId": ROOT}, 0),
+        ("mergeConversation", {"conversationId": FORK, "fromConversationId": ROOT}, 3),
+        ("searchConversations", found, 1),
+        ("searchConversations", found | {"includeEntry": False}, 0),
+    ):
+        signed.clear()
+        service.ask(operation, ANN, **more)
+        assert len(signed) == answered, operation
+
+
 def test_who_has_uploaded_it_names_it_first_and_then_who_is_shown_it(service: Process) -> None:
     mine = upload(service)
     assert name(service, mine, to=OTHER, by=BOB).status == 404
@@ -213,6 +240,24 @@ def test_the_same_request_under_a_key_is_answered_again_when_the_attachment_is_g
     assert again.body == said.body
 
 
+def test_who_sees_the_tree_names_what_it_shows_however_many_others_do(
+    service: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, in_other_trees = upload(service), [conversation(0), conversation(5)]
+    *_, first = [name(service, mine, to=of) for of in (*in_other_trees, ROOT)]
+    service.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="writer")
+    monkeypatch.setattr(attachments, "TREES_MAX", 1)
+
+    made = [
+        name(service, mine, by=BOB),
+        name(service, mine, to=FORK, by=BOB, forkedAtConversationId=ROOT, forkedAtEntryId=first.id),
+        name(service, mine, to=TWIG, by=BOB, startedByConversationId=ROOT),
+    ]
+    assert [one.status for one in made] == [201] * 3
+    assert name(service, mine, to=OTHER, by=BOB).status == 404
+    assert name(service, mine, to=ROOT, by=EVE).status == 403
+
+
 # When they are gone
 
 
@@ -264,6 +309,31 @@ def test_what_an_upload_has_just_found_waits_for_its_entry(
     sweep(in_two_days(store), mailbox.queue)
     assert left(store) == {mine}
     assert list(service.table.read.jobs(JobKind.UPLOAD, limit=10)) == []
+    assert_intact(store)
+
+
+def test_a_copy_that_takes_another_over_leaves_its_attachments_to_the_sweep(
+    store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who answers requests may not delete bytes."""
+    ten = [upload(service, bytes([at])) for at in range(10)]
+    for _ in range(5):
+        name(service, *ten)
+    service.ask("createConversation", ANN, id=OTHER)
+    killed = Process(store)
+    dies(killed.table, 4, before=False)
+    with pytest.raises(Killed):
+        killed.ask("copyConversation", ANN, conversationId=ROOT, id=COPY)
+    delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
+    settle(store, mailbox)
+    assert left(store) == set(ten)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.objects, "delete", None)
+        assert service.ask("copyConversation", ANN, conversationId=OTHER, id=COPY).status == 201
+    assert_intact(store)
+    sweep(in_two_days(store), mailbox.queue)
+    assert left(store) == set()
     assert_intact(store)
 
 

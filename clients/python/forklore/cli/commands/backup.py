@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.commands.fsck import OF_THE_API
-from forklore.cli.exits import CommandError
+from forklore.cli.exits import DONE, NO, CommandError
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that keeps the data.")],
         to: Annotated[Path, typer.Argument(metavar="TO", help="The folder to make, which is a copy.")],
-    ) -> None:
+    ) -> int:
         """Copy a folder as it is at this moment. Others may go on to write to it.
 
         To restore it, stop what has the folder open, and move the copy in its place.
@@ -28,10 +28,13 @@ def register(app: typer.Typer) -> None:
         from forklore_local.porting.opening import back_up
 
         try:
-            back_up(folder, to)
+            lost = back_up(folder, to)
         except PortingError as error:
             raise CommandError(str(error)) from error
         if shell.out.is_json:
-            shell.out.result({"type": "folder", "folder": str(to)})
+            shell.out.result({"type": "folder", "folder": str(to)} | ({"lost": lost} if lost else {}))
         else:
             shell.say(f"{to}: a copy of {folder}")
+            for attachment_id in lost:
+                shell.say(f"  not copied: the bytes of attachment {attachment_id}, which are lost")
+        return NO if lost else DONE

@@ -84,7 +84,7 @@ class Conversation:
 
     id: without one it is that of the first message. place: where it stands in the file. current:
     the id of the last message of the branch that was shown; None: that of the newest leaf. about:
-    what else the source tells of the whole.
+    what else the source tells of the whole. digest: of all its text in the file, if that is known.
     """
 
     id: str | None
@@ -96,6 +96,7 @@ class Conversation:
     current: object = None
     is_archived: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
 
 Read = Callable[[Iterable[FileRecord], ImportReport], Iterator[Conversation]]
@@ -105,7 +106,10 @@ def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
     """Return a reader of files of which each record is a conversation."""
 
     def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
-        return (read(record, report) for record in records)
+        for record in records:
+            found = read(record, report)
+            found.digest = record.digest
+            yield found
 
     return conversations_of
 
@@ -161,6 +165,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         current=newest_leaf(grown.messages) if current is None else current,
         is_archived=found.is_archived,
         metadata=kept({**found.about, **times}),
+        digest=found.digest,
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from forklore_service.api import answers, attachment_requests, cursors
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import ids
-from forklore_service.errors import NotFoundError, brief
+from forklore_service.errors import NotFoundError, ValidationError, brief
 from forklore_service.usecases.attachments import reading, removing, uploading
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ def upload_attachment(request: CheckedRequest) -> answers.UploadedAttachment:
     gone after a day. The same bytes again, with the same type, are the same attachment.
     """
     body: attachment_requests.UploadAttachment = request.body
+    most = request.service.attachment_bytes_max
+    if body.size > most:
+        raise ValidationError(f"an attachment here has at most {most:,} bytes", field="size")
     begun = uploading.upload(
         request.table,
         caller=request.caller,
@@ -43,6 +46,18 @@ def get_attachment(request: CheckedRequest) -> answers.Attachment:
         conversation_id=of,
     )
     return answers.attachment_for(request.caller, shown)
+
+
+def get_content(request: CheckedRequest) -> answers.Attachment:
+    """Lead to the bytes of an attachment.
+
+    `Location` is the link that `getAttachment` shows, and `ETag` the `sha256` of the bytes. Only by
+    HTTP. 404 also if the bytes are not there.
+    """
+    shown = get_attachment(request)
+    if shown.get("url") is None:
+        raise NotFoundError(f"the attachment {brief(_attachment_id(request))} has no bytes")
+    return shown
 
 
 def list_attachments(request: CheckedRequest) -> answers.AdminAttachmentPage:
@@ -100,3 +115,10 @@ OPERATIONS = (
         errors=(404, 409),
     ),
 )
+
+SECOND = tuple(
+    one._replace(name=f"{one.name}Content", path=f"{one.path}/content", run=get_content, status=302)
+    for one in OPERATIONS
+    if one.path == ONE
+)
+"""The second route of an operation: it leads to the bytes."""

@@ -77,6 +77,7 @@ def ask(attachment_id: str, *, at: str) -> list[Action]:
             ActionKind.FILE,
             keys.file(attachment_id),
             "SET #asked = :at",
+            of=attachment_id,
             condition=f"{IS_THERE} AND {_STAYS}",
             values={":at": text(at)},
         ),

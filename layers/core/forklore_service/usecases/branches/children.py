@@ -92,6 +92,7 @@ def _prepare(
         nonce=nonce,
         owner=group.owner,
         started_by=start,
+        parent_tree=group.group_id,
         created_at=parent.begun.created_at if parent.begun else None,
         if_match=request.if_match,
     )

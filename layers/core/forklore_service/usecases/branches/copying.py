@@ -25,7 +25,7 @@ from forklore_service.usecases.branches.creation import Creation, Obstacle, Prep
 from forklore_service.usecases.branches.roots import cache_entry_of_root
 from forklore_service.usecases.branches.staging import StagedTree, find_begun, keys_of_begun, stage
 from forklore_service.usecases.shared import view_pages
-from forklore_service.usecases.shared.attachments import let_go, references_of
+from forklore_service.usecases.shared.attachments import leave_to_the_sweep, references_of
 from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore_service.usecases.shared.drafts import (
     OTHER_WRITES_MAX,
@@ -212,7 +212,7 @@ class _Copies:
 
     def put(self, originals: Sequence[StoredEntry]) -> list[Action]:
         """Return the actions that put copies of these entries behind those that are there."""
-        entries = self._table.with_bodies(self._source_group, originals)
+        entries = self._table.with_bodies(self._source_group, originals, linked=False)
         batch = mint_batch(
             self._table,
             [copy_of(entry) for entry in entries],
@@ -220,6 +220,7 @@ class _Copies:
             caller=self._caller,
             after=self.tip,
             epoch=NO_EPOCH,
+            linked=False,
         )
         self.first, self.tip = self.first or batch.first, batch.tip
         return batch_actions(batch, group_id=self._root.group_id, nonce=self._nonce)
@@ -252,8 +253,9 @@ class _Copies:
         for portion in portions(unwanted[::-1]):
             layouts = [one.layout for one in portion]
             if references := references_of(self._root.group_id, layouts):
+                named = (one for layout in layouts for one in layout.attachment_ids)
+                yield leave_to_the_sweep(self._table, named)
                 yield actions.group.erase(references)
-                let_go(self._table, (named for one in layouts for named in one.attachment_ids))
             yield actions.group.erase([key for one in portion for key in self._keys_of(one)])
 
     def _keys_of(self, stored: StoredEntry) -> list[Key]:

@@ -350,7 +350,7 @@ def _own_entries(
     """Decide what the fork appends. None: not all of the inherited context can be read yet."""
     path = inherited.path
     if request.context is None:
-        drafts = with_attachments(table, caller, request.drafts)
+        drafts = with_attachments(table, caller, request.drafts, group_id=group_id)
         epoch = first_epoch(table, caller, drafts, group_id=group_id, path=path)
         return _Own(drafts, epoch)
     decision = decide_on_inherited(
@@ -358,7 +358,7 @@ def _own_entries(
     )
     if decision is None:
         return None
-    drafts = with_attachments(table, caller, request.drafts)
+    drafts = with_attachments(table, caller, request.drafts, group_id=group_id)
     return _Own([*drafts, *decision.drafts], decision.epoch, decision)
 
 

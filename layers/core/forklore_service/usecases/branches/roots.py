@@ -62,18 +62,19 @@ def plan_root(
     described: Description = NO_DESCRIPTION,
     owner: str | None = None,
     started_by: StartedBy | None = None,
+    parent_tree: str | None = None,
     created_at: str | None = None,
     if_match: EntryId | None = None,
 ) -> PlannedRoot:
     """Return a conversation without ancestry that begins with the drafts.
 
-    owner None: the caller. created_at None: when its first entry is.
+    owner None: the caller. parent_tree: of a child. created_at None: when its first entry is.
     Raises ValidationError for a draft that names another conversation: the new tree has none. Then
     ConflictError for an `if_match`: a new conversation shows nothing.
     """
     check_named(table, caller, drafts, group_id=conversation_id, conversation_id=conversation_id)
     require_match(if_match, NOTHING)
-    drafts = with_attachments(table, caller, drafts)
+    drafts = with_attachments(table, caller, drafts, group_id=parent_tree)
     batch = mint_batch(
         table, drafts, conversation_id=conversation_id, caller=caller, after=Tip(ids.FIRST), epoch=NO_EPOCH
     )

@@ -289,8 +289,7 @@ class _Looking:
         highlights = matching.highlights(self.request.words, texts, folded)
         shown = stored.entry._replace(content="")
         if self.request.with_entries:
-            attachments = self.table.linked(shown.attachments)
-            shown = shown._replace(content=body, attachments=attachments)
+            shown = shown._replace(content=body)
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         size += stored.escaped_bytes if shown.content else 0
         return _Match(shown, line, highlights, size, before)
@@ -324,7 +323,10 @@ class _Looking:
         return None
 
     def _add(self, match: _Match, conversation: Conversation) -> None:
-        self.hits.append(Hit(conversation, match.entry, match.line, match.highlights))
+        entry = match.entry
+        if self.request.with_entries:
+            entry = entry._replace(attachments=self.table.linked(entry.attachments))
+        self.hits.append(Hit(conversation, entry, match.line, match.highlights))
         self.answer_bytes += match.answer_bytes
 
     def _may_read(self, found: Found, group_id: str) -> bool:

@@ -15,6 +15,7 @@ from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Attached, Caller, EntryLayout
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
+from forklore_service.storage.actions import Action
 from forklore_service.storage.objects import Expected, Objects
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Draft
@@ -34,9 +35,13 @@ def require_objects(table: Table) -> Objects:
     return table.objects
 
 
-def with_attachments(table: Table, caller: Caller, drafts: Sequence[Draft]) -> list[Draft]:
+def with_attachments(
+    table: Table, caller: Caller, drafts: Sequence[Draft], *, group_id: str | None
+) -> list[Draft]:
     """Return the drafts with what their attachments are. It is no read if they name none.
 
+    group_id: the tree that is looked at first for who may name it: that of the entries, or of the
+    parent of a child; None: it has no entries yet.
     Raises ConflictError if this deployment keeps none, NotFoundError for one that the caller may
     not name. An attachment whose bytes nobody has seen is looked for in the store.
     """
@@ -45,7 +50,7 @@ def with_attachments(table: Table, caller: Caller, drafts: Sequence[Draft]) -> l
         return list(drafts)
     objects = require_objects(table)
     found = table.get(map(keys.file, named))
-    files = {one: _nameable(table, objects, caller, one, found.file(one)) for one in named}
+    files = {one: _nameable(table, objects, caller, group_id, one, found.file(one)) for one in named}
     return [
         draft._replace(
             entry=draft.entry._replace(attachments=tuple(_attached(files, one) for one in draft.files))
@@ -61,10 +66,18 @@ def _attached(files: dict[str, File], named: NamedFile) -> Attached:
     return Attached(file.attachment_id, named.name or file.name, file.content_type, file.size)
 
 
-def _nameable(table: Table, objects: Objects, caller: Caller, attachment_id: str, file: File | None) -> File:
+def _nameable(
+    table: Table,
+    objects: Objects,
+    caller: Caller,
+    group_id: str | None,
+    attachment_id: str,
+    file: File | None,
+) -> File:
     if file is None or not file.can_be_named:
         raise not_found(attachment_id)
-    if file.owner != caller.user_id and not is_shown(table, caller, file):
+    trees = dict.fromkeys((group_id, None))
+    if file.owner != caller.user_id and not any(is_shown(table, caller, file, group_id=of) for of in trees):
         raise not_found(attachment_id)
     if file.is_pending and not objects.holds(attachment_id, expected(file)):
         raise ConflictError(
@@ -120,6 +133,17 @@ def let_go(table: Table, attachment_ids: Iterable[str], *, waits: bool = True) -
     """
     for _ in table.side_by_side(partial(_let_go, table, waits), dict.fromkeys(attachment_ids)):
         pass
+
+
+def leave_to_the_sweep(table: Table, attachment_ids: Iterable[str]) -> list[Action]:
+    """Return the actions that let the sweep remove in a day what no entry names then.
+
+    For who may not delete bytes. The actions come before the REFs are removed.
+    """
+    wanted = dict.fromkeys(attachment_ids)
+    found, at = table.get(map(keys.file, wanted)), table.now()
+    files = [file for one in wanted if (file := found.file(one)) is not None and not file.is_going]
+    return [one for file in files for one in actions.attachment.ask(file.attachment_id, at=at)]
 
 
 def a_day_ago(table: Table) -> str:

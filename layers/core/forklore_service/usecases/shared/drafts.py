@@ -174,10 +174,12 @@ def mint_batch(
     caller: Caller,
     after: Tip,
     epoch: Epoch,
+    linked: bool = True,
 ) -> Batch:
     """Return the drafts as entries that follow `after`, each with what is shown last before it.
 
-    epoch: the client's latest in the view. Raises ConflictError for a lower one.
+    epoch: the client's latest in the view. linked: whether they are answered, with links.
+    Raises ConflictError for a lower epoch.
     """
     entries = []
     latest, tip = epoch.number, after
@@ -201,7 +203,7 @@ def mint_batch(
                 client_id=entry.client_id if entry.user_id else caller.client_id,
                 epoch=own_epoch,
                 after=tip.lasts,
-                attachments=table.linked(entry.attachments),
+                attachments=table.linked(entry.attachments) if linked else entry.attachments,
             )
         )
         tip = Tip(entry_id, tip.lasts.moved(entry.channel, entry_id))

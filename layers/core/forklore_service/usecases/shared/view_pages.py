@@ -322,7 +322,7 @@ def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry |
 
 def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
     for one in stored:
-        [entry] = table.with_bodies(group_id, [one])
+        [entry] = table.with_bodies(group_id, [one], linked=False)
         text = content.history_text(jsontext.read_value(entry.content))
         if text:
             return Words(text, entry.user_id)

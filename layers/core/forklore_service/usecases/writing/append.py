@@ -282,7 +282,7 @@ class _Appending:
         table, caller, request, decision = self._table, self._caller, self._request, self._decision
         where = {"group_id": cached.group_id, "conversation_id": self._id}
         client = caller.client_id
-        drafts = [*self._attached(), *(decision.drafts if decision else ())]
+        drafts = [*self._attached(cached.group_id), *(decision.drafts if decision else ())]
         known = cached.epoch_of(client) if client else None
         epoch = decision.epoch if decision else known or NO_EPOCH
         if drafts:
@@ -354,11 +354,12 @@ class _Appending:
             was, at = self._uses
             note_use(self._table, was.group_id, tree_created_at=was.tree_created_at, was=was.used_at, at=at)
 
-    def _attached(self) -> Sequence[Draft]:
+    def _attached(self, group_id: str) -> Sequence[Draft]:
         """Return the drafts of the request with what their attachments are."""
         if self._drafts is None:
             try:
-                self._drafts = with_attachments(self._table, self._caller, self._request.drafts)
+                drafts = self._request.drafts
+                self._drafts = with_attachments(self._table, self._caller, drafts, group_id=group_id)
             except (NotFoundError, ConflictError):
                 self._load()  # what this raises comes first
                 raise

@@ -141,7 +141,7 @@ def _read(
         found += [stored for stored in page if not had.has(stored.entry)]
         if len(found) > APPEND_ENTRIES_MAX or sum(stored.escaped_bytes for stored in found) > PAGE_BYTES_MAX:
             raise PayloadTooLargeError("too much for one merge")
-    copies = [copy_of(entry) for entry in table.with_bodies(group_id, found)]
+    copies = [copy_of(entry) for entry in table.with_bodies(group_id, found, linked=False)]
     context = _context(table, caller, group_id, originals) if request.with_context else None
     return into, copies, context, other.head.last
 
