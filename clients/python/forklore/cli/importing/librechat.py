@@ -104,8 +104,10 @@ def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
         about = rest(part, "type", "text")
         if isinstance(text, Mapping):
             about, text = {**about, **rest(text, "value")}, text.get("value")
-        whole = {"type": kind, "text": text, **about} if about else text
-        yield whole if isinstance(text, str) else dict(part)
+        if not isinstance(text, str):
+            yield dict(part)
+        else:
+            yield {"type": kind, "text": text, **about} if about else text
     elif kind == "think":
         yield {"type": "thinking", "thinking": part.get("think"), **rest(part, "type", "think")}
     elif isinstance(call, Mapping):

@@ -153,8 +153,9 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         return None
     current = grown.index_of.get(found.current) if isinstance(found.current, str) else None
     begun, updated = time_of(found.created_at), time_of(found.updated_at)
+    created_at = begun or grown.messages[0].said_at or None
     times = {
-        "createdAt": begun or grown.messages[0].said_at,
+        "createdAt": created_at,
         "updatedAt": updated,
         "createdTime": None if begun else found.created_at,
         "updatedTime": None if updated else found.updated_at,
@@ -164,7 +165,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         grown.messages,
         kind,
         title=title_of(found.title),
-        created_at=times["createdAt"] or None,
+        created_at=created_at,
         current=newest_leaf(grown.messages) if current is None else current,
         is_archived=found.is_archived,
         metadata=kept({**found.about, **times}),
