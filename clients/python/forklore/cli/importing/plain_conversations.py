@@ -152,16 +152,20 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
     if not grown.messages:
         return None
     current = grown.index_of.get(found.current) if isinstance(found.current, str) else None
+    begun, updated = time_of(found.created_at), time_of(found.updated_at)
+    created_at = begun or grown.messages[0].said_at or None
     times = {
-        "createdAt": time_of(found.created_at) or grown.messages[0].said_at,
-        "updatedAt": time_of(found.updated_at),
+        "createdAt": created_at,
+        "updatedAt": updated,
+        "createdTime": None if begun else found.created_at,
+        "updatedTime": None if updated else found.updated_at,
     }
     return ForeignTree(
         without_halves(found.id or grown.messages[0].message_id),
         grown.messages,
         kind,
         title=title_of(found.title),
-        created_at=times["createdAt"] or None,
+        created_at=created_at,
         current=newest_leaf(grown.messages) if current is None else current,
         is_archived=found.is_archived,
         metadata=kept({**found.about, **times}),
@@ -211,7 +215,9 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
     author = kept(message.author)
     if role is None or (role == "TOOL" and author):
         author = kept({**author, "role": message.role})
-    source = kept({"createdAt": time_of(message.at), "author": author, **message.source})
+    said_at = time_of(message.at)
+    times = {"createdAt": said_at, "time": None if said_at else message.at}
+    source = kept({**times, "author": author, **message.source})
     element = kept(
         {
             "role": role,
