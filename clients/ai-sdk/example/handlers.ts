@@ -8,7 +8,15 @@ import {
 	type UIMessage,
 } from "ai";
 
-import { beginAnswer, loadChat, resumeAnswer, saveTurn, stopAnswer, watchChat } from "@forklore/ai-sdk";
+import {
+	beginAnswer,
+	loadChat,
+	readableFiles,
+	resumeAnswer,
+	saveTurn,
+	stopAnswer,
+	watchChat,
+} from "@forklore/ai-sdk";
 import type { Forklore } from "@forklore/client";
 
 import { model } from "./model.ts";
@@ -31,7 +39,7 @@ export async function POST(fl: Forklore, request: Request): Promise<Response> {
 	const answer = await beginAnswer(chat, messages, { onError: tell });
 	const result = streamText({
 		model,
-		messages: await convertToModelMessages(messages),
+		messages: await convertToModelMessages(await readableFiles(fl, id, messages)),
 		abortSignal: answer.signal, // somebody has stopped it; a page that has gone has not
 	});
 	const stream = toUIMessageStream({

@@ -14,6 +14,7 @@ import {
 	answeringIn,
 	answerOf,
 	changesInChat,
+	ChatFiles,
 	ChatStore,
 	dropAnswer,
 	isEnded,
@@ -60,7 +61,7 @@ export async function beginAnswer(
 	messages: readonly UIMessage[],
 	{ onError = () => undefined }: AnswerOptions = {},
 ): Promise<Answer> {
-	const { store, parentId } = behind(chat, messages);
+	const { store, parentId } = await behind(chat, messages);
 	const writer = await store.beginAnswer(parentId, { onError }).catch((error: unknown) => {
 		onError(error);
 		return undefined;
@@ -208,7 +209,7 @@ async function* replayed(
 
 /** End an answer that nobody writes any more, with what there is of it: cut off, unless its end is there. */
 async function endFor(fl: Forklore, chatId: string, answer: PlacedAnswer, text: string): Promise<void> {
-	const store = new ChatStore(fl, chatId);
+	const store = new ChatStore(fl, chatId, { files: new ChatFiles(fl) });
 	const { messages } = await store.load();
 	const stream = new Blob([text]).stream();
 	const chunks = parseJsonEventStream({ stream, schema: uiMessageChunkSchema }).pipeThrough(

@@ -3,7 +3,7 @@
 import type { LanguageModelUsage, UIMessage } from "ai";
 
 import { InputError, type Forklore } from "@forklore/client";
-import { ChatStore, isSame } from "@forklore/client/chat";
+import { ChatFiles, ChatStore, hashedFiles, isSame } from "@forklore/client/chat";
 
 import { chatMessageOf, placedOf, type End, type Placed } from "./messages.ts";
 
@@ -57,9 +57,9 @@ export async function loadChat<M extends UIMessage = UIMessage>(
 	id: string,
 	{ through }: { through?: string | undefined } = {},
 ): Promise<Chat<M>> {
-	const store = new ChatStore(fl, id);
+	const store = new ChatStore(fl, id, { files: new ChatFiles(fl) });
 	const tree = await store.load();
-	const messages = new Map(tree.messages.map((one) => [one.id, placedOf(one)]));
+	const messages = new Map(tree.messages.map((one) => [one.id, placedOf(fl, one)]));
 	const known: Known = { store, messages, unsaved: [] };
 	let branch = pathTo(known, tree.answering ? tree.answering.parentId : tree.headId);
 	if (through !== undefined && messages.has(through) && !branch.some(({ id }) => id === through)) {
@@ -111,10 +111,10 @@ export async function saveTurn(
 		const rest = said.slice(at);
 		const beside = childrenOf(known, parentId);
 		const [message] = rest as [UIMessage];
-		const found = thatIs(message, beside);
+		const found = await thatIs(message, beside);
 		if (found !== undefined) {
 			const isLast = rest.length === 1 || childrenOf(known, found.id).length === 0;
-			if (isLast && !isSameAs(found, message)) {
+			if (isLast && !(await isSameAs(found, message))) {
 				const newer = { ...message, id: found.id };
 				try {
 					const last = rest.length === 1 ? end : undefined;
@@ -125,10 +125,10 @@ export async function saveTurn(
 				}
 			}
 			parentId = found.id;
-		} else if (!rest.some((one) => thatIs(one, beside) !== undefined)) {
+		} else if (!(await isAnyOf(rest, beside))) {
 			await add(known, parentId, rest, unsaved, end);
 			break;
-		} else if (thatIs(message, known.unsaved) === undefined) {
+		} else if ((await thatIs(message, known.unsaved)) === undefined) {
 			// what follows may be stored without it, because it could not be: so it is tried alone
 			parentId = await add(known, parentId, [message], unsaved);
 		}
@@ -139,14 +139,15 @@ export async function saveTurn(
 }
 
 /** Return the store of a chat, and the last of its messages that is stored. */
-export function behind(
+export async function behind(
 	chat: Chat,
 	messages: readonly UIMessage[],
-): { store: ChatStore; parentId: string | null } {
+): Promise<{ store: ChatStore; parentId: string | null }> {
 	const known = knownOf.get(chat);
 	if (known === undefined) throw new InputError("the chat is what loadChat returned", "chat");
 	let parentId: string | null = null;
-	for (const message of messages) parentId = thatIs(message, childrenOf(known, parentId))?.id ?? parentId;
+	for (const message of messages)
+		parentId = (await thatIs(message, childrenOf(known, parentId)))?.id ?? parentId;
 	return { store: known.store, parentId };
 }
 
@@ -177,11 +178,12 @@ async function add(
 	unsaved: Unsaved[],
 	end?: End,
 ): Promise<string | null> {
-	const added = messages.map((message): Placed => {
-		const before = thatIs(message, known.unsaved);
+	const added: Placed[] = [];
+	for (const message of messages) {
+		const before = await thatIs(message, known.unsaved);
 		const id = before?.id ?? (known.messages.has(message.id) ? crypto.randomUUID() : message.id);
-		return { id, given: message.id, message: { ...message, id }, parentId };
-	});
+		added.push({ id, given: message.id, message: { ...message, id }, parentId });
+	}
 	await known.store
 		.append(
 			parentId,
@@ -206,13 +208,22 @@ async function add(
 }
 
 /** Return the one that a message is: an edited question has the id of the old one; an answer goes on under its id. */
-const thatIs = (message: UIMessage, among: Placed[]): Placed | undefined =>
-	among.findLast(
-		(one) =>
-			[one.id, one.given].includes(message.id) && (message.role === "assistant" || isSameAs(one, message)),
-	);
+async function thatIs(message: UIMessage, among: Placed[]): Promise<Placed | undefined> {
+	for (const one of among.toReversed()) {
+		if (![one.id, one.given].includes(message.id)) continue;
+		if (message.role === "assistant" || (await isSameAs(one, message))) return one;
+	}
+	return undefined;
+}
 
-const isSameAs = ({ id, message }: Placed, other: UIMessage): boolean => isSame(message, { ...other, id });
+async function isAnyOf(messages: UIMessage[], among: Placed[]): Promise<boolean> {
+	for (const message of messages) if ((await thatIs(message, among)) !== undefined) return true;
+	return false;
+}
+
+/** Tell whether a message is as it was, also if it has the bytes of a file that the other one refers to. */
+const isSameAs = async ({ id, message }: Placed, other: UIMessage): Promise<boolean> =>
+	isSame(await hashedFiles(message), await hashedFiles({ ...other, id }));
 
 const childrenOf = ({ messages }: Known, parent: string | null): Placed[] =>
 	[...messages.values()].filter(({ parentId }) => parentId === parent);

@@ -1,6 +1,7 @@
 // What the package offers.
 
-export { stopAnswer } from "@forklore/client/chat";
+export { readableFiles, stopAnswer } from "@forklore/client/chat";
 
 export { beginAnswer, resumeAnswer, watchChat, type Answer, type AnswerOptions } from "./answers.ts";
 export { loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";
+export { filePart } from "./messages.ts";

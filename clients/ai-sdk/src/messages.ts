@@ -1,8 +1,9 @@
 // Messages of the AI SDK as messages of a chat, and back.
 
-import type { LanguageModelUsage, UIMessage } from "ai";
+import type { FileUIPart, LanguageModelUsage, UIMessage } from "ai";
 
-import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
+import type { AttachedFile, Attachment, Forklore } from "@forklore/client";
+import { fileUrl, type ChatMessage, type PlacedMessage } from "@forklore/client/chat";
 
 type Usage = NonNullable<ChatMessage["usage"]>;
 
@@ -48,9 +49,21 @@ function usageOf({ inputTokens, outputTokens, inputTokenDetails }: LanguageModel
 	return { inputTokens, outputTokens, cachedInputTokens: inputTokenDetails.cacheReadTokens };
 }
 
-/** Return a stored message. One that another program has written has its text alone. */
-export function placedOf({ id, parentId, role, text, data }: PlacedMessage): Placed {
-	const plain = { role: role === "ai" ? "assistant" : role, parts: [{ type: "text", text }] };
+/** Return an attachment as `sendMessage` of `useChat` takes it among its `files`: with a link, and without the bytes. */
+export const filePart = (fl: Pick<Forklore, "located">, file: Attachment | AttachedFile): FileUIPart => ({
+	type: "file",
+	mediaType: file.contentType,
+	filename: file.name,
+	url: fileUrl(fl, file),
+});
+
+/** Return a stored message. One that another program has written has its text and its files alone. */
+export function placedOf(
+	fl: Pick<Forklore, "located">,
+	{ id, parentId, role, text, data, files = [] }: PlacedMessage,
+): Placed {
+	const parts = [{ type: "text", text }, ...files.map((file) => filePart(fl, file))];
+	const plain = { role: role === "ai" ? "assistant" : role, parts };
 	const isOwn = typeof data["format"] === "string" && data["format"].startsWith("ai-sdk/");
 	const stored = (isOwn ? data["message"] : plain) as Omit<UIMessage, "id">;
 	const { edits } = data;

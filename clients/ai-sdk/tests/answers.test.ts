@@ -8,11 +8,12 @@ import {
 	type UIMessage,
 } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 
 import { Forklore } from "@forklore/client";
 import { AnswerWriter } from "@forklore/client/chat";
 
+import { eventually } from "../../typescript/tests/support/eventually.ts";
 import { beginAnswer, loadChat, resumeAnswer, saveTurn, stopAnswer, type Chat } from "../src/index.ts";
 
 const client = (options: object = {}): Forklore =>
@@ -90,7 +91,7 @@ test("an answer that a page has left comes to its end, and one that another page
 	const [left, stopped] = [crypto.randomUUID(), crypto.randomUUID()];
 	await (await answered(fl, left)).body?.cancel();
 	const own = textIn(await answered(fl, stopped, { to: 1_000 }));
-	await vi.waitFor(async () => {
+	await eventually(async () => {
 		expect(await stopAnswer(client(), stopped)).toBe(true);
 	});
 	const shown = await textIn(await resumeAnswer(fl, stopped));
@@ -99,12 +100,9 @@ test("an answer that a page has left comes to its end, and one that another page
 	expect((await own).startsWith(shown)).toBe(true);
 	expect(kept.messages[1]?.parts.at(-1)).toMatchObject({ state: "streaming" });
 	expect(await stopAnswer(fl, stopped)).toBe(false);
-	await vi.waitFor(
-		async () => {
-			expect(texts(await loadChat(fl, left))).toEqual(["May?", counted(100)]);
-		},
-		{ timeout: 20_000 },
-	);
+	await eventually(async () => {
+		expect(texts(await loadChat(fl, left))).toEqual(["May?", counted(100)]);
+	});
 });
 
 test("a store that fails in the middle breaks no page's stream, and the answer is saved when it is back", async () => {
@@ -123,12 +121,9 @@ test("a store that fails in the middle breaks no page's stream, and the answer i
 	const response = await answered(failing, id, { to: 200, onError: (error) => errors.push(error) });
 	isOff = true;
 	const own = textIn(response);
-	await vi.waitFor(
-		() => {
-			expect(lost).toBeGreaterThan(0);
-		},
-		{ timeout: 20_000 },
-	);
+	await eventually(() => {
+		expect(lost).toBeGreaterThan(0);
+	});
 	isOff = false;
 	expect(await own).toBe(counted(200));
 	expect(texts(await loadChat(fl, id))).toEqual(["May?", counted(200)]);
@@ -191,7 +186,7 @@ test("an answer whose save fails for a moment stays recorded whole", async () =>
 	const response = await answered(failing, id, { onError: (error) => errors.push(error) });
 	isOff = true;
 	expect(await textIn(response)).toBe(counted(100));
-	await vi.waitFor(() => {
+	await eventually(() => {
 		expect(errors).toHaveLength(1);
 	});
 	const [found] = (await fl.conversation(id).forks().list()).map(({ answering }) => answering);

@@ -9,6 +9,7 @@ import type {
 } from "@assistant-ui/core";
 import { InputError, NotFoundError, type Forklore } from "@forklore/client";
 import {
+	ChatFiles,
 	ChatStore,
 	type ChatAnswer,
 	type ChatMessage,
@@ -86,10 +87,11 @@ export function historyAdapter(
 	{ onUnsaved, answers = false }: HistoryOptions = {},
 ): ThreadHistoryAdapter &
 	Required<Pick<ThreadHistoryAdapter, "update" | "delete" | "withFormat" | "resume">> {
+	const files = new ChatFiles(fl);
 	const stores = new Map<string, ChatStore>();
 	const storeOf = (id: string): ChatStore => {
 		const tell = (unsaved: Unsaved[]): void => onUnsaved?.(unsaved, id);
-		const store = stores.get(id) ?? new ChatStore(fl, id, { onUnsaved: tell });
+		const store = stores.get(id) ?? new ChatStore(fl, id, { files, onUnsaved: tell });
 		stores.set(id, store);
 		return store;
 	};
@@ -218,7 +220,7 @@ export function historyAdapter(
 
 	const { pin: _, ...plain } = adapted<ExportedMessageRepositoryItem>({
 		encode: messageOf,
-		decode: threadMessageOf,
+		decode: (placed) => threadMessageOf(fl, placed),
 	});
 	return {
 		...plain,
@@ -240,7 +242,7 @@ export function historyAdapter(
 				signal.removeEventListener("abort", stop);
 			}
 		},
-		withFormat: (format) => adapted(codecOf(format)),
+		withFormat: (format) => adapted(codecOf(fl, format)),
 	};
 }
 
@@ -251,6 +253,7 @@ const threadOf = (remoteId: string): Thread => ({
 
 /** Return how messages of another format are kept: as the format's own adapter encodes them. */
 function codecOf<TMessage, TStored extends Record<string, unknown>>(
+	fl: Forklore,
 	adapter: MessageFormatAdapter<TMessage, TStored>,
 ): Codec<MessageFormatItem<TMessage>> {
 	const { format } = adapter;
@@ -261,8 +264,9 @@ function codecOf<TMessage, TStored extends Record<string, unknown>>(
 			const text = textOfParts(message["parts"]);
 			return { id: adapter.getId(item.message), role, text, data: { format, message } };
 		},
-		decode({ id, parentId, role, text, data }) {
-			const stored = data["format"] === format ? data["message"] : plainOf(format, role, text);
+		decode(placed) {
+			const { id, parentId, data } = placed;
+			const stored = data["format"] === format ? data["message"] : plainOf(fl, format, placed);
 			if (stored === undefined) return undefined;
 			return adapter.decode({ id, parent_id: parentId, format, content: stored as TStored });
 		},

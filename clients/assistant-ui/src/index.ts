@@ -1,7 +1,8 @@
 // What the package offers.
 
-export { stopAnswer } from "@forklore/client/chat";
+export { readableFiles, stopAnswer } from "@forklore/client/chat";
 
+export { attachmentAdapter, type AttachmentOptions } from "./attachments.ts";
 export { historyAdapter, type HistoryOptions, type Thread } from "./history.ts";
 export { resumableStreamStore, streamId, type StreamPlace } from "./streams.ts";
 export { threadListAdapter, type ThreadListOptions } from "./threads.ts";

@@ -1,7 +1,17 @@
 // Messages of assistant-ui as messages of a chat, and back.
 
-import type { ExportedMessageRepositoryItem, MessageStatus, ThreadMessage } from "@assistant-ui/core";
-import type { ChatMessage, PlacedMessage } from "@forklore/client/chat";
+import type {
+	CompleteAttachment,
+	ExportedMessageRepositoryItem,
+	MessageStatus,
+	ThreadMessage,
+} from "@assistant-ui/core";
+
+import type { Forklore } from "@forklore/client";
+import { fileUrl, type ChatMessage, type PlacedMessage } from "@forklore/client/chat";
+
+/** What of a client makes the addresses of files. */
+type Locating = Pick<Forklore, "located">;
 
 /** What a thread's own format is called in `data`. */
 const FORMAT = "assistant-ui";
@@ -19,17 +29,11 @@ export function messageOf({ message, runConfig }: ExportedMessageRepositoryItem)
 	return { id, role, text, data: { format: FORMAT, message: kept, runConfig } };
 }
 
-/** Return the item that a message is. One of another format has its text alone. */
-export function threadMessageOf({
-	id,
-	parentId,
-	role,
-	text,
-	createdAt,
-	data,
-}: PlacedMessage): ExportedMessageRepositoryItem {
+/** Return the item that a message is. One of another format has its text and its files alone. */
+export function threadMessageOf(fl: Locating, placed: PlacedMessage): ExportedMessageRepositoryItem {
+	const { id, parentId, role, createdAt, data } = placed;
 	const named = role === "ai" ? "assistant" : role;
-	const kept = data["format"] === FORMAT ? data["message"] : { createdAt, ...said(role, text) };
+	const kept = data["format"] === FORMAT ? data["message"] : { createdAt, ...said(fl, placed) };
 	const { createdAt: at, ...rest } = kept as { createdAt: string };
 	const message = { ...rest, id, role: named, createdAt: new Date(at) } as ThreadMessage;
 	const { runConfig } = data as Pick<ExportedMessageRepositoryItem, "runConfig">;
@@ -50,21 +54,39 @@ export function textOfParts(parts: unknown): string {
 		.join("\n\n");
 }
 
-/** Return what a text is in another format; undefined if that is not known. */
+/** Return what a text with files is in another format; undefined if that is not known. */
 export function plainOf(
+	fl: Locating,
 	format: string,
-	role: PlacedMessage["role"],
-	text: string,
+	{ role, text, files = [] }: PlacedMessage,
 ): Record<string, unknown> | undefined {
 	if (!format.startsWith("ai-sdk/")) return undefined;
-	return { role: role === "ai" ? "assistant" : role, parts: [{ type: "text", text }] };
+	const parts = files.map((file) => {
+		const { name: filename, contentType: mediaType } = file;
+		return { type: "file", mediaType, filename, url: fileUrl(fl, file) };
+	});
+	return { role: role === "ai" ? "assistant" : role, parts: [{ type: "text", text }, ...parts] };
 }
 
-/** Return what a message of assistant-ui has beside its id, if it is a text. */
-function said(role: PlacedMessage["role"], text: string): Record<string, unknown> {
+/** Return an attachment of a message whose content is at an address. */
+export function completeWith(
+	{ id, name, contentType }: { id: string; name: string; contentType: string },
+	url: string,
+): CompleteAttachment {
+	const isImage = contentType.startsWith("image/");
+	const part = isImage
+		? ({ type: "image", image: url, filename: name } as const)
+		: ({ type: "file", data: url, filename: name, mimeType: contentType } as const);
+	const type = isImage ? "image" : "document";
+	return { id, type, name, contentType, content: [part], status: { type: "complete" } };
+}
+
+/** Return what a message of assistant-ui has beside its id, if it is a text with files. */
+function said(fl: Locating, { role, text, files = [] }: PlacedMessage): Record<string, unknown> {
 	const content = [{ type: "text", text }];
 	const metadata = { custom: {} };
-	if (role === "user") return { content, attachments: [], metadata };
+	if (role === "user")
+		return { content, attachments: files.map((file) => completeWith(file, fileUrl(fl, file))), metadata };
 	if (role === "system") return { content, metadata };
 	return {
 		content,

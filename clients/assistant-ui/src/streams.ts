@@ -12,6 +12,7 @@ import { ConflictError, NotFoundError, type AnswerLog, type Forklore } from "@fo
 import {
 	answerOf,
 	AnswerWriter,
+	ChatFiles,
 	ChatStore,
 	dropAnswer,
 	isEnded,
@@ -109,7 +110,8 @@ export async function endStream(fl: Forklore, place: StreamPlace, answer: ChatAn
 	const message = { id: place.message, role: "assistant", createdAt: new Date(), content, status, metadata };
 	const item = { parentId: place.parent, message } as Parameters<typeof messageOf>[0];
 	try {
-		await new ChatStore(fl, place.thread).endAnswer(place.parent, { ...messageOf(item), answerId });
+		const store = new ChatStore(fl, place.thread, { files: new ChatFiles(fl) });
+		await store.endAnswer(place.parent, { ...messageOf(item), answerId });
 	} catch (error) {
 		if (!isEnded(error)) throw error;
 	}

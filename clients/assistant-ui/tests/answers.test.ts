@@ -7,11 +7,12 @@ import {
 	createResumableAssistantStreamResponse,
 	createResumableStreamContext,
 } from "assistant-stream/resumable";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 
 import { Forklore, textOf } from "@forklore/client";
 import { AnswerWriter } from "@forklore/client/chat";
 
+import { eventually } from "../../typescript/tests/support/eventually.ts";
 import { historyAdapter, resumableStreamStore, stopAnswer, streamId } from "../src/index.ts";
 import { textOfParts } from "../src/messages.ts";
 
@@ -68,35 +69,32 @@ const shown = ({ messages }: { messages: readonly ThreadMessage[] }): string[] =
 /** Return what is stored of a thread, in all branches. */
 const stored = async (remoteId: string): Promise<(string | undefined)[]> =>
 	(await fl.conversation(remoteId).tree()).entries.map(textOf);
-const waited = async (check: () => unknown): Promise<void> => {
-	await vi.waitFor(check, { timeout: 30_000 });
-};
 
 test("a page that comes in the middle shows the whole answer, and it is stored once, with what follows", async () => {
 	const { id } = await fl.create();
 	const page = await opened(id);
 	ask(page, "Count");
-	await waited(() => {
+	await eventually(() => {
 		expect(shown(page).at(-1)).toMatch(/^1 2 3 4 /);
 	});
 	const others = [await opened(id), await opened(id)];
 	for (const one of [page, ...others]) {
-		await waited(() => {
+		await eventually(() => {
 			expect(shown(one)).toEqual(["Count", counted]);
 			expect(one.messages.at(-1)?.status).toMatchObject({ type: "complete" });
 		});
 	}
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(id)).toEqual(["Count", counted]);
 	});
 	for (const one of others) {
 		ask(one, "Again");
-		await waited(() => {
+		await eventually(() => {
 			expect(shown(one)).toEqual(["Count", counted, "Again", counted]);
 			expect(one.messages.at(-1)?.status).toMatchObject({ type: "complete" });
 		});
 	}
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(id)).toEqual(["Count", counted, "Again", counted, "Again", counted]);
 	});
 	expect(shown(await opened(id))).toEqual(["Count", counted, "Again", counted]);
@@ -106,21 +104,21 @@ test("an answer whose page has gone is there for the next one, also if it was st
 	const { id } = await fl.create();
 	const page = await opened(id);
 	ask(page, "Count");
-	await waited(() => {
+	await eventually(() => {
 		expect(shown(page).at(-1)).toMatch(/^1 2 3 4 /);
 	});
 	page.detach();
-	await waited(async () => {
+	await eventually(async () => {
 		expect(shown(await opened(id)).length).toBeGreaterThan(0);
 	});
 	const other = await opened(id);
 	expect(await stopAnswer(fl, id)).toBe(true);
-	await waited(() => {
+	await eventually(() => {
 		expect(other.messages.at(-1)?.status?.type).not.toBe("running");
 	});
 	const [, text = ""] = shown(other);
 	expect(counted.startsWith(text)).toBe(true);
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(id)).toEqual(["Count", text]);
 	});
 });
@@ -129,22 +127,22 @@ test("the answer to an edited question, and another answer, stand behind that qu
 	const { id } = await fl.create();
 	const page = await opened(id);
 	ask(page, "May?");
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(id)).toEqual(["May?", counted]);
 	});
 	ask(page, "June?", null);
-	await waited(() => {
+	await eventually(() => {
 		expect(shown(page).at(-1)).toMatch(/^1 2 3 4 /);
 	});
 	const other = await opened(id);
 	for (const one of [page, other]) {
-		await waited(() => {
+		await eventually(() => {
 			expect(shown(one)).toEqual(["June?", counted]);
 			expect(one.messages.at(-1)?.status).toMatchObject({ type: "complete" });
 		});
 	}
 	ask(other, "And then?");
-	await waited(() => {
+	await eventually(() => {
 		expect(shown(other)).toEqual(["June?", counted, "And then?", counted]);
 		expect(other.messages.at(-1)?.status).toMatchObject({ type: "complete" });
 	});
@@ -152,7 +150,7 @@ test("the answer to an edited question, and another answer, stand behind that qu
 	expect(await stored(id)).toEqual(["May?", counted, "June?", counted, "And then?", counted]);
 	const [parentId = null, sourceId = null] = other.messages.slice(-2).map((message) => message.id);
 	void other.startRun({ parentId, sourceId, runConfig: {} });
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(id)).toEqual(["May?", counted, "June?", counted, "And then?", counted, counted]);
 	});
 	const last = await opened(id);
@@ -200,7 +198,7 @@ test("a stream is begun before its thread, and stored without a page", async () 
 	const message = { id: "q", role: "user" as const, createdAt: new Date(), content, attachments: [] };
 	await history.append({ parentId: null, message: { ...message, metadata: { custom: {} } } });
 	await (await response).body?.cancel();
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(thread)).toEqual(["Count", counted]);
 	});
 	const { messages, headId } = await history.load();
@@ -215,15 +213,15 @@ test("what another program writes is resumed, though it looks like a stream of a
 	writer.write("Note: bring a coat.");
 	const page = await opened(thread);
 	await writer.close();
-	await waited(() => {
+	await eventually(() => {
 		expect(shown(page)).toEqual(["May?", "Note: bring a coat."]);
 	});
 	await chat.say("ai", "Note: bring a coat.", { answerId: writer.id });
-	await waited(() => {
+	await eventually(() => {
 		expect(page.messages.at(-1)?.status).toMatchObject({ type: "complete" });
 	});
 	ask(page, "And a hat?");
-	await waited(async () => {
+	await eventually(async () => {
 		expect(await stored(thread)).toEqual(["May?", "Note: bring a coat.", "And a hat?", counted]);
 	});
 	expect(shown(await opened(thread))).toHaveLength(4);

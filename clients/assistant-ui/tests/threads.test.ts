@@ -7,6 +7,7 @@ import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { Forklore, textOf, TooLargeError, UnauthorizedError } from "@forklore/client";
 import type { Unsaved } from "@forklore/client/chat";
 
+import { eventually } from "../../typescript/tests/support/eventually.ts";
 import { historyAdapter, threadListAdapter, type HistoryOptions } from "../src/index.ts";
 import { textOfParts } from "../src/messages.ts";
 
@@ -116,7 +117,7 @@ test("the real runtime: ask, answer anew, edit, delete, and the same on a second
 	const say = async (text: string, parentId: string | null): Promise<void> => {
 		const { id: _, ...rest } = asked(text);
 		await runtime.append({ ...rest, parentId, sourceId: null, runConfig: {}, startRun: true });
-		await vi.waitFor(() => {
+		await eventually(() => {
 			expect(runtime.messages.at(-1)).toMatchObject({ status: { type: "complete" } });
 		});
 	};
@@ -139,7 +140,7 @@ test("the real runtime: ask, answer anew, edit, delete, and the same on a second
 	expect(shown(await runtimeOf(fl, id))).toEqual(["June?", "answer 3", "answer 4"]);
 });
 
-test("the real runtime: a photo that is too large, and a token that had run out, cost no other message", async () => {
+test("the real runtime: a drawing that is too large, and a token that had run out, cost no other message", async () => {
 	const told: string[][] = [];
 	let isOut = false;
 	const fl = new Forklore(inject("url"), {
@@ -161,7 +162,7 @@ test("the real runtime: a photo that is too large, and a token that had run out,
 		log.mockRestore();
 	});
 	await say("Hello");
-	await expect(say("Which cat?", `data:image/png;base64,${"A".repeat(4_500_000)}`)).rejects.toThrow(
+	await expect(say("Which cat?", `data:image/svg+xml;base64,${"A".repeat(4_500_000)}`)).rejects.toThrow(
 		TooLargeError,
 	);
 	await say("And its age?");

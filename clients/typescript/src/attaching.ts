@@ -112,7 +112,8 @@ async function fetched(
 	return answer ?? { cause: new Error(`no whole answer within ${timeoutMs.toFixed()} ms`) };
 }
 
-function base64Of(bytes: Uint8Array): string {
+/** Return bytes in base64. */
+export function base64Of(bytes: Uint8Array): string {
 	let text = "";
 	for (let at = 0; at < bytes.length; at += ARGUMENTS_MAX)
 		text += String.fromCharCode(...bytes.subarray(at, at + ARGUMENTS_MAX));

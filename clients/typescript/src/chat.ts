@@ -13,11 +13,21 @@ import {
 } from "./errors.ts";
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
-import type { AppendEntries, Entry, EntryFields, Fork, Operations } from "./operations.ts";
+import type { ChatFiles } from "./files.ts";
+import type { AppendEntries, AttachedFile, Entry, EntryFields, Fork, Operations } from "./operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
 import { branchChangesOf } from "./watching.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
+export {
+	ChatFiles,
+	dataUrlOf,
+	fileUrl,
+	hashedFiles,
+	readableFiles,
+	staysInline,
+	type FileClient,
+} from "./files.ts";
 export { newIdOf } from "./json.ts";
 export { answerOf } from "./watching.ts";
 export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
@@ -46,11 +56,15 @@ export interface PlacedAnswer extends ChatAnswer {
 	parentId: string | null;
 }
 
-/** A message in its place. parentId: the message before it; null for what begins a history. */
+/**
+ * A message in its place. parentId: the message before it; null for what begins a history. files: the attachments that
+ * its entry names.
+ */
 export interface PlacedMessage extends ChatMessage {
 	role: "user" | "ai" | "system";
 	parentId: string | null;
 	createdAt: string;
+	files?: AttachedFile[] | undefined;
 }
 
 /**
@@ -71,8 +85,12 @@ export interface Unsaved {
 	readonly error: unknown;
 }
 
-/** How a store is made. onUnsaved: is told what is not stored whenever that has changed; of none, when all is. */
+/**
+ * How a store is made. onUnsaved: is told what is not stored whenever that has changed; of none, when all is. files:
+ * what keeps the files of the messages beside them.
+ */
 export interface ChatStoreOptions {
+	files?: ChatFiles | undefined;
 	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
 }
 
@@ -123,6 +141,7 @@ export class ChatStore {
 	readonly conversationId: string;
 
 	readonly #api: Operations;
+	readonly #files: ChatFiles | undefined;
 	readonly #onUnsaved: NonNullable<ChatStoreOptions["onUnsaved"]>;
 	readonly #unsaved = new Map<string, Waiting>();
 	/** The message before each one that was read or appended here, also of those that are not stored. */
@@ -134,9 +153,10 @@ export class ChatStore {
 	constructor(
 		fl: { readonly api: Operations },
 		conversationId: string,
-		{ onUnsaved }: ChatStoreOptions = {},
+		{ files, onUnsaved }: ChatStoreOptions = {},
 	) {
 		this.#api = fl.api;
+		this.#files = files;
 		this.#onUnsaved = onUnsaved ?? (() => undefined);
 		this.conversationId = conversationId;
 	}
@@ -148,7 +168,11 @@ export class ChatStore {
 
 	/** Return the chat as it is now: two requests, if a page holds it. A chat that does not exist is empty. */
 	async load(): Promise<ChatTree> {
-		return this.#inTurn(async () => chatOf(await this.#read()));
+		return this.#inTurn(async () => {
+			const chat = chatOf(await this.#read());
+			const messages = chat.messages.map((one) => this.#files?.shown(one) ?? one);
+			return { ...chat, messages };
+		});
 	}
 
 	/**
@@ -157,8 +181,10 @@ export class ChatStore {
 	 * A message that is there is updated. If one cannot be stored, the others are. Throws why then, of the first that
 	 * is not; NotFoundError if there is no such parent.
 	 */
-	async append(parentId: string | null, ...messages: ChatMessage[]): Promise<void> {
+	async append(parentId: string | null, ...given: ChatMessage[]): Promise<void> {
 		await this.#inTurn(async () => {
+			const messages: ChatMessage[] = [];
+			for (const one of given) messages.push((await this.#files?.kept(one)) ?? one);
 			this.#forgetIfEnding(messages);
 			await this.#telling(async () => {
 				let parent = parentId;
@@ -226,8 +252,9 @@ export class ChatStore {
 	 * Its branch does not become the current one if the chat has gone on since the answer was begun.
 	 * Throws ConflictError if it is written, or ended, by somebody else.
 	 */
-	async endAnswer(parentId: string | null, message: ChatMessage): Promise<void> {
+	async endAnswer(parentId: string | null, given: ChatMessage): Promise<void> {
 		await this.#inTurn(async () => {
+			const message = (await this.#files?.kept(given)) ?? given;
 			this.#forgetIfEnding([message]);
 			await this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [message], true));
 		});
@@ -698,7 +725,7 @@ function chatOf(known: Known): ChatTree {
 		const parentId = nearest(known, first.parentId, isKept);
 		const said = { role: speakerOf(stored) ?? "user", text: textOf(stored) ?? "" };
 		const data = dataOf(stored.content[0] as Record<string, unknown>, said.text);
-		return [{ id, ...said, data, parentId, createdAt: first.createdAt }];
+		return [{ id, ...said, data, parentId, createdAt: first.createdAt, files: stored.attachments }];
 	});
 	let headId = nearest(known, known.branches.get(known.currentId) ?? null, isKept);
 	const lastChild = new Map(messages.map(({ id, parentId }) => [parentId, id]));

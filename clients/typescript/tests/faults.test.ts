@@ -1,6 +1,6 @@
 // Faults between the client and the real service: nothing is lost, and nothing is doubled.
 
-import { describe, expect, inject, onTestFinished, test, vi, type TestContext } from "vitest";
+import { describe, expect, inject, onTestFinished, test, type TestContext } from "vitest";
 
 import {
 	ConflictError,
@@ -13,6 +13,7 @@ import {
 	type Entry,
 	type Options,
 } from "../src/index.ts";
+import { eventually } from "./support/eventually.ts";
 import { FAULTS, proxy, TIMEOUT_MS, type Fault, type Proxy } from "./support/proxy.ts";
 import { seeded, type Random } from "./support/random.ts";
 import { KEYS } from "./support/server.ts";
@@ -114,7 +115,7 @@ test("an aborted call ends at once, and may have taken effect", async (context) 
 	plant("slowAnswer");
 	const controller = new AbortController();
 	const call = chat.say("user", "once", { signal: controller.signal, idempotencyKey: "mine" });
-	await vi.waitFor(() => {
+	await eventually(() => {
 		expect(faulty.seen).toHaveLength(1);
 	});
 	controller.abort();

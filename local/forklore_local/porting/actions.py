@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_service.domain import keys
+from forklore_service.domain.attachments import File
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Conversation, JobKind, StartedBy, StoredEntry, Transfer
 from forklore_service.domain.tree import Group, Member, State
 from forklore_service.storage import items
-from forklore_service.storage.actions import Action, ActionKind, action, conversation, group
+from forklore_service.storage.actions import Action, ActionKind, action, attachment, conversation, group
 from forklore_service.storage.actions.action import IS_NEW
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
@@ -74,7 +75,7 @@ def put_member(tree: Group, member: Member, *, used_at: str) -> list[Action]:
 
 
 def put_entry(group_id: str, stored: StoredEntry) -> list[Action]:
-    """Put an entry with its content, the chunks of its body, and its key."""
+    """Put an entry with its content, the chunks of its body, its key, and what it names."""
     entry, of = stored.entry, stored.entry_id
     item, chunks = items.entry_items(group_id, entry, nonce=stored.nonce, escaped_bytes=stored.escaped_bytes)
     puts = [action.put(ActionKind.ENTRY, item, of=of)]
@@ -82,6 +83,15 @@ def put_entry(group_id: str, stored: StoredEntry) -> list[Action]:
     if entry.key is not None:
         key = items.entry_key_item(group_id, entry.conversation_id, entry.key, of)
         puts.append(action.put(ActionKind.ENTRY_KEY, key, of=f"{entry.conversation_id} {entry.key}"))
+    return [*puts, *attachment.name(group_id, [entry])]
+
+
+def put_file(file: File, *, at: str) -> list[Action]:
+    """Put an attachment that is not there, with its job, and if it can be named, in a list."""
+    job = items.job_item(JobKind.UPLOAD, file.attachment_id, created_at=at)
+    puts = [action.put_new(ActionKind.FILE, items.file_item(file)), action.put(ActionKind.JOB, job)]
+    if file.owner is not None and file.can_be_named:
+        puts.append(action.put_new(ActionKind.USER_FILE, items.user_file_item(file.owner, file)))
     return puts
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from forklore_local.porting.beside import Beside
 from forklore_local.porting.failures import (
     BrokenTreeError,
     FormatError,
@@ -19,8 +20,10 @@ from forklore_local.porting.output import ExportFile
 from forklore_local.porting.reading import Line, TreeReader
 from forklore_local.porting.scope import Choice, Scope, trees
 from forklore_service.domain import ids
+from forklore_service.domain.attachments import File
 from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.keys import ListKey
+from forklore_service.domain.model import Entry
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.table import Table
 
@@ -75,7 +78,11 @@ def export(
         def left() -> Iterator[ListKey]:
             return trees(table, choice, after=file.total.place, through=through)
 
-        exporting = _Exporting(TreeReader(table), choice, file, skip_damaged, on_total, on_done, pause)
+        def keep(entry: Entry) -> Sequence[File]:
+            return beside.keep(table, entry) if entry.attachments else ()
+
+        beside = Beside(path)
+        exporting = _Exporting(TreeReader(table), keep, choice, file, skip_damaged, on_total, on_done, pause)
         if choice.scope is not Scope.TREE:
             on_total(sum(1 for _ in left()))
         left_out = sum(not exporting.tree(place) for place in left())
@@ -102,9 +109,13 @@ def _begin(table: Table) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Exporting:
-    """An export that goes on. The last four are as in `export`."""
+    """An export that goes on. The last four are as in `export`.
+
+    keep: returns the attachments of an entry, when their bytes are kept.
+    """
 
     reader: TreeReader
+    keep: Callable[[Entry], Sequence[File]]
     choice: Choice
     file: ExportFile
     skip_damaged: bool
@@ -156,6 +167,6 @@ class _Exporting:
         yield item_line(outline.group_item)
         yield from list(map(item_line, outline.items.values()))
         for item, entry in rest:
-            yield item_line(item) if entry is None else entry_line(item, entry)
+            yield item_line(item) if entry is None else entry_line(item, entry, self.keep(entry))
             if is_alone and entry is not None:
                 self.on_done(1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from forklore_local.porting.beside import Beside
 from forklore_local.porting.failures import FormatError, PortingError, RefusedError, StoppedError
 from forklore_local.porting.input import ExportedFile, Total, TreeInFile, tree_at
 from forklore_local.porting.making import Made, TreeMaker, in_use, nonce_of
@@ -84,6 +85,7 @@ def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda 
     that is in use, and PortingError for a file that cannot be read.
     """
     begins, numbers, parents = array("Q"), dict[str, int](), dict[int, str]()
+    beside = Beside(path)
     with _opened(path) as stream:
         file = ExportedFile(stream, on_bytes=on_bytes)
         free = _FreeIds(table, file.header["exportId"]) if table is not None else None
@@ -91,7 +93,8 @@ def check(path: Path, *, table: Table | None = None, on_bytes: OnBytes = lambda 
             for begin, lines in file.sections():
                 tree = TreeInFile(lines)
                 for _ in tree.entries():
-                    pass
+                    for attached in tree.files:
+                        beside.check(attached)
                 group = tree.outline.group
                 if group.group_id in numbers:
                     raise FormatError(f"tree {group.group_id} comes twice")
@@ -145,7 +148,9 @@ def carry_out(
     def make(number: int) -> Made | RefusedError:
         with _opened(checked.path) as stream:
             tree = tree_at(stream, checked.begins[number])
-            maker = TreeMaker(table, tree, export_id=checked.export_id, on_step=go_on)
+            maker = TreeMaker(
+                table, tree, export_id=checked.export_id, beside=Beside(checked.path), on_step=go_on
+            )
             try:
                 return maker.make(waits_for_parent=number in checked.in_file)
             except RefusedError as error:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from forklore_local.porting.failures import BrokenTreeError, FormatError, decoding
-from forklore_local.porting.lines import CONTENT, entry_of, is_time, item_of, line_of, members_of
+from forklore_local.porting.lines import CONTENT, entry_of, files_of, is_time, item_of, line_of, members_of
 from forklore_local.porting.outline import Counted, Outline
 from forklore_local.porting.scope import Scope
 from forklore_service.domain import ids
+from forklore_service.domain.attachments import File
 from forklore_service.domain.ids import FIRST
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import StoredEntry
@@ -164,14 +165,15 @@ class TreeInFile:
     """One tree of a file.
 
     outline: all but its entries, which are to be read to the end. The contexts, which follow them,
-    are then in the outline, too. Raises FormatError, here and in `entries`, for a tree that is
-    damaged.
+    are then in the outline, too. files: the attachments of the entry that was read last.
+    Raises FormatError, here and in `entries`, for a tree that is damaged.
     """
 
     def __init__(self, lines: TreeLines) -> None:
         self._lines = lines
         self._rest = map(members_of, lines)
         self._entry: dict[str, Any] | None = None
+        self.files: list[File] = []
         with decoding(), _whole():
             self.outline = Outline(item_of(next(self._rest, {})))
             for members in self._rest:
@@ -193,6 +195,7 @@ class TreeInFile:
                 raise FormatError("the tree does not have this entry")
             with _whole():
                 counted.take(stored)
+            self.files = files_of(members, stored.entry)
             yield stored
             last = stored.entry_id
             members = next(self._rest, None)

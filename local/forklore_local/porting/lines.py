@@ -5,12 +5,14 @@ where the table has it packed, perhaps in several items.
 """
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_local.porting.failures import FormatError, decoding
 from forklore_service.domain import ids, jsontext
+from forklore_service.domain.attachments import File, check_name
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Channel, Entry, StoredEntry
 from forklore_service.domain.users import is_user_id
@@ -19,11 +21,14 @@ from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 
 CONTENT, INDEXED = "content", "indexedContent"
+ATTACHED = "attached"
+"""What the line of an entry tells of the attachments that it names: their items."""
 PACKED = ("body", "chunks", "indexed")
 """The attributes of an entry that its line has as CONTENT and INDEXED."""
 _JSON = {CONTENT: list, "metadata": dict, "usage": dict, "data": dict}
 """What callers own, as JSON text, and what that is."""
 _NUMBER_DIGITS_MAX = 20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -45,13 +50,17 @@ def item_line(item: Item) -> bytes:
     return line_of(dict(sorted(members.items())))
 
 
-def entry_line(item: Item, entry: Entry) -> bytes:
-    """Return the line of an entry. entry: the same with its content. Raises FormatError."""
+def entry_line(item: Item, entry: Entry, files: Sequence[File] = ()) -> bytes:
+    """Return the line of an entry. Raises FormatError.
+
+    entry: the same with its content. files: the attachments that it names.
+    """
     bare = {name: held for name, held in item.items() if name not in PACKED}
     _check(item)
     _read_entry(bare, items.key(item).partition)
     indexed = {} if entry.indexed_content is None else {INDEXED: entry.indexed_content}
-    members = {**items.plain(bare), CONTENT: entry.content, **indexed}
+    attached = {ATTACHED: [items.plain(items.file_item(file)) for file in files]} if files else {}
+    members = {**items.plain(bare), CONTENT: entry.content, **indexed, **attached}
     _check_texts(members)
     return line_of(dict(sorted(members.items())))
 
@@ -83,7 +92,7 @@ def item_of(members: Mapping[str, Any]) -> Item:
 
 def entry_of(members: Mapping[str, Any], group_id: str) -> StoredEntry:
     """Return the entry of a line, with its content. Raises FormatError if the tree has no such."""
-    kept = {name: held for name, held in members.items() if name not in (CONTENT, INDEXED)}
+    kept = {name: held for name, held in members.items() if name not in (CONTENT, INDEXED, ATTACHED)}
     if not isinstance(members.get(CONTENT), str) or not isinstance(members.get(INDEXED, ""), str):
         raise FormatError("only entries stand here, with their content as text")
     with decoding():
@@ -91,6 +100,26 @@ def entry_of(members: Mapping[str, Any], group_id: str) -> StoredEntry:
         stored = _read_entry(item_of(kept), group_id)
     said = stored.entry._replace(content=members[CONTENT], indexed_content=members.get(INDEXED))
     return stored._replace(entry=said)
+
+
+def files_of(members: Mapping[str, Any], entry: Entry) -> list[File]:
+    """Return the attachments that the line of an entry tells of.
+
+    Raises FormatError unless they are those that the entry names.
+    """
+    files = []
+    with decoding():
+        for item in map(item_of, members.get(ATTACHED, ())):
+            file = items.file(item)
+            require_written(item, items.file_item(file._replace(named=0, is_pending=False, asked=None)))
+            check_name(file.name)
+            files.append(file)
+        told = [(one.attachment_id, one.content_type, one.size) for one in files]
+        if told != [(one.attachment_id, one.content_type, one.size) for one in entry.attachments]:
+            raise FormatError("it tells of other attachments than the entry names")
+        if not all(ids.is_uuid(one.attachment_id) and _SHA256.fullmatch(one.sha256) for one in files):
+            raise FormatError("it tells of what is no attachment")
+    return files
 
 
 def require_written(item: Item, written: Item) -> None:
@@ -104,8 +133,6 @@ def _read_entry(bare: Item, group_id: str) -> StoredEntry:
     """Return the entry of an item that has none of PACKED."""
     stored = items.stored_entry(bare)
     entry = stored.entry
-    if entry.attachments:
-        raise FormatError("an entry names attachments, which no import takes")
     written, _ = items.entry_items(group_id, entry, nonce=stored.nonce, escaped_bytes=stored.escaped_bytes)
     require_written(bare, {name: held for name, held in written.items() if name not in PACKED})
     turn = entry.turn

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_local.porting import actions
+from forklore_local.porting.beside import Beside
 from forklore_local.porting.failures import RefusedError
 from forklore_local.porting.input import TreeInFile
 from forklore_service.domain import ids, keys
 from forklore_service.domain.ids import FIRST
+from forklore_service.domain.keys import Key
 from forklore_service.domain.model import StartedBy
 from forklore_service.domain.tree import Group, State
 from forklore_service.storage import items
@@ -61,7 +63,8 @@ def nonce_of(export_id: str, group_id: str) -> str:
 class TreeMaker:
     """Makes one tree.
 
-    tree: in the file. on_step: called before each step; it may raise to stop.
+    tree: in the file. beside: the bytes of its attachments. on_step: called before each step; it
+    may raise to stop.
     """
 
     def __init__(
@@ -70,10 +73,12 @@ class TreeMaker:
         tree: TreeInFile,
         *,
         export_id: str,
+        beside: Beside,
         on_step: Callable[[], object] = lambda: None,
     ) -> None:
         self._table = table
         self._tree = tree
+        self._beside = beside
         self._outline = tree.outline
         self._group_id = tree.outline.group_id
         self._gone_root = keys.remnant(self._group_id, self._group_id)
@@ -168,6 +173,8 @@ class TreeMaker:
         taken = next((one.of for one in refused.failed if one.kind is ActionKind.POINTER), None)
         if taken is not None:
             return in_use(taken or self._group_id, is_blocked=False)
+        if refused.has(ActionKind.FILE):
+            return f"tree {self._group_id}: an attachment is being removed; try again in a minute"
         if refused.has(ActionKind.PARENT_GROUP):
             return f"tree {self._group_id}: {_PARENT_GONE}"
         return f"tree {self._group_id}: this import took too long and was given up; try again in a minute"
@@ -222,6 +229,8 @@ class TreeMaker:
         last = next((keys.entry_id_of(items.key(item).sort) for item in newest), FIRST)
         for stored in self._tree.entries():
             if stored.entry_id > last:
+                for file in self._tree.files:
+                    self._beside.bring(self._table, file)
                 yield actions.put_entry(self._group_id, stored)
 
     def _branches(self, parent: StartedBy | None) -> Iterator[list[Action]]:
@@ -275,16 +284,22 @@ class TreeMaker:
         return actions.link(group or Group(of, "", ""), tree.child_key, parent)
 
     def _steps(self, units: Iterable[list[Action]]) -> None:
-        """Write the units in steps as large as they may be. The actions of a unit stay together."""
+        """Write the units in steps as large as they may be. The actions of a unit stay together.
+
+        No two actions of a step are on one item.
+        """
         step: list[Action] = []
-        size = 0
+        size, touched = 0, set[Key]()
         for unit in units:
             more = sum(items.size(one.target) for one in unit if one.verb == "Put")
-            if step and (len(step) + len(unit) > PARTS_MAX or size + more > STEP_BYTES_MAX):
+            places = {items.key(one.target) for one in unit}
+            is_full = len(step) + len(unit) > PARTS_MAX or size + more > STEP_BYTES_MAX
+            if step and (is_full or touched & places):
                 self._step(step)
-                step, size = [], 0
+                step, size, touched = [], 0, set()
             step += unit
             size += more
+            touched |= places
         if step:
             self._step(step)
 

@@ -3,33 +3,41 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+from urllib.request import urlopen
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from forklore_local.porting.failures import PortingError
 from forklore_service.errors import ForkloreError
 from forklore_service.storage import schema
-from forklore_service.storage.clients import make_client
+from forklore_service.storage.clients import make_client, make_objects_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import CallRefused
+from forklore_service.storage.objects import Expected, Objects
+from forklore_service.storage.objects_s3 import S3Objects
 from forklore_service.storage.table import Table
 from forklore_service.storage.timeouts import PatientConnection
 
-__all__ = ["Table", "back_up", "table_at", "table_in"]
+__all__ = ["Table", "back_up", "copy_bytes", "table_at", "table_in"]
 
 
 @contextmanager
-def table_at(name: str, *, endpoint: str | None = None, region: str | None = None) -> Iterator[Table]:
+def table_at(
+    name: str, *, endpoint: str | None = None, region: str | None = None, bucket: str | None = None
+) -> Iterator[Table]:
     """Yield a table of DynamoDB. What goes wrong with it in the block is raised as a PortingError.
 
-    endpoint: its address; None: AWS. region: None: the default of AWS's tools.
+    endpoint: its address; None: AWS. region: None: the default of AWS's tools. bucket: of its
+    attachments; None: there are none.
     """
     try:
         client = make_client(endpoint, region=region)
         described = client.describe_table(TableName=name)["Table"]
         if not schema.is_like(described):
             raise PortingError(f"{name!r} is no table of forklore's: its keys or indexes are others")
-        yield Table(PatientConnection(client, name, Clock()))
+        objects = None if bucket is None else S3Objects(bucket, make_objects_client(region=region))
+        yield Table(PatientConnection(client, name, Clock()), objects=objects)
     except ClientError as error:
         told = error.response["Error"]
         if told["Code"] == "ResourceNotFoundException":
@@ -58,6 +66,23 @@ def table_in(folder: Path) -> Iterator[Table]:
         raise PortingError(str(error).splitlines()[0]) from error
     finally:
         opened.close()
+
+
+def copy_bytes(objects: Objects, object_id: str, expected: Expected, to: Path) -> None:
+    """Copy the bytes of an attachment to a file, which is there whole or not at all.
+
+    Raises WrongBytesError for other bytes, and OSError.
+    """
+    from forklore_local.embedded.objects import PIECE_BYTES, Arriving, FolderObjects
+
+    if isinstance(objects, FolderObjects):
+        source: IO[bytes] = objects.place(object_id).open("rb")
+    else:
+        source = urlopen(objects.link(object_id, name="", content_type=expected.content_type).url)
+    with source, Arriving(to.parent, to, expected) as arriving:
+        while piece := source.read(PIECE_BYTES):
+            arriving.write(piece)
+        arriving.keep()
 
 
 def back_up(folder: Path, to: Path) -> list[str]:

@@ -6,18 +6,23 @@ import os
 import re
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
+from forklore.cli.importing import file_records
+from forklore.cli.importing import plan as plans
 from forklore.cli.importing.carrying_out import _Crew
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Reporter
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
+from forklore.client.errors import NoAnswerError
 from forklore.client.transports.in_process import InProcessTransport
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.clients.cli.running import Forklore
@@ -378,9 +383,63 @@ def test_a_message_that_has_changed_since_an_earlier_import_is_told(run: Forklor
     rows[0]["title"] = "Mosses"
     export.write_text(json.dumps(rows))
 
+    for _ in range(2):
+        told = run(f"import {export}").err
+        assert "message changed since an earlier import, kept as it was: 1 (a)" in told
+
+
+def test_of_an_archive_that_has_not_changed_one_conversation_is_read(run: Forklore, export: Path) -> None:
+    run(f"import {export}")
+    with mock.patch.object(file_records, "_parse", wraps=file_records._parse) as parse:
+        assert run(f"import {export}").code == 0
+        assert parse.call_count == 1
+
+        with mock.patch.object(plans, "READ_AS", 0):
+            assert "8 entries, 8 of them" in run(f"import {export}").err
+        assert parse.call_count == 4
+
+
+def test_a_tree_that_lacks_something_is_not_taken_for_unchanged(run: Forklore, export: Path) -> None:
+    moss, ferns, _ = [line.split("\t")[0] for line in run(f"import {export}").lines]
+    [other] = [line.split("\t")[1] for line in run(f"branch {moss}").lines if moss not in line]
+    run(f"branch -d {other} --yes")
+    run(f"rm {ferns} --yes")
+
     told = run(f"import {export}").err
 
-    assert "message changed since an earlier import, kept as it was: 1 (a)" in told
+    assert told.count("was imported before, and deleted since") == 2
+
+
+def test_an_import_that_was_ended_at_any_request_is_whole_after_the_next(
+    run: Forklore, home: Path, tmp_path: Path, export: Path
+) -> None:
+    def shown(one: Forklore) -> tuple[int, int]:
+        return len(one("ls --all --archived include").lines), len(one("grep e").lines)
+
+    run(f"import {export}")
+    for requests in count():
+        one = Forklore(("--data", str(tmp_path / f"{requests}")), {"XDG_CONFIG_HOME": str(home)})
+        with mock.patch.object(InProcessTransport, "send", ending_after(requests)):
+            is_whole = one(f"import {export} --parallel 1").code == 0
+        for _ in range(2):
+            assert "3 trees, 8 entries" in one(f"import {export}").err
+        assert shown(one) == shown(run)
+        if is_whole:
+            return
+
+
+def ending_after(requests: int) -> Callable[[InProcessTransport, Any, float], Any]:
+    """Return what sends so many calls and no more."""
+    send, left = InProcessTransport.send, requests
+
+    def sending(self: InProcessTransport, call: Any, timeout_s: float) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise NoAnswerError("gone")
+        return send(self, call, timeout_s)
+
+    return sending
 
 
 def test_a_switch_of_the_user_stays(run: Forklore, export: Path) -> None:

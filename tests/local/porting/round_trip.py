@@ -19,6 +19,8 @@ from tests.support.tables import Store
 EVERYTHING = Choice(Scope.EVERYTHING)
 NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy", *items.ANSWERING}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
+OF_THE_TABLE = {"named", "namedBy", "asked"}
+"""What an attachment has of the table: how often it was named there, and when it was asked for."""
 PLACE_BY_USE = {schema.ENTRY_SORT_KEY, "moves"}
 """A row of a user's list moves at times; an import puts it where the tree was used last."""
 
@@ -49,7 +51,8 @@ def held(store: Store) -> dict[Key, Mapping[str, Any]]:
 
 
 def _left_out(key: Key) -> set[str]:
-    return NOT_EXPORTED | PLACE_BY_USE if kind_of(key) is Kind.USER_TREE else NOT_EXPORTED
+    more = {Kind.USER_TREE: PLACE_BY_USE, Kind.FILE: OF_THE_TABLE}
+    return NOT_EXPORTED | more.get(kind_of(key) or Kind.GROUP, set())
 
 
 def _is_live(key: Key, item: Item) -> bool:
@@ -66,6 +69,13 @@ def _belongs(key: Key, item: Item, live: set[str], contents: Mapping[Key, Item])
             return key.partition.split("#")[1] in live
         case Kind.XFER:
             return item["group"]["S"] in live
+        case Kind.REF:
+            return keys.in_reference(key).group_id in live
+        case Kind.FILE:
+            references = [
+                one for one in contents if kind_of(one) is Kind.REF and one.partition == key.partition
+            ]
+            return any(keys.in_reference(one).group_id in live for one in references)
         case Kind.USER_TREE:
             return keys.list_key(key.sort).conversation_id in live
         case Kind.NAME:

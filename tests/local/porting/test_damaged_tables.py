@@ -42,7 +42,7 @@ def _too_large_a_number(store: Store) -> None:
 
 
 def _name_an_attachment(store: Store) -> None:
-    """What no import takes: the bytes would be missing."""
+    """One that is not there."""
     for key in _of_root(store, Kind.ENTRY):
         store.change(key, files={"S": f'[["{world.ROOT}","cat.png","image/png",3]]'})
 

@@ -42,7 +42,8 @@ class TableAt:
         from forklore_local.porting.opening import table_at, table_in
 
         if self.name is not None:
-            with table_at(self.name, endpoint=self.endpoint, region=self.region) as table:
+            where = {"endpoint": self.endpoint, "region": self.region, "bucket": self.bucket}
+            with table_at(self.name, **where) as table:
                 yield table
             return
         folder = folder_of(shell)

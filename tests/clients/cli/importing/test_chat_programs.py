@@ -236,3 +236,63 @@ def test_a_chat_of_open_webui_may_be_archived_older_and_have_files() -> None:
     assert told(tree) == [("USER", "Read", None), ("AI", "Yes", 0)]
     assert tree.messages[0].content["events"][0]["text"] == "words"
     assert tree.messages[0].content["source"] == {"sources": [{"url": "u"}]}
+
+
+@pytest.mark.parametrize(("content", "text"), [("<details>Hm</details>\n255", "255"), ("256", "256")])
+def test_an_output_of_open_webui_says_what_the_content_shows_unless_that_was_edited(
+    content: str, text: str
+) -> None:
+    output = [
+        {"type": "reasoning", "content": [{"type": "output_text", "text": "15 * 17"}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "255"}]},
+    ]
+    message = {"id": "a", "role": "assistant", "content": content, "output": output}
+    [tree] = read({"id": "c", "chat": {"history": {"messages": {"a": message}, "currentId": "a"}}})
+
+    [answer] = tree.messages
+    assert answer.text == text
+    thoughts = [event["thinking"] for event in answer.content.get("events", ()) if "thinking" in event]
+    assert thoughts == ([] if text == "256" else ["15 * 17"])
+    assert answer.content["source"]["output"] == output
+
+
+def test_what_is_said_beside_the_usual_members_is_kept_or_counted() -> None:
+    report = ImportReport()
+    rows = [
+        {"role": "user", "content": {"text": "Rain?"}, "timestamp": "at noon"},
+        {"type": "function_call", "name": "sky"},
+        "soup",
+    ]
+    [tree] = read_stream(io.BytesIO(json.dumps({"messages": rows}).encode()), report, given="messages")
+    assert isinstance(tree, ForeignTree)
+    [message] = tree.messages
+
+    assert (message.text, message.content["source"]) == ("Rain?", {"time": "at noon"})
+    assert report.lines() == [
+        "record that is no message: 1 (function_call, 2 of line 1)",
+        "not a message: 1 (message 3 of line 1)",
+    ]
+
+
+def test_the_notes_on_parts_of_librechat_are_kept() -> None:
+    notes = [{"type": "file_citation", "file": "f"}]
+    content = [
+        {"type": "text", "text": {"value": "Wet.", "annotations": notes}},
+        {"type": "tool_call", "tool_call": {"id": "c", "name": "sky", "args": {}, "progress": 1}},
+    ]
+    [tree] = read({"messageId": "m", "conversationId": "c", "isCreatedByUser": False, "content": content})
+
+    events = tree.messages[0].content["events"]
+    assert (tree.messages[0].text, events[0]["annotations"], events[1]["progress"]) == ("Wet.", notes, 1)
+
+
+def test_a_nested_export_of_librechat_has_a_tree_of_messages() -> None:
+    def message(name: str, *children: Raw) -> Raw:
+        about = {"messageId": name, "conversationId": "c", "isCreatedByUser": True, "text": name}
+        return {**about, "children": list(children)}
+
+    tree = [message("a", message("b"), message("d"))]
+    [found] = read({"conversationId": "c", "endpoint": "openAI", "title": "T", "messagesTree": tree})
+
+    assert (found.source, found.title) == ("librechat", "T")
+    assert told(found) == [("USER", "a", None), ("USER", "b", 0), ("USER", "d", 0)]

@@ -129,7 +129,7 @@ def test_the_blocks_of_the_content_are_events_in_their_order_and_their_texts_the
             blocks[2],
             {"type": "text", "citations": [{"url": "u"}], "textAt": [13, 24]},
         ],
-        "source": {"createdAt": "2024-01-01T00:00:00.000Z", "metadata": {"index": 3}},
+        "source": {"createdAt": "2024-01-01T00:00:00.000Z", "metadata": {"index": 3, "text": "flat"}},
     }
 
 
@@ -183,3 +183,26 @@ def test_junk_never_breaks_the_reader(messages: list[Any], other: Any) -> None:
     for tree in trees_of(records_of(io.BytesIO(json.dumps(rows).encode())), ImportReport()):
         for message in tree.messages:
             check_history("history", [message.content])
+
+
+def test_a_text_beside_the_blocks_stays_if_it_says_more() -> None:
+    blocks = [{"type": "text", "text": "One."}, {"type": "tool_use", "name": "sky"}]
+    unsupported = "```\nThis block is not supported on your current device yet.\n```"
+    tree = read(
+        said("a", f"One.\n\n{unsupported}", content=blocks), said("b", "One. And more.", content=blocks)
+    )
+
+    sources = [message.content.get("source", {}).get("metadata", {}) for message in tree.messages]
+    assert [source.get("text") for source in sources] == [None, "One. And more."]
+
+
+def test_a_file_that_repeats_the_name_of_an_attachment_is_there_once() -> None:
+    report = ImportReport()
+    attached = [{"file_name": "a.md", "file_size": 9, "extracted_content": "# A"}]
+    [message] = read(
+        said("a", "See.", attachments=attached, files=[{"file_name": "a.md"}, {"file_name": "b.png"}]),
+        report=report,
+    ).messages
+
+    assert [one["attachmentId"] for one in message.content["attachments"]] == ["a.md", "b.png"]
+    assert report.lines() == ["attachment without its file: 1 (a)"]

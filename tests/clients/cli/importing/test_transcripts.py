@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from forklore.cli.importing.files import read_file, read_stream
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, Reason
 from forklore.cli.importing.plan import plan_tree
 from tests.clients.cli.importing.service import Service
 
@@ -237,3 +237,17 @@ def test_a_rollout_that_names_a_session_again_goes_on() -> None:
 
     assert (tree.tree_id, shape(tree)) == ("x", [("1", None), ("2", "1")])
     assert report.lines() == ["record that is no message: 1 (session_meta in line 3)"]
+
+
+def test_the_words_beside_a_hidden_part_of_codex_stay() -> None:
+    parts = [{"text": "<environment_context>x"}, {"text": "Rain?"}]
+    report = ImportReport()
+    tree = read(
+        {"id": "s", "timestamp": "2025-01-01T00:00:00Z", "instructions": None},
+        {"type": "message", "role": "user", "content": parts},
+        {"type": "message", "role": "user", "content": parts[:1]},
+        report=report,
+    )
+
+    assert [message.text for message in tree.messages] == ["Rain?"]
+    assert report.counts == {Reason.HIDDEN: 2}

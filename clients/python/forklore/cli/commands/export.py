@@ -10,7 +10,7 @@ import typer
 
 from forklore.cli.exits import DONE, CommandError
 from forklore.cli.one_output import written
-from forklore.cli.parameters import PANEL, Endpoint, Region, TableOrFolder
+from forklore.cli.parameters import PANEL, Bucket, Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -74,6 +74,7 @@ def register(app: typer.Typer) -> None:
         table: TableOrFolder = None,
         endpoint: Endpoint = None,
         region: Region = None,
+        bucket: Bucket = None,
     ) -> int:
         """Write the whole fork trees of conversations as JSON Lines.
 
@@ -81,7 +82,7 @@ def register(app: typer.Typer) -> None:
         system has it. Members, names and children are not exported, unless an operator exports from
         the table itself, with --everything, --owner or --tree.
         """
-        at = TableAt(table, endpoint, region)
+        at = TableAt(table, endpoint, region, bucket)
         at.check()
         wanted = {"everything": everything, "owner": owner, "tree": tree}
         chosen = [name for name, value in wanted.items() if value not in (None, False)]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
-from forklore.cli.parameters import Endpoint, Region, TableOrFolder
+from forklore.cli.parameters import Bucket, Endpoint, Region, TableOrFolder
 from forklore.cli.registering import command
 from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
@@ -69,6 +69,7 @@ def register(app: typer.Typer) -> None:
         table: TableOrFolder = None,
         endpoint: Endpoint = None,
         region: Region = None,
+        bucket: Bucket = None,
     ) -> int:
         """Import conversations with all their branches.
 
@@ -77,7 +78,7 @@ def register(app: typer.Typer) -> None:
         what is there already is found, and nothing is doubled. An operator imports the export of a
         table into a table, with all that it has.
         """
-        at = TableAt(table, endpoint, region)
+        at = TableAt(table, endpoint, region, bucket)
         at.check()
         if table is not None or any(map(_is_of_table, files)):
             if given is not None or again or name is not None or limit_trees is not None:

@@ -38,7 +38,7 @@ class Carried:
     """What became of a plan.
 
     number: its place among the plans. problems: why parts of it are missing, a line each. skipped:
-    how many entries are missing. is_unchanged: it was imported before, as it is planned.
+    how many entries are missing.
     """
 
     number: int
@@ -46,35 +46,74 @@ class Carried:
     loading: Loading
     problems: list[str] = field(default_factory=list)
     skipped: int = 0
-    is_unchanged: bool = False
 
     @property
     def entries(self) -> int:
         """How many entries are there."""
-        return self.plan.entries if self.is_unchanged else len(self.loading.placed)
+        return len(self.loading.placed)
 
     @property
     def found(self) -> int:
         """How many of these were there before."""
-        return self.plan.entries if self.is_unchanged else self.loading.found
+        return self.loading.found
+
+    @property
+    def tree_id(self) -> str:
+        """The id of the tree in the file."""
+        return self.plan.tree_id
+
+    @property
+    def title(self) -> str:
+        """What the root is called."""
+        return self.plan.title
+
+    @property
+    def conversation_id(self) -> str:
+        """The current branch."""
+        return self.loading.conversation_id(self.plan.current)
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations the tree has."""
+        return len(self.plan.conversations)
+
+
+@dataclass(slots=True)
+class Unchanged:
+    """A tree that an earlier import has brought, as the file has it. The members are Carried's."""
+
+    tree_id: str
+    title: str
+    conversation_id: str
+    conversations: int
+    entries: int
+    number: int = 0
+    problems: list[str] = field(default_factory=list)
+    skipped: int = 0
+
+    @property
+    def found(self) -> int:
+        """How many entries were there before: all."""
+        return self.entries
 
 
 def carry_out(
-    plans: Iterable[Plan],
+    plans: Iterable[Plan | Unchanged],
     send: Send,
     *,
     threads: int,
     since: str = "",
-    is_unchanged: Callable[[Plan], bool] = lambda _: False,
+    known: Callable[[Plan], Unchanged | None] = lambda _: None,
     on_begin: Callable[[Carried], None] = lambda _: None,
     on_entries: Callable[[int], None] = lambda _: None,
-) -> Generator[Carried]:
+) -> Generator[Carried | Unchanged]:
     """Yield each plan as soon as nothing more of it can be done.
 
     plans: taken one by one, when the threads need more. since: when the run began, as for
-    `Loading`. is_unchanged: tells that nothing of a plan is to do. on_begin: called with each plan
-    that begins. on_entries: called with a number of entries that are done or skipped. A problem of
-    one tree does not stop the others. Raises the ApiError that ends all, and what `plans` raises.
+    `Loading`. known: returns what is there of a plan of which nothing is to do. on_begin: called
+    with each plan that begins. on_entries: called with a number of entries that are done or
+    skipped. A problem of one tree does not stop the others. Raises the ApiError that ends all, and
+    what `plans` raises.
     Whatever ends it, also when the caller does not go on, the calls under way are waited for, and
     nothing else is sent.
     """
@@ -88,13 +127,14 @@ def carry_out(
                 is_open = taken is not None
                 if taken is not None:
                     number, plan = taken
-                    carried = Carried(number, plan, Loading(plan, since=since))
-                    on_begin(carried)
-                    if is_unchanged(plan):
-                        carried.is_unchanged = True
-                        on_entries(plan.entries)
-                        yield carried
-                    else:
+                    there = plan if isinstance(plan, Unchanged) else known(plan)
+                    if there is not None:
+                        there.number = number
+                        on_entries(there.entries)
+                        yield there
+                    elif isinstance(plan, Plan):
+                        carried = Carried(number, plan, Loading(plan, since=since))
+                        on_begin(carried)
                         _Run(carried).hand_out(crew)
             if not crew.count:
                 return

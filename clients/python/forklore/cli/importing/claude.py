@@ -18,6 +18,8 @@ _MAPPED = (
     *("uuid", "sender", "text", "content", "attachments", "files", "files_v2"),
     *("created_at", "parent_message_uuid"),
 )
+_PLACEHOLDER = "```\nThis block is not supported on your current device yet.\n```"
+"""In the text of a message, where it has a block of another type."""
 _TIMES = ("start_timestamp", "stop_timestamp")
 _ABOUT = ("uuid", "name", "chat_messages", "created_at", "updated_at", "current_leaf_message_uuid")
 
@@ -70,6 +72,8 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
     if not any(part.get("type") == "text" and part.get("text") for part in said) and raw.get("text"):
         said.append({"type": "text", "text": raw["text"]})
     about = rest(raw, *_MAPPED)
+    if _is_more(raw.get("text"), said):
+        about["text"] = raw["text"]
     if len(said) == 1 and said[0].get("type") == "text":  # when the only text was written
         about |= {name: said[0].pop(name) for name in _TIMES if name in said[0]}
     return Message(
@@ -83,11 +87,24 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
     )
 
 
+def _is_more(text: Any, said: list[dict[str, Any]]) -> bool:
+    """Tell whether the text of a message says more than its blocks, which it usually repeats."""
+    left = text if isinstance(text, str) else ""
+    for part in (*said, {"text": _PLACEHOLDER}):
+        told = part.get("text")
+        left = left.replace(told, "") if isinstance(told, str) and told else left
+    return bool(left.strip())
+
+
 def _files_of(raw: Mapping[str, Any]) -> Iterator[File]:
-    """Yield the files of a message. The export holds the text of some."""
+    """Yield the files of a message. The export holds the text of some.
+
+    A file that only repeats the name of an attachment is the attachment.
+    """
+    attached = [kept({"file_name": one.get("file_name")}) for one in _objects(raw.get("attachments"))]
     for member in ("attachments", "files_v2" if raw.get("files_v2") else "files"):
-        for file in listed(raw.get(member)):
-            if isinstance(file, Mapping):
+        for file in _objects(raw.get(member)):
+            if member == "attachments" or kept(file) not in attached:
                 names = (file.get("file_uuid"), file.get("id"), file.get("file_name"))
                 name = next((name for name in names if isinstance(name, str) and name), "file")
                 text, shown = file.get("extracted_content"), file.get("file_name")
@@ -97,6 +114,10 @@ def _files_of(raw: Mapping[str, Any]) -> Iterator[File]:
                     text if isinstance(text, str) else "",
                     {key: value for key, value in file.items() if key != "extracted_content"},
                 )
+
+
+def _objects(raw: Any) -> list[Mapping[str, Any]]:
+    return [one for one in listed(raw) if isinstance(one, Mapping)]
 
 
 def listed(raw: Any) -> list[Any]:

@@ -49,14 +49,17 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             what = item.get("type") or line.get("type") or line.get("record_type")
             report.add(Reason.OTHER_RECORD, f"{what} in {record.place}")
             continue
+        shown = [part for part in said if not str(part).startswith(_HIDDEN)]
+        if shown and len(shown) < len(said):
+            report.add(Reason.HIDDEN, f"a part of {record.place}")
         found = found or Conversation(id=None, place=record.place, messages=messages)
         messages.append(
             Message(
                 id=f"{len(messages) + 1}",
                 parent=messages[-1].id if messages else None,
                 role=_role_of(item, kind),
-                said=said,
-                left_out=Reason.HIDDEN if str(said[0]).startswith(_HIDDEN) else None,
+                said=shown,
+                left_out=None if shown else Reason.HIDDEN,
                 at=line.get("timestamp"),
                 source=rest(
                     item,

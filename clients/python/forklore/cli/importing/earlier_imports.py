@@ -1,68 +1,70 @@
 """What earlier imports have left in the service: so what has not changed since is told at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forklore.cli.importing.carrying_out import Carried
+from forklore.cli.importing.carrying_out import Carried, Unchanged
 from forklore.cli.importing.plan import SOURCE_TAG, Plan
 from forklore.client.errors import ConflictError, ForbiddenError, NotFoundError
+from forklore.client.results import ConversationDetails
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.cli.shell import Shell
 
 PAGE_ROWS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An imported conversation. entries: how many were appended to it."""
-
-    entries: int
-    metadata: Mapping[str, Any]
+Rows = Mapping[str, ConversationDetails]
+"""Imported conversations by their ids."""
 
 
 class EarlierImports:
-    """The imported conversations of a user, read once for each format.
+    """The imported conversations of a user, read once for each format when they are first needed.
 
-    The root of an imported tree tells the digest of the tree, each conversation how many entries it
-    got. So a tree is as it was imported if the digest is that of its plan, and nothing is missing.
+    The root of an imported tree tells the digest of its source and how many conversations it has,
+    each conversation how many entries it got. So a tree is as it was imported if its root tells
+    that digest, and nothing is missing.
     """
 
-    def __init__(self, client: "Forklore") -> None:
-        self._client = client
-        self._rows: dict[str, dict[str, _Row]] = {}
+    def __init__(self, shell: "Shell") -> None:
+        self._shell = shell
+        self._rows: dict[str, Rows] = {}
+        self._whole: dict[str, dict[str, Unchanged]] = {}
 
-    def has_all_of(self, plan: Plan) -> bool:
-        """Tell whether a tree was imported as it is planned, and nothing of it is missing."""
-        rows = self._of(plan.kind)
-        held = [rows.get(conversation.conversation_id) for conversation in plan.conversations]
-        root = held[0]
-        return (
-            root is not None
-            and _source_in(root.metadata).get("digest") == _planned_source(plan, 0).get("digest")
-            and all(
-                row is not None and row.entries >= len(conversation.entries)
-                for row, conversation in zip(held, plan.conversations, strict=True)
-            )
-        )
+    def unchanged(self, kind: str, digest: str) -> Unchanged | None:
+        """Return the tree of this format that was made of a source with this digest.
+
+        None if there is none, or a part of it is missing.
+        """
+        if kind not in self._whole:
+            self._whole[kind] = _whole_trees(self._of(kind))
+        return self._whole[kind].get(digest)
+
+    def of_plan(self, plan: Plan) -> Unchanged | None:
+        """Return the tree of a plan, if all of it is there as it is planned."""
+        there = self.unchanged(plan.kind, plan.digest)
+        return there and replace(there, title=plan.title)
 
     def bring_up_to_date(self, carried: Carried) -> None:
-        """Let the conversations that were there before tell of their source as it is now."""
+        """Let the conversations that were there before tell of their source as it is now.
+
+        The root comes last: its digest says that all is there.
+        """
         plan, rows = carried.plan, self._of(carried.plan.kind)
-        for number, conversation in enumerate(plan.conversations):
+        for number, conversation in reversed(list(enumerate(plan.conversations))):
             row, source = rows.get(conversation.conversation_id), _planned_source(plan, number)
             is_there = row and carried.loading.conversation_id(number) == conversation.conversation_id
             if row and is_there and _source_in(row.metadata) != source:
                 metadata = {**row.metadata, "source": dict(source)}
                 with suppress(ConflictError, ForbiddenError, NotFoundError):
-                    self._client.api.update_conversation(conversation.conversation_id, metadata=metadata)
+                    self._shell.client.api.update_conversation(
+                        conversation.conversation_id, metadata=metadata
+                    )
 
-    def _of(self, kind: str) -> Mapping[str, _Row]:
-        """Return the imported conversations of a format by id; of forklore's own none is known."""
+    def _of(self, kind: str) -> Rows:
+        """Return the imported conversations of a format; of forklore's own none is known."""
         if kind and kind not in self._rows:
-            listed = self._client.conversations(
+            listed = self._shell.client.conversations(
                 mode="all",
                 order="created",
                 ancestry="all",
@@ -70,8 +72,48 @@ class EarlierImports:
                 tag=f"{SOURCE_TAG}:{kind}",
                 page_rows=PAGE_ROWS,
             )
-            self._rows[kind] = {one.id: _Row(one.metrics.entries, one.metadata) for one in listed}
+            self._rows[kind] = {one.id: one for one in listed}
         return self._rows.get(kind, {})
+
+
+def _whole_trees(rows: Rows) -> dict[str, Unchanged]:
+    """Return the trees of which nothing is missing, by the digests of their sources."""
+    trees: dict[str, list[ConversationDetails]] = {}
+    for row in rows.values():
+        trees.setdefault(_root_of(row, rows), []).append(row)
+    found = ((_source_in(rows[root].metadata), rows[root], tree) for root, tree in trees.items())
+    return {
+        source["digest"]: there
+        for source, root, tree in found
+        if isinstance(source.get("digest"), str) and (there := _whole(source, root, tree, rows)) is not None
+    }
+
+
+def _root_of(row: ConversationDetails, rows: Rows, *, within_tree: bool = False) -> str:
+    """Return the first conversation of what was imported together, from which this one comes.
+
+    within_tree: of its fork tree, which another conversation may have started.
+    """
+    for _ in rows:
+        above = row.forked_at_conversation_id or (None if within_tree else row.started_by_conversation_id)
+        if above is None or above not in rows:
+            break
+        row = rows[above]
+    return row.id
+
+
+def _whole(
+    source: Mapping[str, Any], root: ConversationDetails, tree: Iterable[ConversationDetails], rows: Rows
+) -> Unchanged | None:
+    counts = [(row, _source_in(row.metadata).get("entries")) for row in tree]
+    whole = [(row, said) for row, said in counts if isinstance(said, int) and row.metrics.entries >= said]
+    wanted = source.get("conversations")
+    if not isinstance(wanted, int) or len(whole) < wanted:
+        return None
+    tree_id = str(source.get("id"))
+    branches = (row for row, _ in whole if _root_of(row, rows, within_tree=True) == root.id)
+    current = next((row.id for row in branches if row.is_current), root.id)
+    return Unchanged(tree_id, root.title or tree_id, current, len(whole), sum(said for _, said in whole))
 
 
 def _source_in(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

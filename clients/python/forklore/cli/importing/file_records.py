@@ -1,12 +1,14 @@
 """The JSON values of a file one by one: JSON Lines, one array, or one object.
 
-Only one value is held in memory at a time.
+Only one value is held in memory at a time. An element of an array is not even read before somebody
+asks for it: its digest may tell that nothing of it is to do.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from forklore.cli.importing.foreign_trees import MalformedFileError
@@ -25,12 +27,24 @@ _BRACKET = re.compile(rb"(?:[^\[\]{}\"]++|" + _STRING + rb")*+([\[\]{}])", re.DO
 """The same inside an element, whose commas need not be seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileRecord:
-    """A value of a file, and its place, as `line 3` or `element 12`."""
+    """A value of a file, and its place, as `line 3` or `element 12`.
 
-    value: Any
+    digest: of its text, if it is an element of an array. Such a text is read when somebody asks
+    for the value.
+    """
+
+    _held: Any
     place: str
+    digest: str = field(default="", compare=False)
+
+    @property
+    def value(self) -> Any:
+        """The value. Raises MalformedFileError if its text is not JSON in UTF-8."""
+        if isinstance(self._held, bytes):
+            self._held = _parse(self._held, self.place, RECORD_BYTES_MAX)
+        return self._held
 
 
 def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterator[FileRecord]:
@@ -127,7 +141,9 @@ def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[FileRecord]:
     for number, (text, is_last) in enumerate(_cut(stream, bytes_max), start=1):
         if is_last and number == 1 and not text.strip(_SPACE):
             continue
-        yield FileRecord(_parse(text, f"element {number}", bytes_max), f"element {number}")
+        if len(text) > bytes_max:
+            raise MalformedFileError(f"element {number}: more than {bytes_max:,} bytes")
+        yield FileRecord(text, f"element {number}", hashlib.sha256(text.strip(_SPACE)).hexdigest())
 
 
 def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:

@@ -81,6 +81,10 @@ def _input(path: Path, copy: Path) -> Input:
     return Input(shown, path)
 
 
+Passes = Callable[[str, str], bool]
+"""Tells of a format and a digest whether the record is passed over."""
+
+
 @dataclass(slots=True)
 class Measure:
     """How far a file is read, in bytes."""
@@ -95,13 +99,19 @@ class Measure:
 
 
 def read_file(
-    path: Path, report: ImportReport, *, given: str | None = None, measure: Measure | None = None
+    path: Path,
+    report: ImportReport,
+    *,
+    given: str | None = None,
+    measure: Measure | None = None,
+    passes: Passes = lambda _kind, _digest: False,
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a file one by one. What is left out goes into the report.
 
-    given: the format; without it the content tells. measure: is kept up to date. Raises
-    MalformedFileError, on reaching it, for what cannot be read, and for a file without any tree;
-    OSError if the file cannot be opened.
+    given: the format; without it the content tells. measure: is kept up to date. passes: tells of
+    the digest of a record's text that the record is not to be read. Raises MalformedFileError, on
+    reaching it, for what cannot be read, and for a file without any tree; OSError if the file
+    cannot be opened.
     """
     found, unknown = False, ""
     measure = measure or Measure()
@@ -110,7 +120,7 @@ def read_file(
             try:
                 with opened() as stream, _placed(name):
                     counted = io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
-                    for tree in read_stream(counted, report, given=given):
+                    for tree in read_stream(counted, report, given=given, passes=passes):
                         found = True
                         yield tree
             except UnknownFormatError as error:
@@ -145,7 +155,11 @@ class _Counted(io.RawIOBase):
 
 
 def read_stream(
-    stream: BinaryIO, report: ImportReport, *, given: str | None = None
+    stream: BinaryIO,
+    report: ImportReport,
+    *,
+    given: str | None = None,
+    passes: Passes = lambda _kind, _digest: False,
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
     records = records_of(stream)
@@ -160,7 +174,8 @@ def read_stream(
     kind = given or format_of(first[-1].value)
     if kind is None:
         raise UnknownFormatError(f"{first[0].place}: {refusal(first[0].value)}")
-    yield from read_records(kind, chain(first, records), report)
+    left = (one for one in chain(first, records) if not (one.digest and passes(kind, one.digest)))
+    yield from read_records(kind, left, report)
 
 
 def _streams(path: Path, report: ImportReport, measure: Measure) -> Generator[tuple[str, Callable[[], Any]]]:

@@ -118,6 +118,7 @@ class ForeignTree:
     reply is before the next one. More than one message may have no parent.
     current: the last message of the branch that was shown last; None if the file does not say.
     created_at: as RFC 3339, if the file says so. metadata: what else it says about the whole.
+    digest: of its text in the file, if that is known.
     """
 
     tree_id: str
@@ -128,6 +129,7 @@ class ForeignTree:
     current: int | None = None
     is_archived: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
 
 def printable(text: str, length_max: int) -> str:

@@ -15,18 +15,20 @@ from forklore.cli.importing.plain_conversations import Conversation, File, Messa
 
 NO_PARENT = "00000000-0000-0000-0000-000000000000"
 """What the first message of a conversation names as its parent."""
+_HELD = ("messagesTree", "messages")
+"""Where a conversation has its messages: in a nested export they are a tree."""
 _MAPPED = (
     *("messageId", "parentMessageId", "conversationId", "isCreatedByUser", "text", "content"),
     *("createdAt", "files", "attachments", "children"),
 )
-_ABOUT = ("conversationId", "title", "messages", "createdAt", "updatedAt", "isArchived")
+_ABOUT = ("conversationId", "title", *_HELD, "createdAt", "updatedAt", "isArchived")
 
 
 def is_conversation(value: Mapping[str, Any]) -> bool:
     """Tell whether a record is a conversation."""
     if {"messageId", "conversationId"} <= value.keys():
         return True
-    messages = listed(value.get("messages"))
+    messages = _messages_in(value)
     return bool(messages) and isinstance(messages[0], Mapping) and "messageId" in messages[0]
 
 
@@ -36,7 +38,7 @@ def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
     return Conversation(
         id=named if isinstance(named, str) and named else None,
         place=record.place,
-        messages=list(_messages(raw.get("messages"), report)),
+        messages=list(_messages(_messages_in(raw), report)),
         title=raw.get("title"),
         created_at=raw.get("createdAt"),
         updated_at=raw.get("updatedAt"),
@@ -56,6 +58,10 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             yield _conversation_of(record, report)
     for named, messages in alone.items():
         yield _conversation_of(FileRecord({"conversationId": named, "messages": messages}, named), report)
+
+
+def _messages_in(value: Mapping[str, Any]) -> list[Any]:
+    return next((held for name in _HELD if (held := listed(value.get(name)))), [])
 
 
 def _messages(held: Any, report: ImportReport) -> Iterator[Message]:
@@ -95,13 +101,19 @@ def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
     if isinstance(held, str):
         yield held
     elif kind == "text":
-        text = text.get("value") if isinstance(text, Mapping) else text
-        yield text if isinstance(text, str) else dict(part)
+        about = rest(part, "type", "text")
+        if isinstance(text, Mapping):
+            about, text = {**about, **rest(text, "value")}, text.get("value")
+        if not isinstance(text, str):
+            yield dict(part)
+        else:
+            yield {"type": kind, "text": text, **about} if about else text
     elif kind == "think":
-        yield {"type": "thinking", "thinking": part.get("think")}
+        yield {"type": "thinking", "thinking": part.get("think"), **rest(part, "type", "think")}
     elif isinstance(call, Mapping):
         given, output = parsed(call.get("args", {})), call.get("output")
-        yield {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": given}
+        about = rest(call, "type", "id", "name", "args", "output")
+        yield {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": given, **about}
         if output is not None:
             yield {"type": "tool_result", "tool_use_id": call.get("id"), "content": output}
     elif part:

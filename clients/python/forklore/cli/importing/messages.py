@@ -76,7 +76,11 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
     key = ""
     for number, message in enumerate(held, start=1):
         if not _is_message(message):
-            report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
+            kind = message.get("type") if isinstance(message, Mapping) else None
+            if isinstance(kind, str):
+                report.add(Reason.OTHER_RECORD, f"{kind}, {number} of {place}")
+            else:
+                report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
             continue
         named = message.get("id")
         key = _digest([key, message])
@@ -131,6 +135,8 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
         said.append({"type": "thinking", "thinking": thought})
     if isinstance(content, str):
         said += [content] if content else []
+    elif isinstance(content, Mapping):
+        said.append({"type": "text", **content} if isinstance(content.get("text"), str) else dict(content))
     else:
         said += [
             part if isinstance(part, str) else dict(part)

@@ -6,11 +6,14 @@ from itertools import islice
 from pathlib import Path
 
 from forklore.cli.files_beside import ENDING, Brought
+from forklore.cli.importing.carrying_out import Unchanged
 from forklore.cli.importing.files import Measure, read_file
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.cli.importing.own_lines import ForkTree
-from forklore.cli.importing.plan import Plan, plan_tree
+from forklore.cli.importing.plan import Plan, digest_of, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
+
+Known = Callable[[str, str], Unchanged | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +53,50 @@ class FileImport:
         self.brought = Brought(Path(f"{self.path}{ENDING}"))
 
     def plans(
-        self, *, trees_max: int | None = None, on_total: Callable[[int], None] = lambda _: None
-    ) -> Iterator[Plan]:
-        """Yield the plan of each tree. on_total: called with how many entries there will be.
+        self,
+        *,
+        trees_max: int | None = None,
+        on_total: Callable[[int], None] = lambda _: None,
+        known: Known = lambda _kind, _digest: None,
+    ) -> Iterator[Plan | Unchanged]:
+        """Yield the plan of each tree, or that it is there. on_total: called with how many entries
+        there will be.
 
         That is estimated from how far the file is read, as long as it is not read to its end.
+        known: returns what is there of a tree by the format and the digest of its text. It is not
+        asked before a tree was found.
 
         What ends the reading becomes the file's problem, and is not raised.
         """
         try:
-            read = read_file(self.path, self.report, given=self.options.given, measure=self.measure)
-            for tree in islice(read, trees_max):
-                plan = self._plan(tree)
+            for one in islice(self._found(known), trees_max):
                 self.trees += 1
-                self.entries += plan.entries
+                self.entries += one.entries
                 if self.measure.share and trees_max is None:
                     on_total(round(self.entries / self.measure.share))
-                yield plan
+                yield one
         except MalformedFileError as error:
             self.problem = f"{self.shown or self.path}: {error}"
         except OSError as error:
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_total(self.entries)
+
+    def _found(self, known: Known) -> Iterator[Plan | Unchanged]:
+        passed: list[Unchanged] = []
+
+        def passes(kind: str, digest: str) -> bool:
+            """Tell whether a conversation is there as the file has it. Then it is not read."""
+            there = known(kind, digest_of(kind, digest, self.options.again)) if self.trees else None
+            passed.extend([there] if there else [])
+            return there is not None
+
+        given, measure = self.options.given, self.measure
+        for tree in read_file(self.path, self.report, given=given, measure=measure, passes=passes):
+            plan = self._plan(tree)
+            yield from passed
+            passed.clear()
+            yield plan
+        yield from passed
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""
@@ -83,9 +108,3 @@ class FileImport:
                 self.report.add(Reason.WITHOUT_FILE, lost)
         with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
-
-
-def title_of(plan: Plan) -> str:
-    """Return what the root of a plan is called; the tree's id if it has no title."""
-    title = plan.conversations[0].settings.get("title")
-    return title if isinstance(title, str) else plan.tree_id

@@ -1,9 +1,12 @@
 """Reads chats of Open WebUI: an export of all, or of one.
 
 `chat.history.messages` holds the messages by their ids, as a tree, and `currentId` names the last
-one of the branch that was shown. An older chat has a list of `messages` alone.
+one of the branch that was shown. An older chat has a list of `messages` alone. The `output` of an
+answer tells thoughts and tools apart, which its `content` shows as HTML: where both say the same,
+the output is what is said.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +21,7 @@ _MAPPED = (
     *("id", "parentId", "childrenIds", "role", "content", "timestamp", "files"),
     *("tool_calls", "tool_call_id", "reasoning_content", "reasoning", "error"),
 )
+_DETAILS = re.compile(r"<details\b.*?</details>", re.DOTALL)
 _ABOUT = ("id", "chat", "title", "created_at", "updated_at", "archived")
 
 
@@ -84,9 +88,11 @@ def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
     said = said_in(raw)
-    if not raw.get("content"):
-        items = (item for item in listed(raw.get("output")) if isinstance(item, Mapping))
-        said += [part for item in items for part in said_in_item(item)]
+    items = (item for item in listed(raw.get("output")) if isinstance(item, Mapping))
+    output = [part for item in items for part in said_in_item(item)]
+    told = " ".join(part for part in output if isinstance(part, str))
+    if output and _words(raw.get("content")) in ("", _words(told)):
+        said = output
     if raw.get("error"):
         said.append({"type": "error", "error": raw["error"]})
     return Message(
@@ -98,6 +104,11 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
         files=list(_files_of(raw.get("files"))),
         source=rest(raw, *_MAPPED),
     )
+
+
+def _words(content: object) -> str:
+    """Return what a content says beside the thoughts and the tools that it shows as HTML."""
+    return " ".join(_DETAILS.sub(" ", content).split()) if isinstance(content, str) else ""
 
 
 def _files_of(files: Any) -> Iterator[File]:

@@ -84,7 +84,7 @@ class Conversation:
 
     id: without one it is that of the first message. place: where it stands in the file. current:
     the id of the last message of the branch that was shown; None: that of the newest leaf. about:
-    what else the source tells of the whole.
+    what else the source tells of the whole. digest: of all its text in the file, if that is known.
     """
 
     id: str | None
@@ -96,6 +96,7 @@ class Conversation:
     current: object = None
     is_archived: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
 
 Read = Callable[[Iterable[FileRecord], ImportReport], Iterator[Conversation]]
@@ -105,7 +106,10 @@ def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
     """Return a reader of files of which each record is a conversation."""
 
     def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
-        return (read(record, report) for record in records)
+        for record in records:
+            found = read(record, report)
+            found.digest = record.digest
+            yield found
 
     return conversations_of
 
@@ -148,19 +152,24 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
     if not grown.messages:
         return None
     current = grown.index_of.get(found.current) if isinstance(found.current, str) else None
+    begun, updated = time_of(found.created_at), time_of(found.updated_at)
+    created_at = begun or grown.messages[0].said_at or None
     times = {
-        "createdAt": time_of(found.created_at) or grown.messages[0].said_at,
-        "updatedAt": time_of(found.updated_at),
+        "createdAt": created_at,
+        "updatedAt": updated,
+        "createdTime": None if begun else found.created_at,
+        "updatedTime": None if updated else found.updated_at,
     }
     return ForeignTree(
         without_halves(found.id or grown.messages[0].message_id),
         grown.messages,
         kind,
         title=title_of(found.title),
-        created_at=times["createdAt"] or None,
+        created_at=created_at,
         current=newest_leaf(grown.messages) if current is None else current,
         is_archived=found.is_archived,
         metadata=kept({**found.about, **times}),
+        digest=found.digest,
     )
 
 
@@ -206,7 +215,9 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
     author = kept(message.author)
     if role is None or (role == "TOOL" and author):
         author = kept({**author, "role": message.role})
-    source = kept({"createdAt": time_of(message.at), "author": author, **message.source})
+    said_at = time_of(message.at)
+    times = {"createdAt": said_at, "time": None if said_at else message.at}
+    source = kept({**times, "author": author, **message.source})
     element = kept(
         {
             "role": role,

@@ -40,6 +40,8 @@ TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
+READ_AS = 1
+"""Grows when readers make other trees than before. Then no earlier import is taken for the same."""
 ABOUT_LINE_BYTES = 200
 """Of the metadata, for what is told of one line of a tree."""
 _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
@@ -117,7 +119,8 @@ class Plan:
     conversations: the root first, each after the one that it forks. batches: each after those that
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
-    tree is of another system. is_archived: the user has archived the tree there.
+    tree is of another system. is_archived: the user has archived the tree there. digest: of all
+    that it was made of.
     """
 
     tree_id: str
@@ -127,6 +130,13 @@ class Plan:
     current: int
     kind: str = ""
     is_archived: bool = False
+    digest: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the root is called; the tree's id if it has no title."""
+        title = self.conversations[0].settings.get("title")
+        return title if isinstance(title, str) else self.tree_id
 
     @property
     def entries(self) -> int:
@@ -160,7 +170,8 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
     lines, forks, place_of = lines_of(tree)
     about = _about(tree, report)
     entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
-    told = {"digest": _digest(tree, entries, about)}
+    digest = digest_of(tree.source, tree.digest or _digest(tree, entries, about), again)
+    told = {"digest": digest, "conversations": len(lines)}
     conversations = []
     for line, fork in zip(lines, forks, strict=True):
         said_at = tree.messages[line[-1]].said_at
@@ -182,7 +193,7 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
         )
     current = 0 if tree.current is None else place_of[tree.current].conversation
     plan = planned(tree.tree_id, namespace, conversations, current=current, begins_empty=tree.is_archived)
-    return replace(plan, kind=tree.source, is_archived=tree.is_archived)
+    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest)
 
 
 def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
@@ -310,13 +321,21 @@ def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
     return about
 
 
+def digest_of(kind: str, source: str, again: str = "") -> str:
+    """Return what the root of an imported tree tells of its source, to know it again.
+
+    source: the digest of its text, or of all its messages. again: as for `namespace_of`.
+    """
+    return hashlib.sha256(jsontext.write([READ_AS, kind, source, again]).encode()).hexdigest()[:32]
+
+
 def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[str, Any]) -> str:
     """Return a text that another tree has not: of its messages, where they hang, and all else."""
     told = [tree.title, tree.current, tree.is_archived, about]
     digest = hashlib.sha256(jsontext.write(told).encode())
     for message, entry in zip(tree.messages, entries, strict=True):
         digest.update(f"\n{entry.key} {message.parent} {message.is_child} ".encode() + entry.digest)
-    return digest.hexdigest()[:32]
+    return digest.hexdigest()
 
 
 def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple[int, int]]:

@@ -1,7 +1,6 @@
 """Shows what became of the trees of a file, as they end, and counts it."""
 
-from forklore.cli.importing.carrying_out import Carried
-from forklore.cli.importing.one_file import title_of
+from forklore.cli.importing.carrying_out import Carried, Unchanged
 from forklore.cli.output import Part
 from forklore.cli.shell import Shell
 
@@ -31,12 +30,12 @@ class Reporter:
         """Note that a tree has begun."""
         self._open[tree.number] = tree
 
-    def add(self, tree: Carried) -> None:
+    def add(self, tree: Carried | Unchanged) -> None:
         """Show a tree that has ended, as soon as those before it have."""
-        del self._open[tree.number]
+        self._open.pop(tree.number, None)
         self._count(tree)
         self.trees += 1
-        self._waiting[tree.number] = (_row(self._shown, tree), title_of(tree.plan))
+        self._waiting[tree.number] = (_row(self._shown, tree), tree.title)
         while not self._shell.out.is_terminal and self._next in self._waiting:
             self._show(*self._waiting.pop(self._next))
             self._next += 1
@@ -54,7 +53,7 @@ class Reporter:
             self._count(tree)
         return len(self._open)
 
-    def _count(self, tree: Carried) -> None:
+    def _count(self, tree: Carried | Unchanged) -> None:
         self.entries += tree.entries
         self.found += tree.found
 
@@ -83,18 +82,13 @@ class Reporter:
         self._shell.say(f"tree {row['treeId']}: {counted(missing, 'entry')} missing{rest}")
 
 
-def shown_of(tree: Carried) -> str:
-    """Return the current branch of a tree."""
-    return tree.loading.conversation_id(tree.plan.current)
-
-
-def _row(shown: str, tree: Carried) -> Row:
+def _row(shown: str, tree: Carried | Unchanged) -> Row:
     return {
         "type": "tree",
         "file": shown,
-        "treeId": tree.plan.tree_id,
-        "conversationId": shown_of(tree),
-        "conversations": len(tree.plan.conversations),
+        "treeId": tree.tree_id,
+        "conversationId": tree.conversation_id,
+        "conversations": tree.conversations,
         "entries": tree.entries,
         "found": tree.found,
         "missing": tree.skipped,

@@ -7,14 +7,15 @@ from itertools import chain, islice
 from pathlib import Path
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO, REFUSED, USAGE, CommandError
-from forklore.cli.importing.carrying_out import Carried, carry_out, sender
+from forklore.cli.importing.carrying_out import Carried, Unchanged, carry_out, sender
 from forklore.cli.importing.databases import framework_of, import_sessions
 from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
 from forklore.cli.importing.foreign_trees import Reason
-from forklore.cli.importing.one_file import FileImport, ImportOptions, title_of
+from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.importing.owner import is_agent, owner_of
-from forklore.cli.importing.reporting import Reporter, counted, shown_of
+from forklore.cli.importing.plan import Plan
+from forklore.cli.importing.reporting import Reporter, counted
 from forklore.cli.progress import Bar, progress
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError, NotFoundError
@@ -62,7 +63,7 @@ class _Importing:
         self._name = name
         self._is_dry = is_dry
         self._left = options.trees_max
-        self._earlier: EarlierImports | None = None
+        self._earlier = EarlierImports(shell)
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.code = DONE
 
@@ -91,48 +92,49 @@ class _Importing:
             self._left -= one.trees
 
     def _imported(self, one: FileImport, telling: Reporter, bar: Bar) -> None:
-        plans = one.plans(trees_max=self._left, on_total=bar.expect)
+        earlier = self._earlier
+        plans = one.plans(trees_max=self._left, on_total=bar.expect, known=earlier.unchanged)
         first = next(plans, None)
         if first is None:  # a file that is refused makes no folder of data
             return
-        earlier = self._earlier = self._earlier or EarlierImports(self._shell.client)
         carrying = carry_out(
             chain([first], plans),
             sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,
-            is_unchanged=earlier.has_all_of,
+            known=earlier.of_plan,
             on_begin=telling.begin,
             on_entries=bar.advance,
         )
         with closing(carrying) as carried:
             for tree in carried:
                 telling.add(tree)
-                for key in sorted(tree.loading.changed):
+                for key in sorted(tree.loading.changed if isinstance(tree, Carried) else ()):
                     one.report.add(Reason.CHANGED, key)
-                self._ended(tree, earlier)
+                self._ended(tree)
 
     def _planned(self, one: FileImport) -> None:
         """Show what each tree would become."""
         out = self._shell.out
-        plans = ((plan, len(plan.conversations)) for plan in one.plans(trees_max=self._left))
+        plans = (plan for plan in one.plans(trees_max=self._left) if isinstance(plan, Plan))
+        told = ((plan, len(plan.conversations)) for plan in plans)
         if out.is_json:
             out.results(
                 {"type": "tree", "treeId": plan.tree_id, "conversations": size, "entries": plan.entries}
-                for plan, size in plans
+                for plan, size in told
             )
         else:
             header = ("conversations", "entries", "title")
-            out.table(header, [(str(size), str(plan.entries), title_of(plan)) for plan, size in plans])
+            out.table(header, [(str(size), str(plan.entries), plan.title) for plan, size in told])
 
-    def _ended(self, tree: Carried, earlier: EarlierImports) -> None:
+    def _ended(self, tree: Carried | Unchanged) -> None:
         if tree.problems:
             self.code = self.code or NO
             return
-        if tree.found and not tree.is_unchanged:
-            earlier.bring_up_to_date(tree)
+        if isinstance(tree, Carried) and tree.found and not tree.loading.changed:
+            self._earlier.bring_up_to_date(tree)
         if self._name is not None:
-            self._point(shown_of(tree))
+            self._point(tree.conversation_id)
 
     def _point(self, conversation_id: str) -> None:
         """Let the name point to what was imported, unless it does already."""
@@ -183,6 +185,6 @@ def _check_name(shell: Shell, name: str, sources: list[Input], options: ImportOp
         held = shell.client.api.look_up_name(name=name)
     except NotFoundError:
         return
-    made = (conversation.conversation_id for plan in plans for conversation in plan.conversations)
+    made = (one.conversation_id for plan in plans if isinstance(plan, Plan) for one in plan.conversations)
     if held.conversation_id not in made:
         raise CommandError(f"the name {name} is in use", REFUSED)
