@@ -130,9 +130,9 @@ def test_pictures_are_shown_in_a_bounded_height_and_opened_in_full(
     made.say("user", "Is it this one?", files=[("casa.png", grey(900, 1200)), ("dot.png", grey(1, 1))])
     page = opened(blank, user, made)
 
-    for name in ("casa.png", "dot.png"):
+    for name, height in (("casa.png", "220px"), ("dot.png", "1px")):
         expect_shown(picture(page, name))
-        expect(picture(page, name)).to_have_css("height", "220px")
+        expect(picture(page, name)).to_have_css("height", height)
     expect(steps.entry(page, "Is it this one?")).to_contain_text("casa.png")
 
     page.get_by_role("button", name="casa.png").click()
@@ -228,13 +228,17 @@ def test_a_picture_that_was_open_for_long_is_opened_and_downloaded(
     made.say("user", "Look", files=[("casa.png", grey())])
     page = opened(timed, user, made)
     expect_shown(picture(page, "casa.png"))
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if "/v1/attachments/" in one.url else None)
+    page.route("**/files/**", lambda route: route.fallback() if asked else route.fulfill(status=403))
 
     page.clock.fast_forward(LIFE_MS)
-    page.get_by_role("button", name="casa.png").click()
+    with page.expect_request("**/v1/attachments/*"):
+        page.get_by_role("button", name="casa.png").click()
+    expect_shown(picture(steps.dialog(page), "casa.png"))
 
     with page.expect_request("**/v1/attachments/*"), page.expect_download():
         steps.dialog(page).get_by_role("button", name="Download casa.png").click()
-    expect_shown(picture(steps.dialog(page), "casa.png"))
 
 
 def test_what_is_removed_or_no_picture_says_so(
@@ -306,7 +310,8 @@ def test_files_are_chosen_dropped_and_pasted_and_sent_with_a_message(
     page = opened(blank, user, made)
     expect(steps.entry(page, "Hello")).to_be_visible()
 
-    choose(page, ("casa.png", "image/png", grey()), ("large.bin", "", LARGE))
+    pictures = [(name, "image/png", grey()) for name in ("other.png", "casa.png")]
+    choose(page, pictures[0], ("large.bin", "", LARGE), pictures[1])
     assert drop(page, ("dropped.txt", "text/plain", 5))
     assert page.evaluate(GIVE, ["paste", "ClipboardEvent", [["pasted.png", "image/png", 7]], []])
     table = ["paste", "ClipboardEvent", [["table.png", "image/png", 7]], ["text/plain", "text/html"]]
@@ -314,21 +319,26 @@ def test_files_are_chosen_dropped_and_pasted_and_sent_with_a_message(
 
     expect(enclosed(page)).to_have_text(
         [
-            re.compile("casa.png"),
+            re.compile("other.png"),
             re.compile("large.bin1.5 MB"),
+            re.compile("casa.png"),
             re.compile("dropped.txt5 bytes"),
             re.compile("pasted.png7 bytes"),
         ]
     )
     expect_shown(enclosed(page).first.locator("img"))
-    page.get_by_role("button", name="Remove dropped.txt").click()
+    for name in ("dropped.txt", "other.png"):
+        page.get_by_role("button", name=f"Remove {name}").click()
+    expect(enclosed(page)).to_have_count(3)
+    expect(enclosed(page).first.locator("img")).to_have_count(0)
+    expect_shown(enclosed(page).nth(1).locator("img"))
     steps.send(page, "With files")
 
     expect(enclosed(page)).to_have_count(0)
     expect_shown(picture(steps.entry(page, "With files"), "casa.png"))
     sent = attached(made)
-    assert [one.name for one in sent] == ["casa.png", "large.bin", "pasted.png"]
-    assert api.read(sent[1]) == LARGE
+    assert [one.name for one in sent] == ["large.bin", "casa.png", "pasted.png"]
+    assert api.read(sent[0]) == LARGE
 
 
 def test_a_message_of_files_alone_waits_for_them(blank: Page, api: Forklore, user: str) -> None:
@@ -346,6 +356,30 @@ def test_a_message_of_files_alone_waits_for_them(blank: Page, api: Forklore, use
     expect(steps.entries(page)).to_have_count(2)
     expect(enclosed(page)).to_have_count(0)
     assert [one.name for one in attached(made)] == [f"{at}.bin" for at in range(5)]
+
+
+def test_a_message_that_waits_for_files_is_held_and_can_be_taken_back(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "Hello")
+    page = opened(blank, user, made)
+    expect(steps.entry(page, "Hello")).to_be_visible()
+    held = steps.hold(page, "**/v1/attachments", "POST")
+    choose(page, ("casa.png", "image/png", grey()))
+
+    steps.write(page, "Half a")
+    expect(steps.box(page)).not_to_be_editable()
+    expect(page.get_by_role("button", name="Remove casa.png")).to_have_count(0)
+    page.get_by_role("button", name="Do not send yet").click()
+    expect(page.get_by_text("It is sent when its files are there.")).to_have_count(0)
+    steps.box(page).fill("A whole")
+    steps.let_go(page, "**/v1/attachments", held)
+
+    expect(enclosed(page)).to_have_text(re.compile("bytes"))
+    expect(steps.box(page)).to_have_value("A whole")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect_shown(picture(steps.entry(page, "A whole"), "casa.png"))
+    steps.expect_read(page, lambda: steps.entries(page).count(), 2)
 
 
 def test_how_much_of_a_large_file_has_gone_is_told(blank: Page, api: Forklore, user: str) -> None:

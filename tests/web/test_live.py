@@ -67,6 +67,26 @@ def test_an_answer_appears_while_it_is_written_and_can_be_stopped(
     expect(steps.row(page, "Lisbon")).not_to_contain_text("now")
 
 
+def test_a_message_that_waits_for_an_answer_is_held_and_can_be_taken_back(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = steps.talk(api, "A asks")
+    answer = api.api.begin_answer(made.id)
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+
+    steps.write(page, "Half a")
+    expect(page.get_by_text("Your message waits")).to_be_visible()
+    expect(steps.box(page)).not_to_be_editable()
+    page.get_by_role("button", name="Do not send yet").click()
+    expect(page.get_by_text("Your message waits")).to_have_count(0)
+    steps.write(page, "A whole")
+    expect(page.get_by_text("Your message waits")).to_be_visible()
+    made.say("ai", "B answers", answer_id=answer.id)
+
+    steps.expect_messages(page, ["A asks", "B answers", "A whole"])
+
+
 def test_what_is_new_does_not_move_what_one_reads(blank: Page, api: Forklore, user: str) -> None:
     made = steps.talk(api, *[f"Message {number:03}. " + "More. " * 60 for number in range(40)])
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))

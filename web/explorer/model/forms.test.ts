@@ -331,6 +331,12 @@ test("parts of chat kits that name an attachment show it, and what no part names
 	expect(blocks[3]).not.toHaveProperty("href", expect.anything());
 });
 
+test("results of tools are said by a tool, also beside files", () => {
+	const attachments = [{ id: "a", name: "a.png", contentType: "image/png", size: 3 }];
+	const held = { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "done" }] };
+	expect(told(shownOf([entry(held, { attachments })]))).toEqual(["tool: → done | image a.png"]);
+});
+
 test("an entry without words is called by its file", () => {
 	const attachments = [{ id: "a", name: "a\u202egnp.exe", contentType: "image/png", size: 3 }];
 	const said = { role: "USER", text: "", attachments: [{ id: "a" }] };

@@ -58,9 +58,9 @@ export const isHistory = (contentType: string): boolean => /^history(\/|$)/i.tes
 
 const isForm = (contentType: string, held: Json): boolean => isHistory(contentType) || "langgraph" in held;
 
-/** Return who says an entry. What only holds results of tools is said by a tool. */
+/** Return who says an entry. What only holds results of tools is said by a tool, also beside files. */
 export function roleOf(entry: Content): Role {
-	const blocks = blocksOf(entry);
+	const blocks = readOnce(entry).said;
 	if (blocks.length && blocks.every(({ kind }) => kind === "result")) return "tool";
 	const role = roleNamed(stringIn(firstOf(entry), "role"));
 	return role === "other" && blocks.some(({ kind }) => kind === "call") ? "ai" : role;
@@ -68,13 +68,18 @@ export function roleOf(entry: Content): Role {
 
 type Content = Pick<Entry, "channel" | "contentType" | "content" | "attachments">;
 
-const known = new WeakMap<readonly unknown[], Block[]>();
+/** Return what an entry says, with its files. */
+export const blocksOf = (entry: Content): Block[] => readOnce(entry).blocks;
 
-/** Return what an entry says. */
-export function blocksOf(entry: Content): Block[] {
-	const blocks = known.get(entry.content) ?? withFiles(read(entry), entry.attachments);
-	known.set(entry.content, blocks);
-	return blocks;
+const known = new WeakMap<readonly unknown[], { said: Block[]; blocks: Block[] }>();
+
+function readOnce(entry: Content): { said: Block[]; blocks: Block[] } {
+	const before = known.get(entry.content);
+	if (before) return before;
+	const said = read(entry);
+	const made = { said, blocks: withFiles(said, entry.attachments) };
+	known.set(entry.content, made);
+	return made;
 }
 
 function read(entry: Content): Block[] {

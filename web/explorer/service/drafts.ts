@@ -19,10 +19,12 @@ interface Letter {
 /** What a draft is for: what is sent for a text and files, and who is told of the entry that it became. */
 export interface Purpose {
 	letterOf(text: string, files: readonly Kept[]): { conversationId: string; body: object };
+	/** Nothing is sent as long as this is so. */
+	isBusy?: boolean;
 	sent(entry: AppendedEntry): void;
 }
 
-/** The text of one place. While it may have arrived, it cannot be changed: it can be sent again, or given up. */
+/** The text of one place. Once it is to be sent, it cannot be changed: it arrives, is sent again, or is freed. */
 export class Draft extends Source {
 	text: string;
 	readonly files: Uploads;
@@ -32,8 +34,8 @@ export class Draft extends Source {
 	/** Its conversation is gone: it can be read, and no more. */
 	isOver = false;
 	isSending = false;
-	/** It is sent when its files are there. */
-	#waits = false;
+	/** It is sent when its files are there and its place is not busy. */
+	waits = false;
 	#request = new AbortController();
 
 	/** at: where the tab keeps the text, for one person and server. first: what stands in it at first. */
@@ -64,6 +66,11 @@ export class Draft extends Source {
 		this.changed();
 	}
 
+	/** It cannot be changed. */
+	get isHeld(): boolean {
+		return this.held !== undefined || this.waits || this.isOver;
+	}
+
 	get isEmpty(): boolean {
 		return !this.text.trim() && !this.files.all.length;
 	}
@@ -71,27 +78,25 @@ export class Draft extends Source {
 	/** Keep the files that have come, and send what waited for them. */
 	#look(): void {
 		this.#save();
-		if (this.#waits && !this.isEmpty) return void this.send();
-		this.#waits = false;
+		if (this.waits) return void this.send();
 		if (!this.held) this.told = "";
 		this.changed();
 	}
 
-	/** Return whether all files are there, and tell what is in the way. */
-	#hasFiles(): boolean {
+	/** Return whether nothing is in the way; tell which files are. */
+	#isReady(): boolean {
 		const isBad = this.files.has("failed");
-		this.#waits = !isBad && (this.files.has("waiting") || this.files.has("sending"));
-		if (!isBad && !this.#waits) return true;
+		const isEarly = this.files.has("waiting") || this.files.has("sending");
+		this.waits = !isBad && (isEarly || this.purpose.isBusy === true);
 		this.isBad = isBad;
-		this.told = isBad
-			? "A file was not sent. Try again, or remove it."
-			: "It is sent when its files are there.";
+		if (isBad) this.told = "A file was not sent. Try again, or remove it.";
+		else this.told = isEarly ? "It is sent when its files are there." : "";
 		this.changed();
-		return false;
+		return !isBad && !this.waits;
 	}
 
 	async send(): Promise<void> {
-		if (this.isSending || this.isOver || (!this.held && (this.isEmpty || !this.#hasFiles()))) return;
+		if (this.isSending || this.isOver || (!this.held && (this.isEmpty || !this.#isReady()))) return;
 		const letter = this.held ?? { key: newId(), ...this.purpose.letterOf(this.text, this.files.kept) };
 		this.#request = new AbortController();
 		const { signal } = this.#request;
@@ -139,6 +144,7 @@ export class Draft extends Source {
 	/** Hold nothing more, and have this text: what is under way ends. */
 	free(text: string): void {
 		this.#request.abort();
+		this.waits = false;
 		this.held = undefined;
 		this.isSending = false;
 		this.told = "";
@@ -148,9 +154,8 @@ export class Draft extends Source {
 
 	/** Have nothing any more. */
 	clear(): void {
-		this.#waits = false;
-		this.files.clear();
 		this.free("");
+		this.files.clear();
 	}
 
 	end(): void {

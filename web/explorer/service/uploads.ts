@@ -1,6 +1,7 @@
 // The files of a message that is not sent yet. Each goes to the service on its own, some at a time.
 
 import { ApiError } from "@forklore/client";
+import { newId } from "../../../clients/typescript/src/json.ts";
 import { counted } from "../model/words.ts";
 import { sentenceOf, type Attach } from "./connection.ts";
 import { Source } from "./source.ts";
@@ -18,6 +19,8 @@ export interface Kept {
 
 /** A file. part: of its bytes that have gone, from 0 to 1. told: why it is not there. */
 export interface Upload {
+	/** Its own here, whatever else is added or removed. */
+	readonly key: string;
 	readonly name: string;
 	readonly size: number;
 	/** undefined: of an earlier load of the page. */
@@ -41,7 +44,7 @@ export class Uploads extends Source {
 		kept: readonly Kept[],
 	) {
 		super();
-		this.all = kept.map((one) => ({ ...one, state: "there", part: 1, told: "" }));
+		this.all = kept.map((one) => ({ ...one, key: newId(), state: "there", part: 1, told: "" }));
 	}
 
 	/** What the service has, each once. */
@@ -65,6 +68,7 @@ export class Uploads extends Source {
 			const isTooLarge = file.size > BYTES_MAX;
 			const told = isTooLarge ? "It has more than 100 MB." : "";
 			return {
+				key: newId(),
 				name: file.name,
 				size: file.size,
 				file,

@@ -158,7 +158,11 @@ function Bytes({ link, name }: { link: Linked; name: string }) {
 		if (isOld) void renew();
 	}, []);
 	const src = isOld ? undefined : href;
-	return <img key={round} src={src} alt={visible(name)} onError={failed} onLoad={loaded} />;
+	const came = ({ currentTarget: { style, naturalHeight } }: React.SyntheticEvent<HTMLImageElement>) => {
+		style.setProperty("--own", `${naturalHeight}px`);
+		loaded();
+	};
+	return <img key={round} src={src} alt={visible(name)} onError={failed} onLoad={came} />;
 }
 
 /** Sound, or a film. It is asked for when one plays it, and goes on there if its link has become old. */

@@ -57,7 +57,7 @@ export function DraftBox({ draft, label, send, take, autoFocus }: DraftBoxProps)
 				aria-label={label}
 				placeholder={label}
 				value={draft.text}
-				readOnly={draft.held !== undefined || draft.isOver}
+				readOnly={draft.isHeld}
 				onChange={(event) => draft.write(event.target.value)}
 				onKeyDown={press}
 				onPaste={paste}
@@ -66,18 +66,19 @@ export function DraftBox({ draft, label, send, take, autoFocus }: DraftBoxProps)
 	);
 }
 
-/** The buttons of a draft that may have arrived. */
+/** The button that frees a draft that waits, or that may have arrived. */
 export const GiveUp = ({ draft }: { draft: Draft }) =>
-	draft.held && !draft.isOver ? (
+	draft.isHeld && !draft.isOver ? (
 		<Press className="b ghost" press={() => draft.free(draft.text)}>
-			Give up
+			{draft.waits ? "Do not send yet" : "Give up"}
 		</Press>
 	) : null;
 
 export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry) => void }) {
 	const place = useSource(app.place!);
 	const [role, setRole] = useState("USER");
-	const [waits, setWaits] = useState(false);
+	const { writing } = place;
+	const isWriting = writing?.state === "open";
 	const draft = useSource(
 		app.draft(place.id, "", {
 			letterOf: (text, files) => {
@@ -85,18 +86,15 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 				const content = [{ role, text, ...(files.length && { attachments }) }];
 				return { conversationId: place.id, body: { channel: "history", contentType: "history", content } };
 			},
+			isBusy: isWriting,
 			sent,
 		}),
 	);
-	const { writing } = place;
-	const isWriting = writing?.state === "open";
 	useEffect(() => {
-		if (!waits || isWriting) return;
-		setWaits(false);
-		void draft.send();
-	}, [waits, isWriting, draft]);
-	const send = () => (isWriting && !draft.held ? setWaits(!draft.isEmpty) : draft.send());
-	const take = app.keepsFiles && !draft.held && !draft.isOver ? draft.files.take : undefined;
+		if (draft.waits && !isWriting) void draft.send();
+	}, [isWriting, draft]);
+	const send = () => draft.send();
+	const take = app.keepsFiles && !draft.isHeld ? draft.files.take : undefined;
 	const isOver = useDrop(app, take);
 	const chooser = useRef<HTMLInputElement>(null);
 	const who = writing?.agentId ?? writing?.clientId ?? writing?.userId;
@@ -107,14 +105,14 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 	return (
 		<div className="pen">
 			<div className={isOver ? "over" : ""}>
-				<Enclosed files={draft.files} isHeld={draft.held !== undefined || draft.isOver} />
+				<Enclosed files={draft.files} isHeld={draft.isHeld} />
 				<DraftBox draft={draft} label={label} send={send} take={take} />
 				<div className="foot">
 					{isWriting ? (
 						<>
 							<span className="dot live" />
 							<span className="cut" role="status">
-								{who} is writing{waits && ". Your message waits"}
+								{who} is writing{draft.waits && ". Your message waits"}
 							</span>
 						</>
 					) : (

@@ -26,8 +26,8 @@ export function Enclosed({ files, isHeld }: EnclosedProps) {
 			)}
 			{all.length > 0 && (
 				<ul className="enclosed" aria-label="Files of this message">
-					{all.map((one, at) => (
-						<li key={at} className={one.state}>
+					{all.map((one) => (
+						<li key={one.key} className={one.state}>
 							<Preview upload={one} />
 							<span className="cut">
 								<Said>{one.name}</Said>
