@@ -200,15 +200,15 @@ def test_the_bucket_is_at_the_endpoint_of_the_table(monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv(f"AWS_{name}", value)
     attachment_id = str(uuid.uuid4())
     cat = Expected("image/png", 3, str(PHOTO["sha256"]))
-    with served_bucket("emulated") as client:
+    with served_bucket("attachments") as client:
         at = client.meta.endpoint_url
         with (
             fresh_store(endpoint=at) as made,
-            table_at(made.name, endpoint=at, region="eu-central-1", bucket="emulated") as table,
+            table_at(made.name, endpoint=at, region="eu-central-1", bucket="attachments") as table,
         ):
             assert table.objects is not None
             table.objects.store(attachment_id, b"cat", cat)
-        assert S3Objects("emulated", client).holds(attachment_id, cat)
+        assert S3Objects("attachments", client).holds(attachment_id, cat)
 
 
 def test_bytes_come_from_a_bucket_as_well(tmp_path: Path) -> None:
