@@ -6,6 +6,7 @@ from typing import Any
 
 import botocore.session
 import pytest
+from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 
 from forklore_service.storage.clients import make_objects_client
@@ -33,3 +34,5 @@ def served_bucket(name: str) -> Iterator[Any]:
         yield client
     finally:
         server.stop()
+        for account in s3_backends.values():  # all servers of a process have the same ones
+            account.reset()

@@ -113,7 +113,7 @@ def spoilt(blank: Page) -> Callable[[str], list[str]]:
                     file.update(url="/files/00000000-0000-7000-8000-000000000000", urlExpiresAt=ends_at)
 
         asked: list[str] = []
-        blank.route("**/entries?*", lambda route: answer_json(route, change))
+        blank.route(re.compile(r"/entries\?(?!.*wait=)"), lambda route: answer_json(route, change))
         blank.on("request", lambda one: asked.append(one.url) if "/v1/attachments/" in one.url else None)
         return asked
 
@@ -472,7 +472,7 @@ def staged(url: str, browser: Browser, request: pytest.FixtureRequest) -> Iterat
             context.set_default_timeout(steps.WAIT_S * 1000)
             watch.follow(context)
             page = context.new_page()
-            page.route(re.compile("/v1/(attachments|conversations/.*/entries)"), elsewhere)
+            page.route(re.compile("/v1/(attachments|conversations/.*/entries(?!.*wait=))"), elsewhere)
             yield page, watch
 
 

@@ -89,6 +89,14 @@ class FolderObjects:
             with contextlib.suppress(FileNotFoundError):  # as if it were deleted after it was kept
                 arriving.keep()
 
+    def read(self, object_id: str) -> Iterator[bytes]:
+        try:
+            with _failing(), self.place(object_id).open("rb") as file:
+                while piece := file.read(PIECE_BYTES):
+                    yield piece
+        except FileNotFoundError as error:
+            raise WrongBytesError("there are none") from error
+
     def holds(self, object_id: str, expected: Expected) -> bool:
         """Tell whether the object is there. What was uploaded as a file becomes the object now."""
         try:
@@ -171,11 +179,17 @@ class Arriving:
         if self._sha256.hexdigest() != self._expected.sha256:
             raise WrongBytesError(f"their SHA-256 is {self._sha256.hexdigest()}")
         with _failing():
-            self._place.parent.mkdir(mode=0o700, exist_ok=True)
             os.fsync(self._file)
-            self._made.replace(self._place)
-            for folder in (self._place.parent, self._place.parent.parent):
-                sync(folder)
+            try:
+                self._place.parent.mkdir(mode=0o700, exist_ok=True)
+                self._made.replace(self._place)
+                for folder in (self._place.parent, self._place.parent.parent):
+                    sync(folder)
+            except FileNotFoundError as error:
+                folders = self._made.parent.exists() and self._place.parent.exists()
+                if self._made.exists() or not folders:
+                    raise _failed(error) from error
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -215,9 +229,13 @@ def _failing() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        denied = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-        reason = "full" if full else "read_only" if denied else "failed"
-        raise StoreFailedError(
-            f"attachments cannot be kept or read: {os.strerror(error.errno or 0)}", reason=reason
-        ) from error
+        raise _failed(error) from error
+
+
+def _failed(error: OSError) -> StoreFailedError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    denied = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    reason = "full" if full else "read_only" if denied else "failed"
+    return StoreFailedError(
+        f"attachments cannot be kept or read: {os.strerror(error.errno or 0)}", reason=reason
+    )

@@ -17,11 +17,14 @@ RULE = 21
 def check(survey: Survey) -> Iterator[Finding]:
     """Yield where entries, attachments and lists do not agree."""
     named: set[Reference] = set()
+    # Who erases an entry first removes its REFs.
+    erased = {one.user_id for one in survey.erasures.values() if not one.is_done}
     for tree in survey.trees.values():
         for entry_id, attachment_ids in tree.naming.items():
             references = [Reference(one, tree.group_id, entry_id) for one in attachment_ids]
             named.update(references)
-            if tree.keeps_entries and not tree.was_never_live and not tree.is_doomed(entry_id):
+            is_going = tree.is_doomed(entry_id) or tree.naming_by[entry_id] in erased
+            if tree.keeps_entries and not tree.was_never_live and not is_going:
                 yield from _missing(survey, references, tree.group_id)
     for reference in survey.references - named:
         detail = "its tree has no entry that names the attachment"

@@ -44,16 +44,16 @@ def check_table(
 ) -> int:
     """Return the exit code: 0 intact, 1 findings, 2 could not check, 130 interrupted.
 
-    endpoint, region: of DynamoDB; None: AWS's defaults. bucket: of the attachments; None: their
-    bytes are not looked for. report: the file of the report as JSON; `-` prints it, without the
-    summary. segments: how many parts to read at the same time.
+    endpoint, region: of DynamoDB and S3; None: AWS's defaults. bucket: of the attachments; None:
+    their bytes are not looked for. report: the file of the report as JSON; `-` prints it, without
+    the summary. segments: how many parts to read at the same time.
     """
     if not 1 <= segments <= OPEN_MAX:
         return _give_up(f"--segments {segments} is not from 1 to {OPEN_MAX}")
 
     def check() -> Report:
         source = Source(Connection(make_client(endpoint, region=region), table, Clock()))
-        bytes_at = None if bucket is None else S3Objects(bucket, make_objects_client(region=region))
+        bytes_at = None if bucket is None else S3Objects(bucket, make_objects_client(endpoint, region=region))
         return run(source, table, segments=segments, is_quiet=is_quiet, bytes_at=bytes_at)
 
     return _reported(check, table, report)

@@ -106,7 +106,7 @@ class Tree:
     contexts: by conversation and escaped client. keyed: by conversation and key, the entry that KEY
     names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
-    naming: by entry, the attachments that it names.
+    naming: by entry, the attachments that it names. naming_by: the author of each such entry.
     records: by live conversation, its key in the local index. remnants: by removed branch.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
@@ -131,6 +131,7 @@ class Tree:
     own: dict[str, Own] = field(default_factory=dict)
     chunked: dict[str, int] = field(default_factory=dict)
     naming: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    naming_by: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_live(self) -> bool:

@@ -74,6 +74,9 @@ def _look(
     before |= _all_but_entries(source, parents)
     # The job of a removed branch is read before its entries, because it is deleted after them.
     beside = source.get(_jobs_of(before))
+    if any(suspect.kind == "missing_ref" for suspect in suspects):
+        erasures = source.range(keys.jobs_range(JobKind.ERASURE))
+        beside |= erasures | source.get(keys.erasure(keys.in_job(job.sort).group_id) for job in erasures)
     for tree in trees:
         beside |= source.range(keys.entries_range(tree))
     # Items outside the partition are read last, because a deletion removes them first.

@@ -260,7 +260,7 @@ class Survey:
             tree.chunked[entry_id] = items.chunks(item)
         if named_files := items.entry_layout(item).attachment_ids:
             _require(all(map(ids.is_uuid, named_files)))
-            tree.naming[entry_id] = named_files
+            tree.naming[entry_id], tree.naming_by[entry_id] = named_files, item["userId"]["S"]
         if ("chunks" in item) == ("body" in item):
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and content is None:

@@ -37,7 +37,7 @@ class Exported:
     """What an export wrote.
 
     left_out: listed trees that were not live when they were read. damaged: the ids of trees that
-    could not be read and were skipped.
+    could not be read and were skipped. lost: the ids of attachments whose bytes are lost.
     """
 
     trees: int
@@ -45,6 +45,7 @@ class Exported:
     entries: int
     left_out: int
     damaged: Sequence[str] = ()
+    lost: Sequence[str] = ()
 
 
 def export(
@@ -89,8 +90,9 @@ def export(
         total = file.total
         if choice.scope is Scope.TREE and not total.trees:
             raise PortingError(f"{choice.named} is being deleted")
+        lost = beside.tidy(table, file.lines())
         file.finish()
-    return Exported(total.trees, total.conversations, total.entries, left_out, tuple(total.damaged))
+    return Exported(total.trees, total.conversations, total.entries, left_out, tuple(total.damaged), lost)
 
 
 @contextmanager

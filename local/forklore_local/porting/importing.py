@@ -139,7 +139,7 @@ def carry_out(
     threads: how many trees are made at a time. If one raises, the others end after their next step.
     Raises FormatError, PortingError and UnavailableError.
     """
-    done, stop = Imported(), threading.Event()
+    done, stop, beside = Imported(), threading.Event(), Beside(checked.path)
 
     def go_on() -> None:
         if stop.is_set():
@@ -148,9 +148,7 @@ def carry_out(
     def make(number: int) -> Made | RefusedError:
         with _opened(checked.path) as stream:
             tree = tree_at(stream, checked.begins[number])
-            maker = TreeMaker(
-                table, tree, export_id=checked.export_id, beside=Beside(checked.path), on_step=go_on
-            )
+            maker = TreeMaker(table, tree, export_id=checked.export_id, beside=beside, on_step=go_on)
             try:
                 return maker.make(waits_for_parent=number in checked.in_file)
             except RefusedError as error:

@@ -5,14 +5,13 @@ where the table has it packed, perhaps in several items.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_local.porting.failures import FormatError, decoding
-from forklore_service.domain import ids, jsontext
-from forklore_service.domain.attachments import File, check_name
+from forklore_service.domain import attachments, ids, jsontext
+from forklore_service.domain.attachments import File
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Channel, Entry, StoredEntry
 from forklore_service.domain.users import is_user_id
@@ -28,7 +27,6 @@ PACKED = ("body", "chunks", "indexed")
 _JSON = {CONTENT: list, "metadata": dict, "usage": dict, "data": dict}
 """What callers own, as JSON text, and what that is."""
 _NUMBER_DIGITS_MAX = 20
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -58,6 +56,8 @@ def entry_line(item: Item, entry: Entry, files: Sequence[File] = ()) -> bytes:
     bare = {name: held for name, held in item.items() if name not in PACKED}
     _check(item)
     _read_entry(bare, items.key(item).partition)
+    for file in files:
+        attachments.check(file)
     indexed = {} if entry.indexed_content is None else {INDEXED: entry.indexed_content}
     attached = {ATTACHED: [items.plain(items.file_item(file)) for file in files]} if files else {}
     members = {**items.plain(bare), CONTENT: entry.content, **indexed, **attached}
@@ -112,13 +112,11 @@ def files_of(members: Mapping[str, Any], entry: Entry) -> list[File]:
         for item in map(item_of, members.get(ATTACHED, ())):
             file = items.file(item)
             require_written(item, items.file_item(file._replace(named=0, is_pending=False, asked=None)))
-            check_name(file.name)
+            attachments.check(file)
             files.append(file)
         told = [(one.attachment_id, one.content_type, one.size) for one in files]
         if told != [(one.attachment_id, one.content_type, one.size) for one in entry.attachments]:
             raise FormatError("it tells of other attachments than the entry names")
-        if not all(ids.is_uuid(one.attachment_id) and _SHA256.fullmatch(one.sha256) for one in files):
-            raise FormatError("it tells of what is no attachment")
     return files
 
 

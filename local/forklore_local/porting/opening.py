@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
-from urllib.request import urlopen
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -28,15 +26,15 @@ def table_at(
 ) -> Iterator[Table]:
     """Yield a table of DynamoDB. What goes wrong with it in the block is raised as a PortingError.
 
-    endpoint: its address; None: AWS. region: None: the default of AWS's tools. bucket: of its
-    attachments; None: there are none.
+    endpoint: its address, and that of its bucket; None: AWS. region: None: the default of AWS's
+    tools. bucket: of its attachments; None: there are none.
     """
     try:
         client = make_client(endpoint, region=region)
         described = client.describe_table(TableName=name)["Table"]
         if not schema.is_like(described):
             raise PortingError(f"{name!r} is no table of forklore's: its keys or indexes are others")
-        objects = None if bucket is None else S3Objects(bucket, make_objects_client(region=region))
+        objects = None if bucket is None else S3Objects(bucket, make_objects_client(endpoint, region=region))
         yield Table(PatientConnection(client, name, Clock()), objects=objects)
     except ClientError as error:
         told = error.response["Error"]
@@ -71,18 +69,18 @@ def table_in(folder: Path) -> Iterator[Table]:
 def copy_bytes(objects: Objects, object_id: str, expected: Expected, to: Path) -> None:
     """Copy the bytes of an attachment to a file, which is there whole or not at all.
 
-    Raises WrongBytesError for other bytes, and OSError.
+    Raises WrongBytesError for other bytes and for none, PortingError if no file can be made.
     """
-    from forklore_local.embedded.objects import PIECE_BYTES, Arriving, FolderObjects
+    from forklore_local.embedded.objects import Arriving
 
-    if isinstance(objects, FolderObjects):
-        source: IO[bytes] = objects.place(object_id).open("rb")
-    else:
-        source = urlopen(objects.link(object_id, name="", content_type=expected.content_type).url)
-    with source, Arriving(to.parent, to, expected) as arriving:
-        while piece := source.read(PIECE_BYTES):
-            arriving.write(piece)
-        arriving.keep()
+    try:
+        to.parent.mkdir(mode=0o700, exist_ok=True)
+        with Arriving(to.parent, to, expected) as arriving:
+            for piece in objects.read(object_id):
+                arriving.write(piece)
+            arriving.keep()
+    except OSError as error:
+        raise PortingError(f"{to.parent}: {error.strerror}") from error
 
 
 def back_up(folder: Path, to: Path) -> list[str]:

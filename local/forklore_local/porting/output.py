@@ -7,7 +7,7 @@ are kept: their digests tell. At the end the part gets the name of the file.
 import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -76,6 +76,11 @@ class ExportFile:
     def skip(self, place: ListKey) -> None:
         """Note a tree that cannot be read."""
         self._end({TYPE: "damaged", "id": place.conversation_id, "createdAt": place.created_at})
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines so far. They are to be read to the end."""
+        self._stream.seek(0)
+        yield from self._stream
 
     def finish(self) -> None:
         """Write the last line, and give the file its name."""

@@ -32,6 +32,23 @@ def run(folder: Path, home: Path) -> Forklore:
     return Forklore(("--data", str(folder), "--user", user), {"XDG_CONFIG_HOME": str(home), "PAGER": ""})
 
 
+@pytest.fixture(scope="module")
+def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Another store, which this process has opened."""
+    made = tmp_path_factory.mktemp("other")
+    with forklore.Forklore.local(user="nobody", data=made):
+        yield made
+
+
+@pytest.fixture
+def there(other_folder: Path, home: Path) -> Forklore:
+    """Run command lines on the other store, as a user of the test's own."""
+    user = f"bob-{uuid.uuid4().hex[:8]}"
+    return Forklore(
+        ("--data", str(other_folder), "--user", user), {"XDG_CONFIG_HOME": str(home), "PAGER": ""}
+    )
+
+
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """The address of a local server in a process of its own."""

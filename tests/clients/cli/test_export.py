@@ -5,7 +5,7 @@ import itertools
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -25,23 +25,6 @@ from tests.clients.cli.running import Forklore
 from tools.harness.local_server import ROOT
 
 Raw = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Another store, which this process has opened."""
-    made = tmp_path_factory.mktemp("other")
-    with forklore.Forklore.local(user="nobody", data=made):
-        yield made
-
-
-@pytest.fixture
-def there(other_folder: Path, home: Path) -> Forklore:
-    """Run command lines on the other store, as a user of the test's own."""
-    user = f"bob-{uuid.uuid4().hex[:8]}"
-    return Forklore(
-        ("--data", str(other_folder), "--user", user), {"XDG_CONFIG_HOME": str(home), "PAGER": ""}
-    )
 
 
 def read(text: str) -> ForkTree:

@@ -3,36 +3,16 @@
 import hashlib
 import json
 import os
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import forklore
 from forklore.cli.files_beside import Brought
 from tests.clients.cli.running import Forklore
 
 PHOTO = os.urandom(3000)
 FILM = os.urandom(1_200_000)
-
-
-@pytest.fixture(scope="module")
-def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Another store, which this process has opened."""
-    made = tmp_path_factory.mktemp("other")
-    with forklore.Forklore.local(user="nobody", data=made):
-        yield made
-
-
-@pytest.fixture
-def there(other_folder: Path, home: Path) -> Forklore:
-    """Run command lines on the other store, as a user of the test's own."""
-    user = f"bob-{uuid.uuid4().hex[:8]}"
-    return Forklore(
-        ("--data", str(other_folder), "--user", user), {"XDG_CONFIG_HOME": str(home), "PAGER": ""}
-    )
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ import os
 import re
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from unittest import mock
 
 import pytest
 
+import forklore
 from forklore.cli.importing import file_records
 from forklore.cli.importing import plan as plans
 from forklore.cli.importing.carrying_out import _Crew
@@ -77,7 +80,8 @@ def test_json_has_a_line_for_each_tree_and_one_for_the_file(run: Forklore, file:
 
     trees = objects(found.out)
     last = trees.pop()
-    assert last == {"type": "file", "file": str(file), "problem": None, "leftOut": []}
+    told = {"type": "file", "file": str(file), "problem": None}
+    assert last == {**told, "leftOut": [], "notReadAgain": 0}
     assert [
         {name: held for name, held in tree.items() if name not in ("conversationId", "file")}
         for tree in trees
@@ -361,7 +365,11 @@ def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklor
     with mock.patch.object(InProcessTransport, "send", noting):
         again = run(f"import {export}")
     assert (again.lines, again.code) == (first, 0)
-    assert "3 trees, 8 entries, 8 of them from an earlier import" in again.err
+    assert again.err.splitlines() == [
+        f"{export}: 3 trees, 8 entries, 8 of them from an earlier import",
+        "  not read again, as unchanged: 2 trees",
+    ]
+    assert objects(run(f"import {export} --json").out)[-1]["notReadAgain"] == 2
     assert set(sent) == {"listConversations"}
 
 
@@ -388,6 +396,88 @@ def test_a_message_that_has_changed_since_an_earlier_import_is_told(run: Forklor
         assert "message changed since an earlier import, kept as it was: 1 (a)" in told
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda row: row["mapping"]["a"]["message"].update(create_time=1_700_000_061), "message changed"),
+        (lambda row: row["mapping"]["a"]["message"]["author"].update(role="user"), "message changed"),
+        (
+            lambda row: row["mapping"]["a"]["message"].update(metadata={"attachments": [{"name": "b.txt"}]}),
+            "message changed",
+        ),
+        (lambda row: row.update(title="Fern"), "other title than here, which was kept: 1 (Fern)"),
+    ],
+)
+def test_whatever_is_not_kept_of_a_newer_export_is_told(
+    run: Forklore, export: Path, change: Callable[[Any], None], told: str
+) -> None:
+    run(f"import {export}")
+    rows = json.loads(export.read_text())
+    change(rows[1])
+    export.write_text(json.dumps(rows))
+
+    for _ in range(2):
+        assert f"  left out: {told}" in run(f"import {export}").err
+
+
+@pytest.mark.parametrize("before", ["appendEntry", "updateConversation"])
+def test_metadata_that_is_set_during_an_import_stays(
+    run: Forklore, folder: Path, export: Path, before: str
+) -> None:
+    ferns = run(f"import {export}").lines[1].split("\t")[0]
+    rows = json.loads(export.read_text())
+    rows[1]["mapping"]["c"] = node("a", "user", "Why?", 1_700_000_100)
+    export.write_text(json.dumps(rows))
+    send = InProcessTransport.send
+    others: list[Any] = []
+
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as client:
+
+        def sending(self: InProcessTransport, call: Any, timeout_s: float) -> Any:
+            if call.shape.name == before and not others:
+                others.append(call)
+                held = client.api.get_conversation(ferns).metadata
+                client.api.update_conversation(ferns, metadata={**held, "mine": True})
+            return send(self, call, timeout_s)
+
+        with mock.patch.object(InProcessTransport, "send", sending):
+            run(f"import {export}")
+        assert others
+        run(f"import {export}")
+        metadata = client.api.get_conversation(ferns).metadata
+    assert (metadata["mine"], metadata["source"]["entries"]) == (True, 3)
+
+
+def test_what_others_have_imported_and_shared_is_imported_by_each(run: Forklore, export: Path) -> None:
+    bob = replace(run, options=(*run.options[:-1], f"bob-{run.options[-1]}"))
+    for line in run(f"import {export}").lines:
+        run(f"share {line.split(chr(9))[0]} {bob.options[-1]} reader")
+
+    assert bob(f"import {export}").err == f"{export}: 3 trees, 8 entries\n"
+    held = [line.split("\t")[3] for line in bob("ls --all --archived include").lines]
+    assert Counter(held) == {"owner": 2, "owner, archived": 2, "reader": 4}
+
+
+def test_unchanged_trees_before_a_broken_one_are_told(run: Forklore, export: Path) -> None:
+    run(f"import {export}")
+    export.write_text(export.read_text()[:-1] + ", nonsense]")
+
+    found = run(f"import {export}")
+
+    assert (len(found.lines), found.code) == (3, 2)
+    assert "3 trees, 8 entries, 8 of them from an earlier import" in found.err
+
+
+def test_no_more_trees_are_looked_at_than_are_wanted(run: Forklore, export: Path) -> None:
+    run(f"import {export}")
+    rows = json.loads(export.read_text())
+    export.write_text(json.dumps([*rows, "nonsense"])[:-2])
+
+    found = run(f"import {export} --limit-trees 2")
+
+    assert (len(found.lines), found.code) == (2, 0)
+
+
 def test_of_an_archive_that_has_not_changed_one_conversation_is_read(run: Forklore, export: Path) -> None:
     run(f"import {export}")
     with mock.patch.object(file_records, "_parse", wraps=file_records._parse) as parse:
@@ -395,7 +485,8 @@ def test_of_an_archive_that_has_not_changed_one_conversation_is_read(run: Forklo
         assert parse.call_count == 1
 
         with mock.patch.object(plans, "READ_AS", 0):
-            assert "8 entries, 8 of them" in run(f"import {export}").err
+            again = run(f"import {export}").err
+        assert again == f"{export}: 3 trees, 8 entries, 8 of them from an earlier import\n"
         assert parse.call_count == 4
 
 
@@ -413,16 +504,23 @@ def test_a_tree_that_lacks_something_is_not_taken_for_unchanged(run: Forklore, e
 def test_an_import_that_was_ended_at_any_request_is_whole_after_the_next(
     run: Forklore, home: Path, tmp_path: Path, export: Path
 ) -> None:
-    def shown(one: Forklore) -> tuple[int, int]:
-        return len(one("ls --all --archived include").lines), len(one("grep e").lines)
+    """Also if the user has said as much meanwhile as is missing of a conversation."""
+    rows = json.loads(export.read_text())
+    line = {f"m{at}": node(f"m{at - 1}", "user", f"line {at}", 1_705_000_000) for at in range(1, 45)}
+    rows[2]["mapping"] = {"m0": node(None, "user", "line 0", 1_705_000_000), **line}
+    export.write_text(json.dumps(rows))
 
-    run(f"import {export}")
+    def shown(one: Forklore) -> tuple[int, int]:
+        return len(one("grep e").lines), len(one("ls --archived only").lines)
+
+    later = run(f"import {export}").lines[2].split("\t")[0]
     for requests in count():
-        one = Forklore(("--data", str(tmp_path / f"{requests}")), {"XDG_CONFIG_HOME": str(home)})
+        one = Forklore((*run.options[:1], str(tmp_path / f"{requests}"), *run.options[2:]), run.variables)
         with mock.patch.object(InProcessTransport, "send", ending_after(requests)):
             is_whole = one(f"import {export} --parallel 1").code == 0
+        one(f"say {later} hm")
         for _ in range(2):
-            assert "3 trees, 8 entries" in one(f"import {export}").err
+            assert "3 trees, 52 entries" in one(f"import {export}").err
         assert shown(one) == shown(run)
         if is_whole:
             return

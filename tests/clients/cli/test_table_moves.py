@@ -152,6 +152,24 @@ def test_a_backup_names_the_attachments_whose_bytes_are_lost(ann: Forklore, plac
     assert (place / "copy").exists()
 
 
+def test_an_export_names_the_attachments_whose_bytes_are_lost(ann: Forklore, place: Path) -> None:
+    (place / "photo.png").write_bytes(b"a photo")
+    ann("say trip look --attach photo.png")
+    [photo] = (place / "data" / "attachments").glob("??/*")
+    photo.unlink()
+
+    written, told = (ann(f"export --everything --output all.jsonl{more}") for more in ("", "2 --json"))
+
+    assert (written.code, written.err.splitlines()) == (
+        NO,
+        [
+            "all.jsonl: 1 tree, 2 conversations, 3 entries",
+            f"  not exported: the bytes of attachment {photo.name}, which are lost",
+        ],
+    )
+    assert (told.code, json.loads(told.out)["lost"]) == (NO, [photo.name])
+
+
 def test_a_damaged_folder_is_found_to_be_one_and_the_rest_comes_out(ann: Forklore, place: Path) -> None:
     damaged = ann.id_of("trip")
     ann("say other 'a whole one'")

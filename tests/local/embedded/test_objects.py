@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -169,6 +170,24 @@ def test_what_is_deleted_while_it_arrives_is_not_kept(objects: FolderObjects, ob
             arriving.keep()
 
     assert files_in(objects.folder) == []
+
+
+def test_what_is_deleted_while_it_is_stored_counts_as_stored(
+    objects: FolderObjects, object_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _file: objects.delete(object_id))
+
+    objects.store(object_id, CONTENT, expected())
+
+
+@pytest.mark.parametrize("gone", [".", "incoming"])
+def test_what_cannot_be_kept_because_its_folder_is_gone_is_told(
+    objects: FolderObjects, object_id: str, gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _file: shutil.rmtree(objects.folder / gone))
+
+    with pytest.raises(StoreFailedError):
+        objects.store(object_id, CONTENT, expected())
 
 
 def test_only_their_owner_may_read_the_objects(objects: FolderObjects, object_id: str) -> None:

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import hashlib
+import io
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from forklore_service.errors import UnavailableError
@@ -168,6 +170,33 @@ def test_a_bucket_that_does_not_answer_may_be_asked_again_and_one_that_refuses_i
             stub.add_client_error("head_object", "Code", http_status_code=status)
             with pytest.raises(error):
                 objects.holds(object_id, expected())
+
+
+def test_bytes_are_read_whole_or_not_at_all(client: Any, objects: S3Objects, object_id: str) -> None:
+    objects.store(object_id, CONTENT, expected())
+    assert b"".join(objects.read(object_id)) == CONTENT
+    objects.delete(object_id)
+    with pytest.raises(WrongBytesError):
+        list(objects.read(object_id))
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        list(S3Objects("another", client).read(object_id))
+
+    with Stubber(client) as stub:
+        stub.add_response("get_object", {"Body": StreamingBody(io.BytesIO(CONTENT), len(CONTENT) + 1)})
+        with pytest.raises(UnavailableError, match="cut short"):
+            list(objects.read(object_id))
+
+
+def test_an_endpoint_is_asked_for_the_bytes_as_it_is_called(
+    monkeypatch: pytest.MonkeyPatch, object_id: str
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    client = clients.make_objects_client("http://emulator:4566", region="eu-central-1")
+
+    url = S3Objects(BUCKET, client).upload(object_id, expected()).url
+
+    assert url.startswith(f"http://emulator:4566/{BUCKET}/{object_id}?")
 
 
 @pytest.mark.parametrize(

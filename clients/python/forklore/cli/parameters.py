@@ -30,7 +30,7 @@ TableOrFolder = Annotated[
 ]
 Endpoint = Annotated[
     str | None,
-    typer.Option("--endpoint", metavar="URL", help="Its DynamoDB; else AWS.", rich_help_panel=PANEL),
+    typer.Option("--endpoint", metavar="URL", help="Its DynamoDB and S3; else AWS.", rich_help_panel=PANEL),
 ]
 Bucket = Annotated[
     str | None,

@@ -92,15 +92,18 @@ def export_table(shell: Shell, at: TableAt, choice: "Choice", output: str, *, sk
     except PortingError as error:
         raise CommandError(str(error), REFUSED) from error
     told = {"trees": done.trees, "conversations": done.conversations, "entries": done.entries}
-    code = NO if done.damaged else DONE
+    code = NO if done.damaged or done.lost else DONE
     if shell.out.is_json:
         counts = {**told, "leftOut": done.left_out, "damaged": [*done.damaged]}
-        shell.out.result({"type": "file", "file": output, **counts})
+        lost = {"lost": [*done.lost]} if done.lost else {}
+        shell.out.result({"type": "file", "file": output, **counts, **lost})
         return code
     left_out = f"; {done.left_out:,} were being deleted and are left out" if done.left_out else ""
     shell.say(f"{output}: {_counts(told)}{left_out}")
     for group_id in done.damaged:
         shell.say(f"  not exported: tree {group_id} cannot be read; forklore fsck shows why")
+    for attachment_id in done.lost:
+        shell.say(f"  not exported: the bytes of attachment {attachment_id}, which are lost")
     return code
 
 

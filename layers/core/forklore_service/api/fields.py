@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from forklore_service.domain import ids
+from forklore_service.domain import attachments, ids
 from forklore_service.domain.attachments import check_name
 from forklore_service.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore_service.domain.jsontext import JsonText
@@ -347,9 +347,8 @@ FileName = Annotated[
         }
     ),
 ]
-MediaType = Annotated[str, Field(max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$")]
-"""A type and a subtype, without parameters."""
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+MediaType = Annotated[str, Field(max_length=attachments.TYPE_LETTERS_MAX, pattern=attachments.TYPE_PATTERN)]
+Sha256 = Annotated[str, Field(pattern=attachments.SHA256_PATTERN)]
 FileSize = Annotated[int, Field(ge=1, le=ATTACHMENT_BYTES_MAX), WHOLE]
 
 

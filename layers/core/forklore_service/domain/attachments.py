@@ -1,12 +1,18 @@
 """Attachments: files beside the log, which entries name."""
 
 import hashlib
+import re
 import unicodedata
 from enum import StrEnum
 from typing import NamedTuple
 
-from forklore_service.limits import ATTACHMENT_NAME_BYTES_MAX
+from forklore_service.domain.ids import is_uuid
+from forklore_service.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_NAME_BYTES_MAX
 
+TYPE_LETTERS_MAX = 127
+TYPE_PATTERN = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
+"""A type and a subtype, without parameters."""
+SHA256_PATTERN = "^[0-9a-f]{64}$"
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What makes a name read in another order than it is written."""
 PENDING_SECONDS = 24 * 3600
@@ -72,6 +78,21 @@ class NamedFile(NamedTuple):
 
     attachment_id: str
     name: str | None
+
+
+def check(file: File) -> None:
+    """Raise ValueError for an attachment that no upload makes."""
+    check_name(file.name)
+    is_type = len(file.content_type) <= TYPE_LETTERS_MAX and _is_like(TYPE_PATTERN, file.content_type)
+    is_hash = _is_like(SHA256_PATTERN, file.sha256)
+    if not (is_type and is_hash and is_uuid(file.attachment_id)):
+        raise ValueError("its id, its type or its hash has another form")
+    if not 1 <= file.size <= ATTACHMENT_BYTES_MAX:
+        raise ValueError(f"must have 1 to {ATTACHMENT_BYTES_MAX} bytes")
+
+
+def _is_like(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text) is not None
 
 
 def check_name(name: str) -> None:

@@ -37,17 +37,18 @@ def make_queue_client() -> Any:
     return make_session().create_client("sqs", config=config)
 
 
-def make_objects_client(*, region: str | None = None) -> Any:
-    """Return an S3 client that signs addresses of its own region. None: the usual region."""
+def make_objects_client(endpoint: str | None = None, *, region: str | None = None) -> Any:
+    """Return an S3 client that signs addresses of its own region. None: as in `make_client`."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 3},
         connect_timeout=2,
         read_timeout=5,
         signature_version="s3v4",
-        s3={"addressing_style": "virtual"},  # else an address leads to another region first
+        # With "path" an address of AWS leads to another region first.
+        s3={"addressing_style": "virtual" if endpoint is None else "path"},
         request_checksum_calculation="when_required",  # the caller's own are sent
     )
-    return make_session().create_client("s3", region_name=region, config=config)
+    return make_session().create_client("s3", endpoint_url=endpoint, region_name=region, config=config)
 
 
 def make_session() -> Session:

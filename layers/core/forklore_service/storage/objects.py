@@ -56,6 +56,10 @@ class Objects(Protocol):
         """Keep the bytes. Raises WrongBytesError if they are not the expected ones."""
         ...
 
+    def read(self, object_id: str) -> Iterator[bytes]:
+        """Yield the bytes, piece by piece. Raises WrongBytesError if there are none."""
+        ...
+
     def holds(self, object_id: str, expected: Expected) -> bool:
         """Tell whether the bytes are there, whole, and the expected ones."""
         ...
@@ -77,7 +81,7 @@ class Objects(Protocol):
 
 
 class WrongBytesError(ValueError):
-    """Bytes that are not the expected ones: their number or their checksum is another one."""
+    """Bytes that are not the expected ones: another number, another checksum, or none."""
 
 
 def disposition(name: str, content_type: str) -> str:

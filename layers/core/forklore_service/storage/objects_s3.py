@@ -5,7 +5,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from forklore_service.storage.objects import (
     served_type,
 )
 
+PIECE_BYTES = 256 * 1024
 LINKS_KEPT = 10_000
 """How many links a process remembers. S3 would sign the same link differently each second."""
 
@@ -64,6 +65,15 @@ class S3Objects:
             raise WrongBytesError("they are others than the expected ones")
         with _asking():
             self._client.put_object(**self._at(object_id), **_parameters(expected), Body=content)
+
+    def read(self, object_id: str) -> Iterator[bytes]:
+        with _asking():
+            try:
+                body = self._client.get_object(**self._at(object_id))["Body"]
+            except self._client.exceptions.NoSuchKey as error:
+                raise WrongBytesError("there are none") from error
+        with closing(body), _asking("the bytes of an attachment were cut short; try again"):
+            yield from body.iter_chunks(PIECE_BYTES)
 
     def holds(self, object_id: str, expected: Expected) -> bool:
         with _asking():
@@ -114,7 +124,9 @@ def _base64(sha256: str) -> str:
 
 
 @contextmanager
-def _asking() -> Iterator[None]:
+def _asking(
+    unanswered: str = "the store of attachments does not answer; try again",
+) -> Iterator[None]:
     """Raise UnavailableError where S3 cannot be reached, or asks for another try."""
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -123,4 +135,4 @@ def _asking() -> Iterator[None]:
     except (BotoCoreError, ClientError) as error:
         if isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
             raise
-        raise UnavailableError("the store of attachments does not answer; try again") from error
+        raise UnavailableError(unanswered) from error

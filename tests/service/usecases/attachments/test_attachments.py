@@ -13,7 +13,7 @@ from forklore_service.storage.objects import Expected, Link
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
-from forklore_service.usecases.people import erasure_requests
+from forklore_service.usecases.people import erasing, erasure_requests
 from forklore_service.usecases.shared import attachments
 from forklore_service.usecases.shared.attachments import let_go
 from tests.service.usecases.attachments.files import (
@@ -436,6 +436,25 @@ def test_an_erasure_frees_what_only_the_user_named_and_forgets_whose_the_rest_wa
     file = service.table.get([keys.file(passed_on)]).file(passed_on)
     assert file is not None
     assert file.owner is None
+    assert_intact(store)
+
+
+@pytest.mark.failure("killed-erasure")
+def test_an_erasure_that_is_killed_behind_the_references_is_no_damage(
+    store: Store, service: Process, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name(service, upload(service, b"of Bob", by=BOB), by=BOB, to=OTHER)
+    service.ask("shareConversation", BOB, conversationId=OTHER, userId="ann", accessLevel="writer")
+    name(service, upload(service), to=OTHER)
+    erasure_requests.erase_user(service.table, mailbox.queue, caller=ADA, user_id="ann", idempotency_key=None)
+
+    def dies(*_given: Any, **of_the_user: Any) -> None:
+        if not of_the_user:
+            raise Killed
+
+    monkeypatch.setattr(erasing, "let_go", dies)
+    with pytest.raises(Killed):
+        settle(store, mailbox)
     assert_intact(store)
 
 

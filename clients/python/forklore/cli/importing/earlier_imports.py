@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forklore.cli.importing.carrying_out import Carried, Unchanged
 from forklore.cli.importing.plan import SOURCE_TAG, Plan
-from forklore.client.errors import ConflictError, ForbiddenError, NotFoundError
+from forklore.client.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
 from forklore.client.results import ConversationDetails
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class EarlierImports:
 
     The root of an imported tree tells the digest of its source and how many conversations it has,
     each conversation how many entries it got. So a tree is as it was imported if its root tells
-    that digest, and nothing is missing.
+    that digest, and no conversation is missing: where one is made in pieces, the digest comes last.
     """
 
     def __init__(self, shell: "Shell") -> None:
@@ -45,21 +45,29 @@ class EarlierImports:
         there = self.unchanged(plan.kind, plan.digest)
         return there and replace(there, title=plan.title)
 
-    def bring_up_to_date(self, carried: Carried) -> None:
-        """Let the conversations that were there before tell of their source as it is now.
+    def is_renamed(self, plan: Plan) -> bool:
+        """Tell whether a tree that was there before has another title than its source."""
+        root = plan.conversations[0]
+        row, title = self._of(plan.kind).get(root.conversation_id), root.settings.get("title")
+        return row is not None and title is not None and row.title != title
 
-        The root comes last: its digest says that all is there.
+    def bring_up_to_date(self, carried: Carried, *, is_same: bool) -> None:
+        """Let the conversations of a tree that is all there tell of their source as it is now.
+
+        is_same: nothing in it differs from the source. The root comes last: its digest says so.
+        What somebody changes meanwhile stays, also where the metadata has no room left for this;
+        then the next import tries again.
         """
-        plan, rows = carried.plan, self._of(carried.plan.kind)
-        for number, conversation in reversed(list(enumerate(plan.conversations))):
-            row, source = rows.get(conversation.conversation_id), _planned_source(plan, number)
-            is_there = row and carried.loading.conversation_id(number) == conversation.conversation_id
-            if row and is_there and _source_in(row.metadata) != source:
-                metadata = {**row.metadata, "source": dict(source)}
-                with suppress(ConflictError, ForbiddenError, NotFoundError):
-                    self._shell.client.api.update_conversation(
-                        conversation.conversation_id, metadata=metadata
-                    )
+        plan, rows, api = carried.plan, self._of(carried.plan.kind), self._shell.client.api
+        with suppress(BadRequestError, ConflictError, ForbiddenError, NotFoundError):
+            for number, conversation in reversed(list(enumerate(plan.conversations))):
+                one = conversation.conversation_id
+                told = rows[one].metadata if one in rows else carried.loading.settings(number)["metadata"]
+                source = _source_in(plan.settings_of(number, is_whole=is_same)["metadata"])
+                if carried.loading.conversation_id(number) == one and _source_in(told) != source:
+                    held = api.get_conversation(one)
+                    metadata = {**held.metadata, "source": dict(source)}
+                    api.update_conversation(one, metadata=metadata, if_match=held.updated_at)
 
     def _of(self, kind: str) -> Rows:
         """Return the imported conversations of a format; of forklore's own none is known."""
@@ -119,7 +127,3 @@ def _whole(
 def _source_in(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     source = metadata.get("source")
     return source if isinstance(source, Mapping) else {}
-
-
-def _planned_source(plan: Plan, number: int) -> Mapping[str, Any]:
-    return _source_in(plan.conversations[number].settings.get("metadata", {}))

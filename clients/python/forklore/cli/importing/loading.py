@@ -21,7 +21,6 @@ from forklore.cli.importing.plan import (
     Plan,
     PlannedAt,
     PlannedBatch,
-    PlannedConversation,
     PlannedEntry,
     PlannedFork,
 )
@@ -121,6 +120,16 @@ class Loading:
         """Return the id of the conversation that shows the whole line of a planned conversation."""
         return self._line(number).conversation_id
 
+    def settings(self, number: int) -> Mapping[str, Any]:
+        """Return with which settings a conversation is made.
+
+        The root tells the digest at once only if each conversation is made with all its entries:
+        then a missing one is noticed. In one that is made in pieces, somebody may have said as much
+        as is missing.
+        """
+        in_pieces = len(self.plan.batches) > len(self.plan.conversations)
+        return self.plan.settings_of(number, is_whole=not in_pieces)
+
     def batch(self, number: int) -> Steps:
         """Carry a batch out. Raises ImportRefusedError."""
         batch = self.plan.batches[number]
@@ -158,13 +167,13 @@ class Loading:
         conversation = self.plan.conversations[number]
         entries = conversation.entries[start : batch.end]
         if not entries:
-            return self._empty(number, conversation)
+            return self._empty(number, conversation.fork)
         given: dict[str, Any] = {"conversationId": line.conversation_id}
         given["entries"] = [self._entry(entry) for entry in entries]
         before = self.placed.get(PlannedAt(number, start - 1))
         if_match = before[1] if before and before[0] == line.conversation_id else None
         if if_match is None and not line.is_made:
-            given |= {name: value for name, value in conversation.settings.items() if name != "agentId"}
+            given |= {name: value for name, value in self.settings(number).items() if name != "agentId"}
             given |= self._origin(number, line, conversation.fork)
         return _keyed("appendEntry", given, if_match)
 
@@ -200,15 +209,17 @@ class Loading:
         owner, entry_id = self.placed[fork.at]
         return (owner if fork.at.conversation == fork.source else self.conversation_id(fork.source)), entry_id
 
-    def _empty(self, number: int, conversation: PlannedConversation) -> ImportCall:
+    def _empty(self, number: int, fork: PlannedFork | None) -> ImportCall:
         """Return the call that makes a conversation without entries."""
-        settings: dict[str, Any] = {"id": conversation.conversation_id, **conversation.settings}
-        if conversation.fork is None:
-            return _keyed("createConversation", settings)
-        source, anchor = self._source(conversation.fork)
+        conversation_id = self.plan.conversations[number].conversation_id
+        settings: dict[str, Any] = {"id": conversation_id, **self.settings(number)}
+        if fork is None:
+            # Each run has a key of its own, and so reads what is there before it archives the tree.
+            return _keyed("createConversation", settings, run=self.since)
+        source, anchor = self._source(fork)
         given = {"conversationId": source, **settings}
         if anchor is not None:
-            given |= {"atEntryId": anchor, "position": conversation.fork.position}
+            given |= {"atEntryId": anchor, "position": fork.position}
         if number == self.plan.current:
             given["promote"] = True
         return _keyed("forkConversation", given)
@@ -293,19 +304,15 @@ class Loading:
 
 
 def _says_other(own: _Own, planned: PlannedEntry) -> bool:
-    """Tell whether the words of a message have changed. Of an erased author there are none."""
-    held, content = _words(own.content), planned.body["content"]
+    """Tell whether a message has changed. Of an erased author nothing is there."""
+    content = planned.body["content"]
     now = jsontext.read(content.text) if isinstance(content, jsontext.Written) else content
-    return bool(held) and held != _words(now)
+    return bool(own.content) and own.content != now
 
 
-def _words(content: Any) -> list[Any]:
-    """Return what the entry of a message says, without what the source tells beside it."""
-    elements = [element for element in content or () if isinstance(element, Mapping)]
-    return [(element.get("text"), element.get("events")) for element in elements]
-
-
-def _keyed(operation: str, given: Mapping[str, Any], if_match: str | None = None) -> ImportCall:
-    """Return a call whose Idempotency-Key is made of all that it says."""
-    said = jsontext.write([operation, given, if_match]).encode()
+def _keyed(
+    operation: str, given: Mapping[str, Any], if_match: str | None = None, *, run: str = ""
+) -> ImportCall:
+    """Return a call whose Idempotency-Key is made of all that it says, and of the run."""
+    said = jsontext.write([operation, given, if_match, run]).encode()
     return ImportCall(operation, given, f"import-{hashlib.sha256(said).hexdigest()}", if_match)

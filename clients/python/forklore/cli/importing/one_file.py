@@ -16,6 +16,10 @@ from forklore.cli.importing.plan_forks import plan_fork_tree
 Known = Callable[[str, str], Unchanged | None]
 
 
+class _EnoughError(Exception):
+    """As many trees as were wanted are found. No more of the file is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How files are read and planned.
@@ -36,7 +40,7 @@ class FileImport:
     """A file that is imported.
 
     shown: what it is called; without it the path. problem: why it was not read to its end. trees:
-    how many were planned.
+    how many were planned. passed: how many of these were not read, because they have not changed.
     """
 
     path: Path
@@ -44,6 +48,7 @@ class FileImport:
     report: ImportReport = field(default_factory=ImportReport)
     problem: str | None = None
     trees: int = 0
+    passed: int = 0
     entries: int = 0
     shown: str = ""
     measure: Measure = field(default_factory=Measure)
@@ -69,9 +74,10 @@ class FileImport:
         What ends the reading becomes the file's problem, and is not raised.
         """
         try:
-            for one in islice(self._found(known), trees_max):
+            for one in islice(self._found(known, trees_max), trees_max):
                 self.trees += 1
                 self.entries += one.entries
+                self.passed += isinstance(one, Unchanged)
                 if self.measure.share and trees_max is None:
                     on_total(round(self.entries / self.measure.share))
                 yield one
@@ -81,22 +87,31 @@ class FileImport:
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_total(self.entries)
 
-    def _found(self, known: Known) -> Iterator[Plan | Unchanged]:
-        passed: list[Unchanged] = []
+    def _found(self, known: Known, trees_max: int | None) -> Iterator[Plan | Unchanged]:
+        options, passed = self.options, list[Unchanged]()
 
         def passes(kind: str, digest: str) -> bool:
             """Tell whether a conversation is there as the file has it. Then it is not read."""
-            there = known(kind, digest_of(kind, digest, self.options.again)) if self.trees else None
+            if self.trees + len(passed) == trees_max:
+                raise _EnoughError
+            told = digest_of(digest, owner=options.owner, kind=kind, again=options.again)
+            there = known(kind, told) if self.trees else None
             passed.extend([there] if there else [])
             return there is not None
 
-        given, measure = self.options.given, self.measure
-        for tree in read_file(self.path, self.report, given=given, measure=measure, passes=passes):
-            plan = self._plan(tree)
+        trees = read_file(self.path, self.report, given=options.given, measure=self.measure, passes=passes)
+        try:
+            for tree in trees:
+                plan = self._plan(tree)
+                yield from passed
+                passed.clear()
+                yield plan
+        except (MalformedFileError, OSError, _EnoughError) as error:
             yield from passed
-            passed.clear()
-            yield plan
-        yield from passed
+            if not isinstance(error, _EnoughError):
+                raise
+        else:
+            yield from passed
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""

@@ -120,7 +120,7 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of.
+    that it was made of, and of who imports.
     """
 
     tree_id: str
@@ -142,6 +142,14 @@ class Plan:
     def entries(self) -> int:
         """How many entries the plan has."""
         return sum(len(conversation.entries) for conversation in self.conversations)
+
+    def settings_of(self, number: int, *, is_whole: bool) -> Mapping[str, Any]:
+        """Return the settings of a conversation. is_whole: the root tells the digest, too."""
+        settings = self.conversations[number].settings
+        if number or not (is_whole and self.digest):
+            return settings
+        source = {**settings["metadata"]["source"], "digest": self.digest}
+        return {**settings, "metadata": {**settings["metadata"], "source": source}}
 
     def line_id(self, key: str) -> str:
         """Return the id of a conversation whose first own message has this key."""
@@ -170,15 +178,15 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
     lines, forks, place_of = lines_of(tree)
     about = _about(tree, report)
     entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
-    digest = digest_of(tree.source, tree.digest or _digest(tree, entries, about), again)
-    told = {"digest": digest, "conversations": len(lines)}
+    source = tree.digest or _digest(tree, entries, about)
+    digest = digest_of(source, owner=owner, kind=tree.source, again=again)
     conversations = []
     for line, fork in zip(lines, forks, strict=True):
         said_at = tree.messages[line[-1]].said_at
         metadata = {
             "source": {
                 **about,
-                **({} if fork else told),
+                **({} if fork else {"conversations": len(lines)}),
                 "entries": len(line),
                 **({"saidAt": said_at} if said_at else {}),
             }
@@ -321,12 +329,13 @@ def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
     return about
 
 
-def digest_of(kind: str, source: str, again: str = "") -> str:
+def digest_of(source: str, *, owner: str, kind: str, again: str = "") -> str:
     """Return what the root of an imported tree tells of its source, to know it again.
 
-    source: the digest of its text, or of all its messages. again: as for `namespace_of`.
+    source: the digest of its text, or of all its messages. owner, again: as for `namespace_of`.
+    Another user has another one: a tree that is shared is not the import of who sees it.
     """
-    return hashlib.sha256(jsontext.write([READ_AS, kind, source, again]).encode()).hexdigest()[:32]
+    return hashlib.sha256(jsontext.write([READ_AS, owner, kind, source, again]).encode()).hexdigest()[:32]
 
 
 def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from forklore.cli.importing.carrying_out import Carried, Unchanged, carry_out, s
 from forklore.cli.importing.databases import framework_of, import_sessions
 from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
-from forklore.cli.importing.foreign_trees import Reason
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.one_file import FileImport, ImportOptions
 from forklore.cli.importing.owner import is_agent, owner_of
 from forklore.cli.importing.plan import Plan
@@ -109,8 +109,8 @@ class _Importing:
         with closing(carrying) as carried:
             for tree in carried:
                 telling.add(tree)
-                for key in sorted(tree.loading.changed if isinstance(tree, Carried) else ()):
-                    one.report.add(Reason.CHANGED, key)
+                if isinstance(tree, Carried) and tree.plan.kind:
+                    self._compared(tree, one.report)
                 self._ended(tree)
 
     def _planned(self, one: FileImport) -> None:
@@ -127,12 +127,20 @@ class _Importing:
             header = ("conversations", "entries", "title")
             out.table(header, [(str(size), str(plan.entries), plan.title) for plan, size in told])
 
+    def _compared(self, tree: Carried, report: ImportReport) -> None:
+        """Report what differs from the source, and let the tree tell of the source as it is now."""
+        differs = [(Reason.CHANGED, key) for key in sorted(tree.loading.changed)]
+        if self._earlier.is_renamed(tree.plan):
+            differs.append((Reason.TITLE, tree.title))
+        for reason, where in differs:
+            report.add(reason, where)
+        if not tree.problems:
+            self._earlier.bring_up_to_date(tree, is_same=not differs)
+
     def _ended(self, tree: Carried | Unchanged) -> None:
         if tree.problems:
             self.code = self.code or NO
             return
-        if isinstance(tree, Carried) and tree.found and not tree.loading.changed:
-            self._earlier.bring_up_to_date(tree)
         if self._name is not None:
             self._point(tree.conversation_id)
 
@@ -156,7 +164,8 @@ class _Importing:
                 {"reason": str(reason), "count": count, "examples": report.examples[reason]}
                 for reason, count in report.counts.most_common()
             ]
-            out.result({"type": "file", "file": one.shown, "problem": one.problem, "leftOut": left_out})
+            told = {"type": "file", "file": one.shown, "problem": one.problem}
+            out.result({**told, "leftOut": left_out, "notReadAgain": one.passed})
             return
         if one.problem is not None:
             self._shell.say(f"forklore: {one.problem}")
@@ -169,6 +178,8 @@ class _Importing:
                 f"{counted(telling.trees, 'tree')}, {counted(telling.entries, 'entry')}{before}{open_trees}"
             )
         self._shell.say(f"{one.shown}: {said}")
+        if one.passed:
+            self._shell.say(f"  not read again, as unchanged: {counted(one.passed, 'tree')}")
         for line in report.lines():
             self._shell.say(f"  left out: {line}")
 
