@@ -98,7 +98,7 @@ test("a file of which the service does not tell just now is named all the same",
 });
 
 /** A chat whose uploads make attachments that nobody can name, until `mended`. */
-function withLostFiles(): { store: ChatStore; mended: () => void } {
+function withLostFiles(): { fl: Forklore; store: ChatStore; mended: () => void } {
 	const counting = new Counting();
 	const { fl } = counting;
 	const made = { name: "a.png", contentType: "image/png", size: 40_000, createdAt: new Date().toISOString() };
@@ -109,7 +109,7 @@ function withLostFiles(): { store: ChatStore; mended: () => void } {
 	const mended = (): void => {
 		counting.instead = () => undefined;
 	};
-	return { store: new ChatStore(fl, fl.conversation().id, { files: new ChatFiles(fl) }), mended };
+	return { fl, store: new ChatStore(fl, fl.conversation().id, { files: new ChatFiles(fl) }), mended };
 }
 const photo = (id: string, size = 40_000): ChatMessage => ({
 	...said({ part: { type: "file", url: dataUrl(size) } }),
@@ -131,17 +131,20 @@ test("a message whose attachment cannot be named keeps no other one, and is uplo
 });
 
 test("an attachment that cannot be named is not taken for the end of an answer", async () => {
-	const { store, mended } = withLostFiles();
+	const { fl, store, mended } = withLostFiles();
 	await store.append(null, said({}));
-	const { id: answerId } = await store.beginAnswer("q");
+	const { id: answerId, conversationId } = await store.beginAnswer("q");
 	const answer: ChatMessage = { ...photo("a"), role: "ai", answerId };
 	await expect(store.append("q", answer)).rejects.toThrow(NotFoundError);
 	expect((await store.load()).answering?.id).toBe(answerId);
 	mended();
-	await store.append("q", answer);
-	const { messages, answering } = await store.load();
-	expect([messages.map(({ id }) => id), answering]).toEqual([["q", "a"], undefined]);
-	expect(messages[1]?.files).toHaveLength(1);
+	await store.append("a", { ...said({}), id: "d" });
+	expect(await fl.api.getAnswer({ conversationId, answerId })).toMatchObject({ state: "finished" });
+	expect((await store.load()).messages.map(({ id, files = [] }) => [id, files.length])).toEqual([
+		["q", 0],
+		["a", 1],
+		["d", 0],
+	]);
 });
 
 test("an upload that fails for a while keeps what is too large without it, which is sent again", async () => {
