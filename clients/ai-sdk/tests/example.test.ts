@@ -64,7 +64,7 @@ test("a person talks, edits, asks for another answer, and finds all of it on ano
 	const wrong: string[] = [];
 	const page = await device(browser, address, wrong);
 	const expectShown = (on: Page, expected: string[]): Promise<void> =>
-		expect.poll(() => shown(on), { timeout: 20_000 }).toEqual(expected);
+		expect.poll(() => shown(on), { timeout: 120_000 }).toEqual(expected);
 
 	await say(page, "May?");
 	await expectShown(page, ["May?", "Answer 1 to: May?"]);
@@ -104,7 +104,7 @@ test("a person talks, edits, asks for another answer, and finds all of it on ano
 	});
 	await page.reload();
 	await page.getByText("Count to 100").waitFor();
-	await expect.poll(async () => (await shown(other)).at(-1), { timeout: 20_000 }).toMatch(/ 100$/);
+	await expect.poll(async () => (await shown(other)).at(-1), { timeout: 120_000 }).toMatch(/ 100$/);
 	goOn();
 	await expectShown(page, await shown(other));
 	expect(wrong).toEqual([]);

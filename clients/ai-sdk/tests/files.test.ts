@@ -117,6 +117,33 @@ test("31 KB stay in the message; of eleven files the last one does, also if the 
 	expect(await bytesAt(urlsOf(shown)[9] ?? "")).toBe(photos[9]?.url);
 });
 
+test.each([
+	["of 20 KB", 20_000, true],
+	["of 40 KB", 40_000, true],
+	["whose hash the page has not", 40_000, false],
+])("a page with eleven links, each %s, goes on in its branch", async (_, size, isHashed) => {
+	const { fl } = new Counting();
+	const id = crypto.randomUUID();
+	const links = await Promise.all(
+		Array.from({ length: 11 }, async (_, at) => {
+			const { sha256, ...made } = await fl.attach(randomBytes(size), {
+				name: `${at}.png`,
+				contentType: "image/png",
+			});
+			return filePart(fl, isHashed ? { ...made, sha256 } : made);
+		}),
+	);
+	let talk = [asks("q1", "Which?", ...links)];
+	for (const next of [answers("a1", "The third."), asks("q2", "Why?"), answers("a2", "It is quiet.")]) {
+		await saveTurn(await loadChat(fl, id), talk);
+		talk = [...talk, next];
+	}
+	await saveTurn(await loadChat(fl, id), talk);
+	const { messages, alternatives } = await loadChat(fl, id);
+	expect([messages.map((message) => message.id), alternatives]).toEqual([["q1", "a1", "q2", "a2"], {}]);
+	expect(await filesOf(fl, id)).toEqual([10, 0, 0, 0]);
+});
+
 test("what cannot be uploaded stays in the message, and compares as the same when it can", async () => {
 	const counting = new Counting();
 	const { fl } = counting;

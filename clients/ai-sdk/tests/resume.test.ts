@@ -64,7 +64,7 @@ test(
 			const first = await tab(context, `http://127.0.0.1:${port}/`);
 			return [first, await tab(context, first.url())];
 		};
-		const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 90_000 });
+		const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 120_000 });
 		const speaks = async (on: Page, messages: number): Promise<void> => {
 			await poll(async () => (await shown(on)).length).toBe(messages);
 			await poll(async () => (await shown(on)).at(-1)?.split(" ").length).toBeGreaterThan(20);

@@ -2,7 +2,7 @@
 
 import type { AttachmentAdapter, PendingAttachment } from "@assistant-ui/core";
 
-import { ConflictError, type Forklore } from "@forklore/client";
+import { ConflictError, NotFoundError, type Attachment, type Forklore } from "@forklore/client";
 import { dataUrlOf, fileUrl, staysInline } from "@forklore/client/chat";
 
 import { completeWith } from "./messages.ts";
@@ -19,14 +19,28 @@ export interface AttachmentOptions {
  * sent in the message. A file that cannot be uploaded shows why; sending the message tries it again.
  */
 export function attachmentAdapter(fl: Forklore, { accept = "*" }: AttachmentOptions = {}): AttachmentAdapter {
-	/** The addresses of files, by their attachments' ids. */
-	const urls = new Map<string, Promise<string>>();
-	const upload = async (file: File, contentType: string): Promise<string> => {
-		if (staysInline(contentType, file.size)) return dataUrlOf(file);
+	/** What files have become, by the ids of assistant-ui's attachments. undefined: they are sent in the message. */
+	const uploads = new Map<string, Promise<Attachment | undefined>>();
+	const upload = async (file: File, contentType: string): Promise<Attachment | undefined> => {
+		if (staysInline(contentType, file.size)) return undefined;
 		try {
-			return fileUrl(fl, await fl.attach(file, { contentType }));
+			return await fl.attach(file, { contentType });
 		} catch (error) {
-			if (error instanceof ConflictError && error.reason === "attachments_off") return dataUrlOf(file);
+			if (error instanceof ConflictError && error.reason === "attachments_off") return undefined;
+			throw error;
+		}
+	};
+	/** Return an attachment with a new link: a message may be written for long. One that is gone is uploaded again. */
+	const renewed = async (
+		before: Attachment | undefined,
+		file: File,
+		contentType: string,
+	): Promise<Attachment | undefined> => {
+		if (before === undefined) return undefined;
+		try {
+			return await fl.api.getAttachment({ attachmentId: before.id });
+		} catch (error) {
+			if (error instanceof NotFoundError) return upload(file, contentType);
 			throw error;
 		}
 	};
@@ -40,22 +54,25 @@ export function attachmentAdapter(fl: Forklore, { accept = "*" }: AttachmentOpti
 			let status: PendingAttachment["status"] = { type: "requires-action", reason: "composer-send" };
 			try {
 				const uploading = upload(file, contentType);
-				urls.set(added.id, uploading);
+				uploads.set(added.id, uploading);
 				await uploading;
 			} catch (error) {
-				urls.delete(added.id);
+				uploads.delete(added.id);
 				status = { type: "incomplete", reason: "error", message: (error as Error).message };
 			}
 			yield { ...added, status };
 		},
 		async send({ id, name, file }) {
 			const contentType = typeOf(file);
-			const url = await (urls.get(id) ?? upload(file, contentType));
-			urls.delete(id);
+			const made = uploads.has(id)
+				? await renewed(await uploads.get(id), file, contentType)
+				: await upload(file, contentType);
+			const url = made ? fileUrl(fl, made) : await dataUrlOf(file);
+			uploads.delete(id);
 			return { ...completeWith({ id, name, contentType }, url), file };
 		},
 		remove({ id }) {
-			urls.delete(id); // what no entry names is gone after a day
+			uploads.delete(id); // what no entry names is gone after a day
 			return Promise.resolve();
 		},
 	};

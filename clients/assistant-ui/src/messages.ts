@@ -3,6 +3,8 @@
 import type {
 	CompleteAttachment,
 	ExportedMessageRepositoryItem,
+	FileMessagePart,
+	ImageMessagePart,
 	MessageStatus,
 	ThreadMessage,
 } from "@assistant-ui/core";
@@ -12,6 +14,12 @@ import { fileUrl, type ChatMessage, type PlacedMessage } from "@forklore/client/
 
 /** What of a client makes the addresses of files. */
 type Locating = Pick<Forklore, "located">;
+
+/** A file, as messages name it. */
+interface Named {
+	name: string;
+	contentType: string;
+}
 
 /** What a thread's own format is called in `data`. */
 const FORMAT = "assistant-ui";
@@ -70,16 +78,21 @@ export function plainOf(
 
 /** Return an attachment of a message whose content is at an address. */
 export function completeWith(
-	{ id, name, contentType }: { id: string; name: string; contentType: string },
+	{ id, name, contentType }: Named & { id: string },
 	url: string,
 ): CompleteAttachment {
-	const isImage = contentType.startsWith("image/");
-	const part = isImage
-		? ({ type: "image", image: url, filename: name } as const)
-		: ({ type: "file", data: url, filename: name, mimeType: contentType } as const);
-	const type = isImage ? "image" : "document";
+	const part = partOf({ name, contentType }, url);
+	const type = part.type === "image" ? "image" : "document";
 	return { id, type, name, contentType, content: [part], status: { type: "complete" } };
 }
+
+const partOf = (
+	{ name: filename, contentType: mimeType }: Named,
+	url: string,
+): ImageMessagePart | FileMessagePart =>
+	mimeType.startsWith("image/")
+		? { type: "image", image: url, filename }
+		: { type: "file", data: url, filename, mimeType };
 
 /** Return what a message of assistant-ui has beside its id, if it is a text with files. */
 function said(fl: Locating, { role, text, files = [] }: PlacedMessage): Record<string, unknown> {
@@ -87,9 +100,9 @@ function said(fl: Locating, { role, text, files = [] }: PlacedMessage): Record<s
 	const metadata = { custom: {} };
 	if (role === "user")
 		return { content, attachments: files.map((file) => completeWith(file, fileUrl(fl, file))), metadata };
-	if (role === "system") return { content, metadata };
+	if (role === "system") return { content, metadata }; // it can show a text alone
 	return {
-		content,
+		content: [...content, ...files.map((file) => partOf(file, fileUrl(fl, file)))],
 		status: { type: "complete", reason: "unknown" },
 		metadata: { unstable_state: null, unstable_annotations: [], unstable_data: [], steps: [], ...metadata },
 	};

@@ -34,7 +34,7 @@ const titles = (page: Page): Promise<(string | undefined)[]> =>
 		const { threadIds, threadItems } = window.runtime.threads.getState();
 		return threadIds.map((id) => threadItems[id]?.title);
 	});
-const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 20_000 });
+const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 120_000 });
 
 const say = (page: Page, text: string, parentId?: null): Promise<void> =>
 	page.evaluate(

@@ -142,7 +142,14 @@ test("the adapter shows what becomes of an upload, and sending tries again what 
 	expect(sent.content).toEqual([
 		{ type: "image", filename: "casa.png", image: expect.stringMatching(/^http.*#attachment=/) as string },
 	]);
-	expect(counting.taken().asked).toEqual([]);
+	expect(counting.taken().asked).toEqual(["GET /v1/attachments"]); // for a new link
+
+	const [, old] = await added(casa);
+	counting.taken();
+	counting.instead = (path) =>
+		path.startsWith("/v1/attachments/") ? Response.json({ code: "not_found" }, { status: 404 }) : undefined;
+	expect((await adapter.send(old)).content).toMatchObject([{ filename: "casa.png" }]); // it is gone after a day
+	expect(counting.taken().asked).toEqual(["GET /v1/attachments", "POST /v1/attachments"]);
 
 	counting.refuseFiles(400);
 	const offer = photo(50_000, "offer.pdf", "application/pdf; version=1");
@@ -178,6 +185,11 @@ test("a server gives its model the files, and what other programs attach is show
 	const chat = fl.conversation();
 	const casa = photo(40_000);
 	await chat.say("user", "From an agent", { files: [await fl.attach(casa)] });
+	const agents = fl.conversation();
+	await agents.say("ai", "A picture", { files: [await fl.attach(casa)] });
+	const [picture] = (await opened(fl, agents.id)).messages;
+	expect(picture?.content).toMatchObject([{ type: "text" }, { type: "image", filename: "casa.png" }]);
+	expect(await bytesAt(urlsOf(picture)[0] ?? "")).toBe(await dataUrl(casa));
 	const page = await opened(fl, chat.id);
 	expect(page.messages[0]?.attachments).toMatchObject([
 		{ type: "image", name: "casa.png", contentType: "image/png", status: { type: "complete" } },

@@ -23,7 +23,7 @@ const PROGRAM = [
 ].find((one) => existsSync(one));
 
 const counted = (to: number): string => Array.from({ length: to }, (_, at) => `${at + 1} `).join("");
-const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 90_000 });
+const poll = (read: () => Promise<unknown>) => expect.poll(read, { timeout: 120_000 });
 
 const shown = (page: Page): Promise<string[]> =>
 	page.evaluate(() =>

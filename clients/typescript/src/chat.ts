@@ -13,7 +13,7 @@ import {
 } from "./errors.ts";
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf, type Role } from "./messages.ts";
-import type { ChatFiles } from "./files.ts";
+import type { ChatFiles, Kept } from "./files.ts";
 import type { AppendEntries, AttachedFile, Entry, EntryFields, Fork, Operations } from "./operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
 import { branchChangesOf } from "./watching.ts";
@@ -94,9 +94,13 @@ export interface ChatStoreOptions {
 	onUnsaved?: ((unsaved: Unsaved[]) => void) | undefined;
 }
 
-/** A message to be stored. error: undefined before the first attempt. isPassed: what follows it is stored. */
+/**
+ * A message to be stored. kept: its data at this attempt, in which attachments may stand for its bytes. error:
+ * undefined before the first attempt. isPassed: what follows it is stored.
+ */
 interface Waiting {
 	message: ChatMessage;
+	kept: Kept;
 	parentId: string | null;
 	error: unknown;
 	isPassed: boolean;
@@ -181,17 +185,16 @@ export class ChatStore {
 	 * A message that is there is updated. If one cannot be stored, the others are. Throws why then, of the first that
 	 * is not; NotFoundError if there is no such parent.
 	 */
-	async append(parentId: string | null, ...given: ChatMessage[]): Promise<void> {
+	async append(parentId: string | null, ...messages: ChatMessage[]): Promise<void> {
 		await this.#inTurn(async () => {
-			const messages: ChatMessage[] = [];
-			for (const one of given) messages.push((await this.#files?.kept(one)) ?? one);
 			this.#forgetIfEnding(messages);
 			await this.#telling(async () => {
 				let parent = parentId;
 				for (const message of messages) {
 					const { error, isPassed = false } = this.#unsaved.get(message.id) ?? {};
 					const why = isRefused(error) ? undefined : error; // it may be another version
-					this.#unsaved.set(message.id, { message, parentId: parent, error: why, isPassed });
+					const waiting = { message, kept: message, parentId: parent, error: why, isPassed };
+					this.#unsaved.set(message.id, waiting);
 					this.#parents.set(message.id, parent);
 					parent = message.id;
 				}
@@ -252,11 +255,16 @@ export class ChatStore {
 	 * Its branch does not become the current one if the chat has gone on since the answer was begun.
 	 * Throws ConflictError if it is written, or ended, by somebody else.
 	 */
-	async endAnswer(parentId: string | null, given: ChatMessage): Promise<void> {
+	async endAnswer(parentId: string | null, message: ChatMessage): Promise<void> {
 		await this.#inTurn(async () => {
-			const message = (await this.#files?.kept(given)) ?? given;
+			const kept = await this.#keep(message);
 			this.#forgetIfEnding([message]);
-			await this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [message], true));
+			const stored = { ...message, data: kept.data };
+			try {
+				await this.#onKnown(parentId, async (known, parent) => this.#add(known, parent, [stored], true));
+			} catch (error) {
+				throw whyOf(error, kept);
+			}
 		});
 	}
 
@@ -308,10 +316,21 @@ export class ChatStore {
 			else runs.push([one]);
 		}
 		try {
-			for (const run of runs) await this.#save(run);
+			for (const run of runs) {
+				this.#known ??= await this.#read();
+				for (const one of run) one.kept = await this.#keep(one.message);
+				await this.#save(run);
+			}
 		} catch (error) {
 			for (const one of runs.flat()) if (!isRefused(one.error)) one.error = error;
 		}
+	}
+
+	/** Return a message's data with attachments in place of bytes. The chat is read anew if it may have gone on. */
+	async #keep(message: ChatMessage): Promise<Kept> {
+		const kept = (await this.#files?.kept(message, this.conversationId)) ?? message;
+		if (kept.data !== message.data) this.#forgetIfEnding([message]); // bytes take their time
+		return kept;
 	}
 
 	/**
@@ -328,7 +347,7 @@ export class ChatStore {
 			saved = await this.#onKnown(first.parentId, async (known, parent, passed) => {
 				const old = run.findIndex(({ message: { id } }) => known.messages.has(id));
 				const next = run.slice(0, old < 0 ? KEYS_MAX : Math.min(old || 1, KEYS_MAX));
-				const messages = next.map(({ message }) => message);
+				const messages = next.map(({ message, kept }) => ({ ...message, data: kept.data }));
 				if (old === 0) await this.#replace(known, messages);
 				else
 					await this.#add(
@@ -342,12 +361,20 @@ export class ChatStore {
 			});
 		} catch (error) {
 			if (isOfAll(error)) throw error;
+			const at = run.findIndex(({ kept }) => isOfFile(error, kept));
+			const wrong = run[at];
+			if (wrong !== undefined) {
+				wrong.error = error;
+				await this.#save(run.slice(0, at));
+				await this.#save(run.slice(at + 1));
+				return;
+			}
 			if (isEnded(error) && run.some(({ message }) => message.answerId !== undefined)) {
 				await this.#save(await this.#withoutAnswer(run, error));
 				return;
 			}
 			if (run.length === 1 || !isRefused(error)) {
-				for (const one of run) one.error = error;
+				for (const one of run) one.error = whyOf(error, one.kept);
 				return;
 			}
 			const half = Math.ceil(run.length / 2);
@@ -578,6 +605,16 @@ function hasGoneOn(known: Known, { answering }: Fork): boolean {
 /** Tell whether a server takes no writes now, or not so many, or knows not who asks. */
 const isOfAll = (error: unknown): boolean =>
 	error instanceof ApiError && [401, 429, 503, 507].includes(error.status ?? 0);
+
+/** Tell whether an append was refused for an attachment that a message names: such errors tell which. */
+const isOfFile = (error: unknown, { data: { attachments } }: Kept): boolean =>
+	error instanceof ApiError &&
+	Array.isArray(attachments) &&
+	(attachments as { id: string }[]).some(({ id }) => error.message.includes(id));
+
+/** Return why a message is not stored: if it is too large with bytes that belong beside it, why they are in it. */
+const whyOf = (error: unknown, { failed }: Kept): unknown =>
+	error instanceof TooLargeError ? (failed ?? error) : error;
 
 /** Tell whether a message was refused for what it is, so that it would be again. */
 export const isRefused = (error: unknown): boolean =>

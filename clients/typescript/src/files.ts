@@ -7,6 +7,7 @@ import { base64Of, sha256Of } from "./attaching.ts";
 import type { ChatMessage, PlacedMessage } from "./chat.ts";
 import type { Forklore } from "./client.ts";
 import { ApiError, ConflictError, NotFoundError } from "./errors.ts";
+import { isFinal } from "./writing.ts";
 
 /** What of a client moves files. */
 export type FileClient = Pick<Forklore, "api" | "attach" | "read" | "located">;
@@ -29,6 +30,15 @@ interface Reference {
 interface Bytes {
 	readonly bytes: Uint8Array<ArrayBuffer>;
 	readonly contentType: string;
+}
+
+/**
+ * The data of a message as it is stored. failed: why bytes could not be uploaded, which are in it; what passes before
+ * what does not.
+ */
+export interface Kept {
+	readonly data: ChatMessage["data"];
+	readonly failed?: unknown;
 }
 
 const INLINE_BYTES_MAX = 32_768;
@@ -55,37 +65,45 @@ export class ChatFiles {
 	}
 
 	/**
-	 * Return a message as it is stored: it names up to ten `attachments` in its data, and refers to them.
+	 * Return the data of a message as it is stored: it names up to ten `attachments`, and refers to them.
 	 *
 	 * The bytes of the files behind these stay in it, and so do bytes that cannot be uploaded. It does not throw.
+	 * conversationId: one of the chat, which may show what others have attached.
 	 */
-	async kept(message: ChatMessage): Promise<ChatMessage> {
+	async kept(message: ChatMessage, conversationId: string): Promise<Kept> {
+		const failures: unknown[] = [];
 		const named = new Map<string, { id: string; name: string | undefined }>();
 		const data = await changed(message.data, async (files) => {
 			const urls = new Map<string, string>();
 			const keep = async ({ url, part }: FilePart): Promise<void> => {
 				const reference = referenceIn(url);
-				const found = reference ? await this.#found(reference) : await this.#uploaded(url, part);
+				const upload = async (): Promise<Reference | undefined> =>
+					this.#uploaded(url, part).catch((error: unknown) => {
+						failures.push(error);
+						return undefined;
+					});
+				const found = reference ? await this.#found(reference, conversationId) : await upload();
 				if (found) named.set(found.id, { id: found.id, name: nameOf(part) });
-				const held = found ?? reference;
+				const held = reference ?? found; // as it came, so that it compares as the same
 				if (held) urls.set(keyOf(url), referenceTo(held));
 			};
-			const large = files.filter(({ url }) => referenceIn(url) ?? bytesIn(url));
+			const large = files.filter(({ url }) => referenceIn(url) ?? largeIn(url));
 			const each = [...new Map(large.map((file) => [keyOf(file.url), file])).values()];
 			await Promise.all(each.slice(0, NAMED_MAX).map(keep));
 			let room = INLINED_BYTES_MAX;
 			for (const { url } of each.slice(NAMED_MAX)) {
 				const reference = referenceIn(url);
-				if (reference === undefined) continue;
+				if (reference?.sha256 === undefined) continue; // its bytes would not compare as the same
 				const times = files.filter((file) => keyOf(file.url) === keyOf(url)).length;
-				const blob = await this.#read(reference, room / times);
+				const blob = await this.#read(reference, room / times, conversationId);
 				room -= (blob?.size ?? 0) * times;
 				urls.set(keyOf(url), blob ? await dataUrlOf(blob) : referenceTo(reference));
 			}
 			return files.map(({ url }) => urls.get(keyOf(url)) ?? url);
 		});
 		const attachments = [...named.values()].sort(({ id }, other) => (id < other.id ? -1 : 1));
-		return { ...message, data: attachments.length > 0 ? { ...data, attachments } : data };
+		const failed = failures.find((error) => !isFinal(error)) ?? failures[0];
+		return { data: attachments.length > 0 ? { ...data, attachments } : data, failed };
 	}
 
 	/** Return a stored message as it is shown: with links in place of references. */
@@ -100,18 +118,22 @@ export class ChatFiles {
 	}
 
 	/** Return the attachment that is referred to, as it is now; undefined if it cannot be named any more. */
-	async #found(held: Reference): Promise<(Reference & { readonly size?: number }) | undefined> {
+	async #found(
+		held: Reference,
+		conversationId?: string,
+	): Promise<(Reference & { readonly size?: number }) | undefined> {
 		try {
-			const found = await this.#fl.api.getAttachment({ attachmentId: held.id });
+			const found = await this.#fl.api.getAttachment({ attachmentId: held.id, conversationId });
 			return found.state === "removed" ? undefined : found;
 		} catch (error) {
-			return isGone(error) ? undefined : held; // the append tells it
+			if (!isGone(error)) return held; // the append tells it
+			return conversationId === undefined ? undefined : this.#found(held); // another chat may show it
 		}
 	}
 
-	/** Return the attachment that the bytes of an address have become; undefined if they have not. */
+	/** Return the attachment that the bytes of an address have become; undefined if none are kept. */
 	async #uploaded(url: string, part: Part): Promise<Reference | undefined> {
-		const held = bytesIn(url);
+		const held = largeIn(url);
 		if (held === undefined || this.#isOff) return undefined;
 		const { bytes, contentType } = held;
 		const name = nameOf(part) ?? contentType.replace("/", ".");
@@ -127,14 +149,19 @@ export class ChatFiles {
 			return made;
 		} catch (error) {
 			this.#isOff ||= error instanceof ConflictError && error.reason === "attachments_off";
-			return undefined;
+			if (this.#isOff) return undefined;
+			throw error;
 		}
 	}
 
 	/** Return the bytes that are referred to; undefined for more than there is room for, or if they are gone. */
-	async #read(held: Reference, room: number): Promise<Blob | undefined> {
-		const { size = Infinity } = (await this.#found(held)) ?? {};
-		return size > room ? undefined : this.#fl.read(held.id).catch(() => undefined);
+	async #read(held: Reference, room: number, conversationId: string): Promise<Blob | undefined> {
+		const { size = Infinity } = (await this.#found(held, conversationId)) ?? {};
+		if (size > room) return undefined;
+		return this.#fl
+			.read(held.id, { conversationId })
+			.catch(async () => this.#fl.read(held.id))
+			.catch(() => undefined);
 	}
 }
 
@@ -142,36 +169,38 @@ export class ChatFiles {
  * Return messages with files that a model can get: as links, which a provider fetches, or as bytes, if the link is not
  * https, such as that of a local server.
  *
- * conversationId: one that shows the messages. In place of a file that is gone stands a text that says so.
+ * conversationId: one that shows the messages. In place of a file that is gone, or cannot be read now, stands a text
+ * that says so. It reads whatever `fl` may read: give it a client of the user whose page sent the messages.
  */
 export async function readableFiles<T>(fl: FileClient, conversationId: string, messages: T): Promise<T> {
-	const look = async (attachmentId: string): Promise<string | undefined> => {
+	const look = async (attachmentId: string): Promise<{ url: string } | { why: string }> => {
 		try {
 			const { url } = await fl.api.getAttachment({ attachmentId, conversationId });
 			const link = url === undefined ? undefined : fl.located(url);
-			if (link?.startsWith("https:")) return link;
-			return await dataUrlOf(await fl.read(attachmentId, { conversationId }));
+			if (link?.startsWith("https:")) return { url: link };
+			return { url: await dataUrlOf(await fl.read(attachmentId, { conversationId })) };
 		} catch (error) {
-			if (isGone(error)) return undefined;
-			throw error;
+			if (!(error instanceof ApiError)) throw error;
+			return { why: isGone(error) ? "is not there any more" : "cannot be read just now" };
 		}
 	};
 	return changed(messages, async (files) => {
 		const ids = [...new Set(files.flatMap(({ url }) => referenceIn(url)?.id ?? []))];
-		const urls = new Map<string, string | undefined>();
+		const looks = new Map<string, Awaited<ReturnType<typeof look>>>();
 		for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
 			const some = ids.slice(at, at + ASKED_AT_ONCE);
-			await Promise.all(some.map(async (id) => urls.set(id, await look(id))));
+			await Promise.all(some.map(async (id) => looks.set(id, await look(id))));
 		}
 		return files.map(({ url, part }) => {
-			if (!urls.has(keyOf(url))) return url;
-			const text = `[${nameOf(part) ?? "A file"} is not there any more.]`;
-			return urls.get(keyOf(url)) ?? { type: "text", text };
+			const found = looks.get(keyOf(url)) ?? { url };
+			return "url" in found
+				? found.url
+				: { type: "text", text: `[${nameOf(part) ?? "A file"} ${found.why}.]` };
 		});
 	});
 }
 
-/** Return a value with each large file in it named by its hash, so that what is the same compares as the same. */
+/** Return a value with each file in it named by its hash, so that what is the same compares as the same. */
 export async function hashedFiles<T>(value: T): Promise<T> {
 	return changed(value, async (files) =>
 		Promise.all(
@@ -212,20 +241,26 @@ function referenceIn(url: string): Reference | undefined {
 /** Return what an address stands for: the id of an attachment, or itself. */
 const keyOf = (url: string): string => referenceIn(url)?.id ?? url;
 
-/** Return the bytes that an address holds, if they are too many for a message. */
+/** Return the bytes that an address holds. */
 function bytesIn(url: string): Bytes | undefined {
 	const comma = url.indexOf(",");
 	const [head, type = ""] = DATA.exec(url.slice(0, comma)) ?? [];
 	const contentType = type === "" ? "application/octet-stream" : type;
-	if (head === undefined || staysInline(contentType, url.length - comma)) return undefined;
+	if (head === undefined) return undefined;
 	try {
 		const letters = atob(url.slice(comma + 1));
 		const bytes = new Uint8Array(letters.length);
 		for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
-		return staysInline(contentType, bytes.length) ? undefined : { bytes, contentType };
+		return { bytes, contentType };
 	} catch {
 		return undefined; // it is no base64
 	}
+}
+
+/** Return the bytes that an address holds, if they are too many for a message. */
+function largeIn(url: string): Bytes | undefined {
+	const held = bytesIn(url);
+	return held && staysInline(held.contentType, held.bytes.length) ? undefined : held;
 }
 
 /** Return what a part calls its file, as a plain name. */

@@ -156,7 +156,7 @@ export const isEnded = (error: unknown): error is ApiError =>
 	error instanceof NotFoundError || (error instanceof ConflictError && error.reason === "answer_over");
 
 /** Tell whether the service itself takes no more, now and later, or the part cannot be sent. */
-const isFinal = (error: unknown): boolean => {
+export const isFinal = (error: unknown): boolean => {
 	const { code = "", status = 0 } = error instanceof ApiError ? error : {};
 	const isRefused = code !== "" && status >= 400 && status < 500 && ![401, 429].includes(status);
 	return isRefused || error instanceof InputError;

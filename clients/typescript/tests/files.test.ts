@@ -2,8 +2,9 @@
 
 import { randomBytes } from "node:crypto";
 
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 
+import { Forklore, NotFoundError } from "@forklore/client";
 import { ChatFiles, ChatStore, readableFiles, type ChatMessage } from "@forklore/client/chat";
 
 import { Counting } from "./support/counting.ts";
@@ -92,5 +93,92 @@ test("a file of which the service does not tell just now is named all the same",
 	const quick = fl.withOptions({ retries: 0 });
 	const part = { type: "file", url: `attachment:${id}:${sha256}` };
 	expect((await kept(quick, { part })).names).toEqual(["a.png"]);
-	await expect(readableFiles(quick, crypto.randomUUID(), part)).rejects.toMatchObject({ status: 500 });
+	const text = "[A file cannot be read just now.]";
+	expect(await readableFiles(quick, crypto.randomUUID(), part)).toEqual({ type: "text", text });
+});
+
+/** A chat whose uploads make attachments that nobody can name, until `mended`. */
+function withLostFiles(): { fl: Forklore; store: ChatStore; mended: () => void } {
+	const counting = new Counting();
+	const { fl } = counting;
+	const made = { name: "a.png", contentType: "image/png", size: 40_000, createdAt: new Date().toISOString() };
+	counting.instead = (path) =>
+		path === "/v1/attachments"
+			? Response.json({ ...made, id: crypto.randomUUID(), sha256: "0".repeat(64), state: "ready" })
+			: undefined;
+	const mended = (): void => {
+		counting.instead = () => undefined;
+	};
+	return { fl, store: new ChatStore(fl, fl.conversation().id, { files: new ChatFiles(fl) }), mended };
+}
+const photo = (id: string, size = 40_000): ChatMessage => ({
+	...said({ part: { type: "file", url: dataUrl(size) } }),
+	id,
+});
+
+test("a message whose attachment cannot be named keeps no other one, and is uploaded again with the next", async () => {
+	const { store, mended } = withLostFiles();
+	const lost = photo("b");
+	const three = [{ ...said({}), id: "a" }, lost, { ...said({}), id: "c" }];
+	await expect(store.append(null, ...three)).rejects.toThrow(NotFoundError);
+	expect(store.unsaved).toMatchObject([{ message: lost, error: { status: 404 } }]);
+	expect((await store.load()).messages.map(({ id }) => id)).toEqual(["a", "c"]);
+	mended();
+	await store.append("c", { ...said({}), id: "d" });
+	expect(store.unsaved).toEqual([]);
+	const { messages } = await store.load();
+	expect(messages.find(({ id }) => id === "b")?.files).toHaveLength(1);
+});
+
+test("an attachment that cannot be named is not taken for the end of an answer", async () => {
+	const { fl, store, mended } = withLostFiles();
+	await store.append(null, said({}));
+	const { id: answerId, conversationId } = await store.beginAnswer("q");
+	const answer: ChatMessage = { ...photo("a"), role: "ai", answerId };
+	await expect(store.append("q", answer)).rejects.toThrow(NotFoundError);
+	expect((await store.load()).answering?.id).toBe(answerId);
+	mended();
+	await store.append("a", { ...said({}), id: "d" });
+	expect(await fl.api.getAnswer({ conversationId, answerId })).toMatchObject({ state: "finished" });
+	expect((await store.load()).messages.map(({ id, files = [] }) => [id, files.length])).toEqual([
+		["q", 0],
+		["a", 1],
+		["d", 0],
+	]);
+});
+
+test("an upload that fails for a while keeps what is too large without it, which is sent again", async () => {
+	const counting = new Counting();
+	const fl = counting.fl.withOptions({ retries: 0 });
+	const store = new ChatStore(fl, crypto.randomUUID(), { files: new ChatFiles(fl) });
+	const [small, large] = [photo("small"), photo("large", 2_000_000)];
+	counting.refuseFiles(500);
+	await expect(store.append(null, small, large)).rejects.toMatchObject({ status: 500 });
+	expect(store.unsaved).toMatchObject([{ message: large, parentId: "small", error: { status: 500 } }]);
+	await expect(store.append(null, large)).rejects.toMatchObject({ status: 500 });
+	const before: number[] = [];
+	counting.instead = (path) => {
+		if (path === "/v1/attachments") before.push(store.unsaved.length);
+		return undefined;
+	};
+	await store.append("small", { ...photo("next"), id: "next" });
+	expect(Math.min(...before)).toBe(1); // what is being uploaded is not stored yet
+	expect(before[0]).toBe(2);
+	expect(store.unsaved).toEqual([]);
+	const files = (await store.load()).messages.map(({ id, files }) => [id, files?.length ?? 0]);
+	expect(Object.fromEntries(files)).toEqual({ small: 0, large: 1, next: 1 });
+});
+
+test("whether a file can be named is asked for the chat, then for all others", async () => {
+	const asked: string[] = [];
+	const noted: typeof fetch = async (input, init) => {
+		const { pathname, searchParams } = new URL(input as string);
+		if (pathname.startsWith("/v1/attachments/")) asked.push(searchParams.get("conversationId") ?? "-");
+		return fetch(input, init);
+	};
+	const fl = new Forklore(inject("url"), { token: crypto.randomUUID(), fetch: noted });
+	const store = new ChatStore(fl, crypto.randomUUID(), { files: new ChatFiles(fl) });
+	const url = `attachment:${crypto.randomUUID()}:`;
+	await store.append(null, said({ part: { type: "file", url } }));
+	expect(asked).toEqual([store.conversationId, "-"]);
 });

@@ -8,7 +8,7 @@ export default defineConfig({
 		globalSetup: join(import.meta.dirname, "support", "server.ts"),
 		reporters: "dot",
 		// for a machine on which much else runs
-		testTimeout: 60_000,
-		hookTimeout: 60_000,
+		testTimeout: 300_000,
+		hookTimeout: 300_000,
 	},
 });

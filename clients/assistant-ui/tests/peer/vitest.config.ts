@@ -38,6 +38,6 @@ export default defineConfig({
 		testNamePattern: new RegExp(`^(?!.*(${[...ITS_OWN, ...OF_ITS_INSIDE].join("|")}))`),
 		reporters: "dot",
 		silent: true,
-		testTimeout: 60_000,
+		testTimeout: 300_000,
 	},
 });

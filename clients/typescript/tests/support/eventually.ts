@@ -2,7 +2,7 @@
 
 import { vi } from "vitest";
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 /** Return when the check does not fail any more. Throws what it throws, if it always does. */
 export async function eventually(check: () => unknown): Promise<void> {
