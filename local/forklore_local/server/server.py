@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -38,6 +39,8 @@ EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that no request meets a closed one."""
+GARBAGE_OBJECTS = 20_000
+"""How many new objects there are before Python looks for garbage. A long list makes some 10,000."""
 CANNOT_START = 2
 """The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
@@ -73,6 +76,7 @@ def main(
     chosen = _parser(command).parse_args(arguments)
     environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
+    gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
         return _serve(functions(), chosen, environment, stack, beside)
