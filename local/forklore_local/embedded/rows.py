@@ -125,13 +125,16 @@ class Index(NamedTuple):
         order = (self.sort, *self.more)
         way, sign = ("ASC", ">") if is_forward else ("DESC", "<")
         follows = f" AND ({', '.join(order)}) {sign} ({', '.join('?' * len(order))})" if after else ""
-        columns, read = "size, attributes", _whole
+        columns: Sequence[str]
+        read: Callable[[Any], Found]
         if self.holds_keys_only:
-            columns, read = ", ".join(TREE_KEYS), _keys_only
+            columns, read = TREE_KEYS, _keys_only
         elif only_keys:
-            columns, read = ", ".join(("size", *self.keys)), self._keys_of
+            columns, read = ("size", *self.keys), self._keys_of
+        else:
+            columns, read = ("size", "attributes"), _whole
         rows = connection.execute(
-            f"SELECT {columns} FROM item WHERE {self.partition} = ?"  # nosec B608 # names of ours
+            f"SELECT {', '.join(columns)} FROM item WHERE {self.partition} = ?"  # nosec B608 # names of ours
             f" AND {self.sort} >= ? AND {self.sort} <= ?{follows}"
             f" ORDER BY {', '.join(f'{name} {way}' for name in order)} LIMIT ?",
             (partition, first, last, *(after or ()), -1 if limit is None else limit),

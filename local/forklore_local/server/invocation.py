@@ -76,8 +76,8 @@ def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
 def _through_json(message: Any) -> tuple[Any, int]:
     """Return what JSON text keeps of a message, and how many bytes the text takes.
 
-    A body is text, which JSON keeps as it is. One that cannot be too large is not written and read:
-    it counts with the most bytes that it may take.
+    One that takes more than PAYLOAD_BYTES_MAX is not read. A body is text, which JSON keeps as it
+    is: one that cannot be too large is not written, and counts with the most bytes it may take.
     """
     body = message.get("body") if isinstance(message, dict) else None
     if isinstance(body, str):
@@ -86,4 +86,4 @@ def _through_json(message: Any) -> tuple[Any, int]:
         if size <= PAYLOAD_BYTES_MAX:
             return {**json.loads(rest), "body": body}, size
     text = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
-    return json.loads(text), len(text)
+    return None if len(text) > PAYLOAD_BYTES_MAX else json.loads(text), len(text)

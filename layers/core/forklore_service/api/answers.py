@@ -705,13 +705,9 @@ def answer_log(log: "logs.Answer") -> AnswerLog:
     return {**answer(log), "parts": parts}
 
 
+@_shown
 def _listed(one: "model.Entry", alternatives: list[str] | None, line: content.Line | None) -> ListedEntry:
-    listed: ListedEntry = {**entry(one)}
-    if alternatives is not None:
-        listed["alternatives"] = alternatives
-    if line is not None:
-        listed["line"] = _line(line)
-    return listed
+    return {**entry(one), "alternatives": alternatives, "line": line and _line(line)}
 
 
 @_shown
