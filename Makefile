@@ -79,7 +79,7 @@ random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/t
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
 locks := requirements
-extras := service authorizer lambda local cli
+extras := service authorizer lambda local cli mcp
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
@@ -264,7 +264,7 @@ lock: ## write all locks from pyproject.toml and the two requirements.in; needs 
 	$(compile) pyproject.toml $(addprefix --extra ,$(extras)) --group dev -c layers/core/requirements.txt \
 		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
 	$(compile) pyproject.toml --extra local --extra cli --group run -c $(locks)/dev.txt -o $(locks)/run.txt
-	$(compile) pyproject.toml $(addprefix --extra ,local lambda $(adapters)) --group adapters -c layers/core/requirements.txt \
+	$(compile) pyproject.toml $(addprefix --extra ,local lambda cli mcp $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
 	for group in sam checks release runtime emulator; do \

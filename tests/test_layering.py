@@ -3,6 +3,7 @@
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) forklore_local
     cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
+    cli → mcp → client
     forklore_local → forklore_service
 
 The service is what Lambda runs. It imports nothing of the other two parts, and the local part
@@ -194,7 +195,13 @@ ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
     *("httpx2", "rich", "typer"),
 }
-ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {"forklore_local.server.server"}
+ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
+ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}
+ROOMS["forklore.cli.commands.mcp"] = ROOMS["forklore.cli"] | {"forklore.mcp"}
+ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {
+    "forklore.mcp",
+    "forklore_local.server.server",
+}
 # The page's files, which need only the standard library.
 ROOMS["forklore.cli.exploring"] = {
     *ROOMS["forklore.cli"],
@@ -465,7 +472,7 @@ for name in names:
 if threading.active_count() > 1:
     raise RuntimeError("an import started a thread")
 """
-FOREIGN = "boto3 jwt pydantic aws_lambda_powertools.utilities.batch"
+FOREIGN = "boto3 jwt mcp.server.mcpserver pydantic aws_lambda_powertools.utilities.batch"
 FOREIGN += " moto.moto_server.werkzeug_app moto.dynamodb.responses uvicorn sqlite3"
 # Makes importing these fail, as if they were not installed.
 BARE = """

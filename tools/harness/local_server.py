@@ -17,13 +17,14 @@ READY_S = 60
 
 
 @contextmanager
-def local_server(**variables: str) -> Iterator[str]:
+def local_server(*module: str, **variables: str) -> Iterator[str]:
     """Start the local server on a free port, yield its address, and stop it.
 
-    variables: of its environment. Without FORKLORE_DYNAMODB_ENDPOINT it has its embedded database.
+    module: what Python runs, with arguments; without it the server itself. variables: of its
+    environment. Without FORKLORE_DYNAMODB_ENDPOINT it has its embedded database.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "forklore_local.server", "--port", "0"],
+        [sys.executable, "-m", *(module or ("forklore_local.server",)), "--port", "0"],
         cwd=ROOT,
         env=environment(HOST="127.0.0.1", PORT="0", PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 from forklore_local.embedded import expressions
 from forklore_local.embedded.expressions import Condition, Names, Update, Values
-from forklore_local.embedded.items import Found, Place, checked, place_named, place_of, require_indexed
+from forklore_local.embedded.items import (
+    Found,
+    Place,
+    checked,
+    checked_change,
+    place_named,
+    place_of,
+    require_indexed,
+)
 from forklore_local.embedded.values import InvalidError, checked_values, text_bytes
 from forklore_service.storage.connection import Item
 
@@ -60,8 +68,10 @@ class Action(NamedTuple):
                 raise ConditionError(was if before and self.shows_item else None)
         if self.update is None:
             return before if self.is_check else self.item
-        old = before.item if before else {"PK": {"S": self.place[0]}, "SK": {"S": self.place[1]}}
-        changed = checked(self.update.changed(old, self.names, self.values))
+        old = before or checked({"PK": {"S": self.place[0]}, "SK": {"S": self.place[1]}})
+        item = self.update.changed(old.item, self.names, self.values)
+        names = {self.names.get(name, name) for name in self.update.attributes}
+        changed = checked_change(old, item, names)
         require_indexed(changed)
         return changed
 

@@ -76,6 +76,7 @@ class Database:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._log = None if path is None else _log_of(path)
         self._file = None if path is None else _identity(path)
         self.committed: Callable[[], object] = lambda: None
         """Is called after each commit of this process, in the thread that made it."""
@@ -154,9 +155,9 @@ class Database:
 
     def _require_in_place(self, connection: _Connection) -> None:
         """Raise StoreFailedError, now and at every later call, if its files are not at the path."""
-        if self._path is None:
+        if self._path is None or self._log is None:
             return
-        if (_identity(self._path), _identity(_log_of(self._path))) != (self._file, connection.log):
+        if (_identity(self._path), _identity(self._log)) != (self._file, connection.log):
             self._is_replaced = True
             self._require_open()
 
@@ -284,9 +285,9 @@ class Database:
         run("PRAGMA checkpoint_fullfsync = ON")
         run("PRAGMA secure_delete = ON")  # nothing is left of what was deleted
         run(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
-        if self._path is not None:
+        if self._log is not None:
             run("SELECT 1 FROM sqlite_schema").fetchone()  # opens the log
-            connection.log = _identity(_log_of(self._path))
+            connection.log = _identity(self._log)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -82,7 +82,7 @@ class Engine:
         with _validated():
             place = place_named(Key)
         with self._database.reading() as connection:
-            found = rows.find(connection, place)
+            found = rows.find(connection, [place]).get(place)
         units = units_to_read(found.size if found else 0, is_consistent=ConsistentRead)
         consumed = self._consumed(ReturnConsumedCapacity, units)
         return _success(**({"Item": found.item} if found else {}), **consumed)
@@ -98,19 +98,20 @@ class Engine:
             require_number(len(places), BATCH_KEYS_MAX)
             require_different(places)
         with self._database.reading() as connection:
-            found: list[Item] = []
-            left: list[Item] = []
-            total, units = 0, 0.0
-            is_consistent = asked.get("ConsistentRead", False)
-            for key, place in zip(wanted, places, strict=True):
-                one = None if left else rows.find(connection, place)
-                total += one.size if one else 0
-                if left or (total > BATCH_BYTES_MAX and found):
-                    left.append(key)
-                    continue
-                units += units_to_read(one.size if one else 0, is_consistent=is_consistent)
-                if one is not None:
-                    found.append(one.item)
+            at_places = rows.find(connection, places)
+        found: list[Item] = []
+        left: list[Item] = []
+        total, units = 0, 0.0
+        is_consistent = asked.get("ConsistentRead", False)
+        for key, place in zip(wanted, places, strict=True):
+            one = at_places.get(place)
+            total += one.size if one else 0
+            if left or (total > BATCH_BYTES_MAX and found):
+                left.append(key)
+                continue
+            units += units_to_read(one.size if one else 0, is_consistent=is_consistent)
+            if one is not None:
+                found.append(one.item)
         return _success(
             Responses={self._name: found},
             UnprocessedKeys={self._name: {**asked, "Keys": left}} if left else {},
@@ -250,7 +251,7 @@ class Engine:
             action = self._action(verb, request)
 
             def work(connection: sqlite3.Connection) -> Change:
-                before = rows.find(connection, action.place)
+                before = rows.find(connection, [action.place]).get(action.place)
                 try:
                     change = Change(action.place, before, action.after(before))
                 except ConditionError as error:
@@ -282,9 +283,9 @@ class Engine:
                 raise InvalidError("Collection size exceeded")
 
             def work(connection: sqlite3.Connection) -> list[Change]:
+                found = rows.find(connection, [action.place for action in actions])
                 changes = [
-                    Change(action.place, rows.find(connection, action.place), action.after(None))
-                    for action in actions
+                    Change(action.place, found.get(action.place), action.after(None)) for action in actions
                 ]
                 self._store(connection, changes)
                 return changes
@@ -317,8 +318,9 @@ class Engine:
             )
         else:
             with self._database.reading() as connection:
-                sizes = [rows.find(connection, action.place) for action in actions]
-            units = sum(2 * units_to_read(one.size if one else 0, is_consistent=True) for one in sizes)
+                found = rows.find(connection, [action.place for action in actions])
+            sizes = [found[action.place].size if action.place in found else 0 for action in actions]
+            units = sum(2 * units_to_read(size, is_consistent=True) for size in sizes)
             consumed = self._consumed(ReturnConsumedCapacity, units, of_read=True)
         metrics = {}
         if ReturnItemCollectionMetrics == "SIZE":
@@ -329,8 +331,9 @@ class Engine:
         """Write all actions. Raises CallRefused with a reason for each of them."""
         changes: list[Change] = []
         reasons: list[Answer] = []
+        found = rows.find(connection, [action.place for action in actions])
         for action in actions:
-            before = rows.find(connection, action.place)
+            before = found.get(action.place)
             try:
                 changes.append(Change(action.place, before, action.after(before)))
                 reasons.append({"Code": "None"})

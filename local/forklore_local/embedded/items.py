@@ -3,6 +3,7 @@
 Source: DynamoDB developer guide, "Constraints" and "Local secondary indexes".
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from forklore_local.embedded.values import ITEM_BYTES_MAX, InvalidError, Value, checked_values, text_bytes
@@ -17,6 +18,7 @@ KEY_BYTES_MAX = {
     schema.TREE_SORT_KEY: 1024,
 }
 """The keys of the table and of its indexes."""
+_KEY = {schema.PARTITION_KEY, schema.SORT_KEY}
 _INDEX_KEYS = (schema.ENTRY_SORT_KEY, schema.TREE_PARTITION_KEY, schema.TREE_SORT_KEY)
 
 Place = tuple[str, str]
@@ -48,10 +50,23 @@ def checked(item: Item) -> Found:
 
     Raises InvalidError.
     """
-    kept, size = checked_values(item)
-    if size > ITEM_BYTES_MAX:
+    return _bounded(Found(*checked_values(item)))
+
+
+def _bounded(found: Found) -> Found:
+    if found.size > ITEM_BYTES_MAX:
         raise InvalidError("Item size has exceeded the maximum allowed size")
-    return Found(kept, size)
+    return found
+
+
+def checked_change(before: Found, item: Item, names: Collection[str]) -> Found:
+    """Return what an update has made of an item, as `checked` does.
+
+    names: the attributes that it changes. Only these are checked: the others are as they were.
+    """
+    kept, size = checked_values({name: item[name] for name in names if name in item})
+    _, gone = checked_values({name: before.item[name] for name in names if name in before.item})
+    return _bounded(Found({**item, **kept}, before.size - gone + size))
 
 
 def require_indexed(found: Found) -> None:
@@ -65,7 +80,7 @@ def require_indexed(found: Found) -> None:
 
 def place_named(key: Item) -> Place:
     """Return the place that a key names. Raises InvalidError."""
-    if key.keys() != {schema.PARTITION_KEY, schema.SORT_KEY}:
+    if key.keys() != _KEY:
         raise InvalidError("The provided key element does not match the schema")
     return place_of(key)
 

@@ -1,9 +1,11 @@
 """Items as rows of SQLite: found, written, and read in the order of the table or of an index."""
 
-import base64
 import json
 import sqlite3
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from forklore_local.embedded.capacity import TREE_KEYS
@@ -29,24 +31,30 @@ CREATE INDEX expiry ON item (ttl) WHERE ttl IS NOT NULL;
 """The keys of the table and of its indexes stand in columns, the whole item as JSON in another."""
 PUT = "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM item WHERE PK = ? AND SK = ?"
-_FIND = "SELECT size, attributes FROM item WHERE PK = ? AND SK = ?"
 _SCAN = "SELECT size, attributes FROM item WHERE (PK, SK) > (?, ?) ORDER BY PK, SK LIMIT ?"
 
 
-def find(connection: sqlite3.Connection, place: Place) -> Found | None:
-    """Return the item at a place, if there is one."""
-    row = connection.execute(_FIND, place).fetchone()
-    return None if row is None else Found(_item(row[1]), row[0])
+def find(connection: sqlite3.Connection, places: Sequence[Place]) -> dict[Place, Found]:
+    """Return the items that exist at some places, from one statement."""
+    rows = connection.execute(_find(len(places)), list(chain.from_iterable(places)))
+    return {(partition, sort): Found(_item(text), size) for partition, sort, size, text in rows}
+
+
+@cache
+def _find(count: int) -> str:
+    """Return the statement that finds so many places. With `IN`, SQLite would read all rows."""
+    values = ", ".join(["(?, ?)"] * count)
+    return (
+        f"WITH place (partition, sort) AS (VALUES {values})"  # nosec B608 # question marks
+        " SELECT PK, SK, size, attributes FROM place CROSS JOIN item ON PK = partition AND SK = sort"
+    )
 
 
 def write(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
     """Write what changes have made of their items."""
-    rows = [(change, change.after and _row(change.place, change.after)) for change in changes]
-    for change, row in rows:
-        if row is None:
-            connection.execute(_DELETE, change.place)
-        elif change.is_one:
-            connection.execute(PUT, row)
+    rows = [_row(change.place, change.after) for change in changes if change.after and change.is_one]
+    connection.executemany(_DELETE, [change.place for change in changes if change.after is None])
+    connection.executemany(PUT, rows)
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -163,11 +171,17 @@ def _keys_only(row: Iterable[str]) -> Found:
 
 def _item(text: str) -> Item:
     """Return an item of its text. Raises DamagedRowError."""
+    item: Item
     try:
-        item: Item = json.loads(text)
+        item, end = _decode(text)
+        if end < len(text):
+            raise DamagedRowError
         if '"B' in text:
             for name, value in item.items():
-                item[name] = _with_bytes(value)
+                if "B" in value:
+                    item[name] = {"B": a2b_base64(value["B"])}
+                elif "S" not in value:
+                    item[name] = _with_bytes(value)
     except (AttributeError, RecursionError, TypeError, ValueError):
         raise DamagedRowError from None
     return item
@@ -185,9 +199,9 @@ def _with_bytes(value: Value) -> Value:
     [(kind, held)] = value.items()
     match kind:
         case "B":
-            return {"B": base64.b64decode(held)}
+            return {"B": a2b_base64(held)}
         case "BS":
-            return {"BS": [base64.b64decode(one) for one in held]}
+            return {"BS": [a2b_base64(one) for one in held]}
         case "L":
             return {"L": [_with_bytes(one) for one in held]}
         case "M":
@@ -201,9 +215,10 @@ def to_text(value: object) -> str:
 
 
 def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode("ascii")
+    return b2a_base64(value, newline=False).decode("ascii")
 
 
+_decode = json.JSONDecoder().raw_decode
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_base64)
 _COLUMNS = (schema.ENTRY_SORT_KEY, schema.TREE_PARTITION_KEY, schema.TREE_SORT_KEY)
 

@@ -57,22 +57,23 @@ def _encoded(text: str) -> bytes:
 def _checked(value: Value, depth: int) -> tuple[Value, int]:
     if len(value) != 1:
         raise InvalidError("Supplied AttributeValue must contain exactly one of the supported datatypes")
-    [(kind, held)] = value.items()
-    match kind, held:
-        case "S", str():
+    [kind] = value
+    held = value[kind]
+    match kind:
+        case "S" if isinstance(held, str):
             return value, text_bytes(held)
-        case "N", str():
+        case "N" if isinstance(held, str):
             number = checked_number(held)
             return (value if number == held else {"N": number}), _number_bytes(number)
-        case "B", bytes():
+        case "B" if isinstance(held, bytes):
             return value, len(held)
-        case "BOOL", bool():
+        case "BOOL" if isinstance(held, bool):
             return value, 1
-        case "NULL", True:
+        case "NULL" if held is True:
             return value, 1
-        case ("M", dict()) | ("L", list()):
+        case "M" | "L" if isinstance(held, dict if kind == "M" else list):
             return _checked_container(kind, held, depth)
-        case (("SS" | "NS" | "BS"), (list() | set() | frozenset())):
+        case "SS" | "NS" | "BS" if isinstance(held, list | set | frozenset):
             return _checked_set(kind, list(held))
     raise InvalidError(f"{kind} holds no such value")
 
@@ -145,6 +146,9 @@ def added(number: str, other: str) -> str:
 
 def _number_bytes(number: str) -> int:
     """Return the bytes of a number: one for two digits, counted from the point, without zeros."""
+    if number.isdigit() and number != "0":  # most numbers are whole
+        zeros = len(number) - len(number.rstrip("0"))
+        return (len(number) + 1) // 2 - zeros // 2 + 1
     whole, _, fraction = number.lstrip("-").partition(".")
     digits = whole.rjust(len(whole) + len(whole) % 2, "0") + fraction.ljust(
         len(fraction) + len(fraction) % 2, "0"

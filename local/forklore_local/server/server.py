@@ -16,6 +16,7 @@ import uvicorn
 from forklore_local.embedded.folder import DataError
 from forklore_local.embedded.opened import Opened
 from forklore_local.embedded.worker import Worker
+from forklore_local.server.asgi import App
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
@@ -51,6 +52,7 @@ Try it; the bearer token is the user id:
 {store}
 Ctrl+C stops it.
 """
+Beside = Callable[[App, str], App]
 FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: --data ./data"""
 
@@ -60,18 +62,20 @@ def main(
     *,
     arguments: Sequence[str] | None = None,
     command: str = COMMAND,
+    beside: Beside = lambda app, _url: app,
 ) -> int:
     """Serve until a signal comes; return 0 or CANNOT_START.
 
     functions: returns those that requests call. arguments: of the command line; None: those of this
-    process. command: what the user called, for the usage.
+    process. command: what the user called, for the usage. beside: adds paths to the app whose
+    address it is told.
     """
     chosen = _parser(command).parse_args(arguments)
     environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     _on_signal(lambda *_: sys.exit(0))
     with contextlib.ExitStack() as stack:
-        return _serve(functions(), chosen, environment, stack)
+        return _serve(functions(), chosen, environment, stack, beside)
 
 
 def end(status: int) -> NoReturn:
@@ -87,6 +91,7 @@ def _serve(
     arguments: argparse.Namespace,
     environment: Mapping[str, str],
     stack: contextlib.ExitStack,
+    beside: Beside,
 ) -> int:
     """Serve as `main` does. environment: the user's. stack: closed when the server has stopped."""
     try:
@@ -105,7 +110,8 @@ def _serve(
     gateway = Gateway(
         functions, authorize=authorizer, commits=commits, explain=hinted, verbose=arguments.verbose
     )
-    server = uvicorn.Server(_configuration(gateway, callers, objects))
+    paths = beside(with_page(with_reference(gateway, document)), _url(listener))
+    server = uvicorn.Server(_configuration(paths, callers, objects))
     _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
     write(BANNER.format(url=_url(listener), store=store), sys.stdout)
     worker.start()
@@ -198,9 +204,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _configuration(gateway: Gateway, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
+def _configuration(paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
     return uvicorn.Config(
-        with_cors(with_files(with_page(with_reference(gateway, document)), objects), callers),
+        with_cors(with_files(paths, objects), callers),
         http="h11",
         ws="none",
         lifespan="off",

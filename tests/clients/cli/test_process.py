@@ -27,6 +27,7 @@ NOWHERE = "ls --url http://127.0.0.1:1"
 MODULES_MAX = {"--help": 80, "log --help": 35, "import --help": 35, NOWHERE: 50}
 """Of forklore, for each command line. Each module costs about a millisecond."""
 HEAVY = (
+    "mcp",
     "boto3",
     "botocore",
     "moto",

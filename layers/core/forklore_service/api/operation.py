@@ -268,11 +268,10 @@ class Operation(NamedTuple):
         except IdempotentReplay as replay:
             return Response(self.status, replay.record.body)
         status, fields = answer if isinstance(answer, Answer) else (self.status, answer)
-        text = "" if fields is None else to_json(fields)
         if fields is None or not self.takes_if_none_match:
-            return Response(status, text)
+            return Response(status, "" if fields is None else to_json(fields))
         location = fields["url"] if status == HTTPStatus.FOUND else ""
-        return watched(Response(status, text, location=location), fields, if_none_match)
+        return watched(Response(status, "", location=location), fields, if_none_match)
 
     def _if_match(self, value: str | None) -> str | None:
         """Return what the If-Match header holds, or None without one."""

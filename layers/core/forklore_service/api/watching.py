@@ -12,7 +12,7 @@ from typing import Any
 
 from forklore_service.api.responses import Response
 from forklore_service.domain.answer_logs import AnswerState
-from forklore_service.domain.jsontext import to_json
+from forklore_service.domain.jsontext import JsonText, to_json
 
 FLOWS_MS, QUIET_MS, IDLE_MS = 400, 1_000, 3_000
 """While parts of an answer in progress come; while none comes; while nobody writes an answer."""
@@ -23,27 +23,23 @@ _TAG = re.compile(r'"([^"]*)"')
 
 
 def watched(response: Response, fields: Mapping[str, Any], if_none_match: str | None) -> Response:
-    """Return the response with its tag and pace; without its body if the caller has it.
+    """Return the response with its body, tag and pace; without the body if the caller has it.
 
     The tag is a digest of the body, so it says nothing that the body does not say. What stands in
     `afterCursor` does not count: in a list by last use it holds a time, and an earlier one goes on
     just as well. The tag of a redirect is the digest of the bytes that it leads to.
     """
-    tag = hashlib.sha256(_without_cursor(response.text, fields).encode()).hexdigest()[:_TAG_DIGITS]
+    members = {name: JsonText(to_json(held), held) for name, held in fields.items()}
+    text = counts = to_json(members)
+    if fields.get("afterCursor") is not None:
+        counts = to_json({**members, "afterCursor": True})
+    tag = hashlib.sha256(counts.encode()).hexdigest()[:_TAG_DIGITS]
     if response.status == HTTPStatus.FOUND:
         tag = fields["sha256"]
-    told = response._replace(tag=tag, ask_again_ms=_ask_again_ms(fields))
+    told = response._replace(text=text, tag=tag, ask_again_ms=_ask_again_ms(fields))
     if if_none_match is not None and _names(if_none_match, tag):
         return told._replace(status=HTTPStatus.NOT_MODIFIED, text="", location="")
     return told
-
-
-def _without_cursor(text: str, fields: Mapping[str, Any]) -> str:
-    """Return the body without the cursor with which its list goes on.
-
-    What else the body holds may contain the same text, so the body is made anew.
-    """
-    return text if fields.get("afterCursor") is None else to_json({**fields, "afterCursor": True})
 
 
 def _names(if_none_match: str, tag: str) -> bool:

@@ -142,11 +142,14 @@ def to_json(value: Any) -> str:
     if isinstance(value, JsonText):
         return value.text
     if isinstance(value, dict):
-        members = [f"{encode_basestring(name)}:{to_json(held)}" for name, held in value.items()]
+        members = [
+            f"{encode_basestring(name)}:{encode_basestring(held) if isinstance(held, str) else to_json(held)}"
+            for name, held in value.items()
+        ]
         return "{" + ",".join(members) + "}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(to_json, value)) + "]"
-    return _encode(value)
+    return "null" if value is None else _encode(value)
 
 
 def _check_containers(text: str) -> None:

@@ -58,6 +58,7 @@ class Codec(Generic[Value]):
         self._at = {field: at for at, field in enumerate(types)}
         self._absent = [_MISSING if field in always else absent.get(field, _MISSING) for field in types]
         self._parts = [(self._at[field], how) for field, how in differing.items() if isinstance(how, Codec)]
+        self._needed = [at for at, held in enumerate(self._absent) if held is _MISSING]
         self._single = [
             (at, _packed(differing.get(field, camel(field)), types[field]))
             for field, at in self._at.items()
@@ -66,7 +67,7 @@ class Codec(Generic[Value]):
         names = {at: one.name for at, one in self._single}
         # For `value`, which is called for each item. A field that is no attribute stands
         # under "", which no item has: it gets its default.
-        self._read = [(names.get(at, ""), held) for at, held in enumerate(self._absent)]
+        self._read = [names.get(at, "") for at in self._at.values()]
         self._unpack = [(at, one.unpack) for at, one in self._single if one.unpack]
         needed = [one.name for at, one in self._single if self._absent[at] is _MISSING]
         self._first_needed = needed[0] if needed else None
@@ -93,7 +94,7 @@ class Codec(Generic[Value]):
 
         Raises KeyError if an attribute is missing.
         """
-        held = [attributes.get(name, absent) for name, absent in self._read]
+        held = list(map(attributes.get, self._read, self._absent))
         for at, unpack in self._unpack:
             if held[at] is not self._absent[at]:
                 held[at] = unpack(held[at])
@@ -103,8 +104,9 @@ class Codec(Generic[Value]):
                 held[at] = part.value(attributes)
         for field, one in elsewhere.items():
             held[self._at[field]] = one
-        if _MISSING in held:
-            raise KeyError(self._of._fields[held.index(_MISSING)])
+        for at in self._needed:
+            if held[at] is _MISSING:
+                raise KeyError(self._of._fields[at])
         return self._of._make(held)
 
 

@@ -123,9 +123,10 @@ class Found:
 
     def _value(self, key: Key, decode: Callable[[Item], T]) -> T | None:
         """Return the value of an item, which is decoded once; None where there is no item."""
-        if key not in self._values and key in self._items:
-            self._values[key] = decode(self._items[key])
-        return self._values.get(key)
+        value: T | None = self._values.get(key)
+        if value is None and (item := self._items.get(key)) is not None:
+            value = self._values[key] = decode(item)
+        return value
 
     def group(self, group_id: str) -> Group | None:
         return self._value(keys.group(group_id), items.group)

@@ -104,14 +104,15 @@ def key(item: Item) -> Key:
 
 def plain(item: Item) -> dict[str, Any]:
     """Return an item's attributes as Python values; absent ones are simply absent."""
-    return {name: held["S"] if "S" in held else _plain(held) for name, held in item.items()}
+    return {
+        name: held["S"] if "S" in held else int(held["N"]) if "N" in held else _plain(held)
+        for name, held in item.items()
+    }
 
 
 def _plain(value: Mapping[str, Any]) -> Any:
     [(kind, held)] = value.items()
     match kind:
-        case "N":
-            return int(held)
         case "M":
             return plain(held)
         case "B":

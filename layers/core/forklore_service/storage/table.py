@@ -558,11 +558,11 @@ class Table:
         for attempt in range(LOOKS_MAX):
             self.pause(attempt)
             found |= self.get(key for place in left for key in of(place) if key not in found)
-            missing = [place for place in left if any(key not in found for key in of(place))]
-            rows = self.items_at(keys.tree(group_id, *place) for place in missing)
-            left = [place for place in left if place not in missing or keys.tree(group_id, *place) in rows]
             pairs = [(found.conversation(group_id, one), found.head(group_id, one)) for _, one in left]
             whole = [(conversation, head) for conversation, head in pairs if conversation and head]
+            missing = [place for place, pair in zip(left, pairs, strict=True) if None in pair]
+            rows = self.items_at(keys.tree(group_id, *place) for place in missing)
+            left = [place for place in left if place not in missing or keys.tree(group_id, *place) in rows]
             if len(whole) == len(left):
                 return whole
         raise UnavailableError("a fork that was made cannot be read yet; try again")

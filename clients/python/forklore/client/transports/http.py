@@ -39,7 +39,7 @@ class HttpTransport:
     ) -> None:
         self._base = base_of(url)
         self._credentials = (token, client_key)
-        how = _how(self._base)
+        how = _how(self._base) if client is None else {}
         self._clients = PerProcess(lambda: httpx2.Client(**how), client)
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:

@@ -209,11 +209,10 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
         if query.missing is None:
             raise
         return {"data": [], "afterCursor": None}
+    now_s = request.table.now_s()
     return {
         "data": [
-            answers.fork(
-                one, head, is_current=one.conversation_id == page.current, now_s=request.table.now_s()
-            )
+            answers.fork(one, head, is_current=one.conversation_id == page.current, now_s=now_s)
             for one, head in page.conversations
         ],
         "afterCursor": cursors.of_list_key(resource, page.resume),

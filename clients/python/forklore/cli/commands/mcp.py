@@ -1,0 +1,95 @@
+"""`forklore mcp`: the tools for agents, over standard input and output."""
+
+import json
+import shlex
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+from forklore.extras import from_extra
+
+CLAUDE_CODE = "~/.claude/projects"
+"""Where Claude Code keeps the transcripts of its sessions, a folder for each project."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(
+        app,
+        "mcp",
+        makes=True,
+        shows=("data", "url", "profile"),
+        example=f"forklore mcp --data ./data\n\n{registrations(sys.argv[0], Path.home() / 'forklore')}",
+    )
+    def mcp(
+        shell: Shell,
+        allow_delete: Annotated[
+            bool, typer.Option("--allow-delete", help="Also give the tool that deletes conversations.")
+        ] = False,
+        allow_share: Annotated[
+            bool, typer.Option("--allow-share", help="Also give the tool that lets other users in.")
+        ] = False,
+        import_claude_code: Annotated[
+            bool,
+            typer.Option(
+                "--import-claude-code",
+                help=f"First import the sessions of Claude Code on this machine, from {CLAUDE_CODE}.",
+            ),
+        ] = False,
+    ) -> None:
+        """Serve tools for agents by the Model Context Protocol. It needs the extra `mcp`.
+
+        An agent's program starts it, and speaks to it over standard input and output. The tools
+        act as the user of the settings: search, list, read, compare, fork, say, sum up and name.
+        """
+        with from_extra("mcp"):
+            from forklore.mcp.server import make_server
+        client = shell.client
+        if import_claude_code:
+            _import_claude_code(shell)
+        make_server(lambda _: client, may_delete=allow_delete, may_share=allow_share).run("stdio")
+
+
+def registrations(program: str, data: Path) -> str:
+    """Return how agents' programs are told of the server, a line for each.
+
+    program: as it was started. data: a folder of data.
+    """
+    found = Path(program).resolve() if Path(program).name == "forklore" else Path("forklore")
+    started: Any = {"command": str(found), "args": ["mcp", "--data", str(data)]}
+    server = json.dumps(started)
+    line = shlex.join([started["command"], *started["args"]])
+    for_code = shlex.quote(json.dumps({"name": "forklore", **started}))
+    return "\n\n".join(
+        (
+            f"Claude Code: claude mcp add forklore -- {line}",
+            f'Cursor, in .cursor/mcp.json: {{"mcpServers": {{"forklore": {server}}}}}',
+            f"VS Code: code --add-mcp {for_code}",
+            f"OpenAI's SDK for agents: MCPServerStdio(params={server})",
+        )
+    )
+
+
+def _import_claude_code(shell: Shell) -> None:
+    """Import what is new. Standard output is the protocol's, so what became of it is told beside.
+
+    Raises the ApiError that ends all. What cannot be read is told, and left out.
+    """
+    from forklore.cli.importing.several_files import import_files
+
+    folder = Path(CLAUDE_CODE).expanduser()
+    files = sorted(one for one in folder.glob("*") if one.is_dir())
+    if not files:
+        shell.say(f"there are no sessions of Claude Code in {folder}")
+        return
+    with redirect_stdout(sys.stderr):
+        import_files(
+            shell, files, given="claude-code", again="", trees_max=None, name=None, threads=2, is_dry=False
+        )
+        shell.out.close()

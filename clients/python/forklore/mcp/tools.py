@@ -1,0 +1,249 @@
+"""The tools: each is a method, whose docstring and annotations are what an agent reads.
+
+A tool acts on what its caller names, and on nothing that a conversation says. Each write has the
+id of its call: repeated with the same id, it has one effect.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from forklore.client.errors import InputError
+from forklore.client.synchronous.client import Forklore
+from forklore.client.synchronous.conversation import Conversation
+from forklore.mcp import shown
+
+ROWS, ROWS_MAX = 20, 50
+CALLS = uuid.uuid5(uuid.NAMESPACE_URL, "forklore:mcp")
+"""The namespace of the ids of new conversations: each is made of the id of its call."""
+
+Call = Context[Any, Any]
+Reference = Annotated[str, Field(min_length=1, max_length=255, description="The conversation's id or name.")]
+EntryId = Annotated[str, Field(min_length=1, max_length=100, description="The id of an entry.")]
+Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at the most.")]
+Page = Annotated[str | None, Field(max_length=10_000, description="What the last page named to go on.")]
+CallId = Annotated[
+    str,
+    Field(
+        min_length=8,
+        max_length=100,
+        pattern="^[!-~]+$",
+        description="A new random id of this call, such as a UUID. If its answer is lost, repeat the "
+        "call with the same id: it has one effect.",
+    ),
+]
+Text = Annotated[str, Field(min_length=1, max_length=200_000)]
+ForkedBefore = Annotated[EntryId | None, Field(description="Fork before this entry, which leaves it out.")]
+ForkedAfter = Annotated[EntryId | None, Field(description="Fork after this entry, which is kept.")]
+
+
+class Tools:
+    """The tools. client_of: returns the client of who calls."""
+
+    def __init__(self, client_of: Callable[[Call], Forklore]) -> None:
+        self._client_of = client_of
+
+    def search_conversations(
+        self,
+        call: Call,
+        query: Annotated[str, Field(min_length=1, max_length=500, description="All words must be found.")],
+        conversation: Reference | None = None,
+        limit: Limit = ROWS,
+        page: Page = None,
+    ) -> shown.Search:
+        """Find entries by words, in all your conversations or in one."""
+        api = self._client_of(call).api
+        within = None if conversation is None else self._open(call, conversation).id
+        answer = api.search_conversations(
+            query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
+        )
+        return shown.Search(found=[shown.found(hit) for hit in answer.data], more=answer.after_cursor)
+
+    def list_conversations(
+        self,
+        call: Call,
+        branches_of: Annotated[
+            Reference | None, Field(description="List all branches of this conversation's fork tree.")
+        ] = None,
+        title: Annotated[
+            str | None, Field(min_length=1, max_length=500, description="Only those with this in the title.")
+        ] = None,
+        limit: Limit = ROWS,
+        page: Page = None,
+    ) -> shown.Conversations:
+        """List your conversations, the one that was used last first, or the branches of one."""
+        api = self._client_of(call).api
+        if branches_of is not None:
+            if title is not None:
+                raise InputError("branches are listed without a title")
+            forks = api.list_forks(self._open(call, branches_of).id, limit=limit, after_cursor=page)
+            return shown.Conversations(
+                conversations=[shown.branch_of(one) for one in forks.data], more=forks.after_cursor
+            )
+        mine = api.list_conversations(query=title, limit=limit, after_cursor=page)
+        return shown.Conversations(
+            conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
+        )
+
+    def read_conversation(
+        self,
+        call: Call,
+        conversation: Reference,
+        entry_id: Annotated[EntryId | None, Field(description="Read this entry alone, whole.")] = None,
+        before: Annotated[EntryId | None, Field(description="Read what is older than this entry.")] = None,
+        limit: Limit = ROWS,
+    ) -> shown.Window:
+        """Read what a conversation says, the newest entry first. `older` leads on."""
+        opened = self._open(call, conversation)
+        if entry_id is not None:
+            return shown.window(opened.id, [opened.entry(entry_id)], older=entry_id, text_max=None)
+        page = self._client_of(call).api.list_entries(
+            opened.id,
+            channel="history",
+            limit=limit,
+            tail=True if before is None else None,
+            before_cursor=before,
+        )
+        return shown.window(opened.id, page.data[::-1], older=page.before_cursor)
+
+    def compare_conversations(
+        self, call: Call, conversation: Reference, other: Reference, limit: Limit = ROWS
+    ) -> shown.Compared:
+        """Show where two branches of one fork tree part, and how each goes on."""
+        opened, beside = self._open(call, conversation), self._open(call, other)
+        return shown.compared(opened.compare(beside, limit=limit))
+
+    def fork_conversation(
+        self,
+        call: Call,
+        call_id: CallId,
+        conversation: Reference,
+        before_entry_id: ForkedBefore = None,
+        after_entry_id: ForkedAfter = None,
+        name: Annotated[
+            str | None, Field(min_length=1, max_length=255, description="A new name for the fork.")
+        ] = None,
+    ) -> shown.Made:
+        """Fork a conversation at an entry, or at its end. The original stays as it is."""
+        anchor: dict[str, Any] = _anchor(before_entry_id, after_entry_id)
+        made = self._open(call, conversation).fork(name=name, idempotency_key=call_id, **anchor)
+        return shown.made(made.id, name)
+
+    def say(
+        self,
+        call: Call,
+        call_id: CallId,
+        text: Text,
+        conversation: Annotated[
+            Reference | None, Field(description="Where to say it; without it, a new conversation.")
+        ] = None,
+        role: Annotated[
+            Literal["ai", "user"], Field(description="Whose words they are: yours (ai) or the user's.")
+        ] = "ai",
+        before_entry_id: ForkedBefore = None,
+        after_entry_id: ForkedAfter = None,
+        context: Annotated[
+            list[Any] | None,
+            Field(max_length=1_000, description="Your whole memory after it; for agents with a key."),
+        ] = None,
+    ) -> shown.Written:
+        """Append a message. With before_entry_id or after_entry_id it begins a fork there."""
+        anchor = _anchor(before_entry_id, after_entry_id)
+        forked: dict[str, Any] = {}
+        if conversation is None:
+            if anchor:
+                raise InputError("a fork needs the conversation that it is of")
+            target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, call_id)))
+        else:
+            target = self._open(call, conversation)
+            for position, entry_id in anchor.items():
+                forked = {
+                    "forked_at_conversation_id": target.id,
+                    "forked_at_entry_id": entry_id,
+                    "forked_at_position": position,
+                }
+                target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, f"{target.id} {call_id}")))
+        entry = target.turn(role, text, context=context, idempotency_key=call_id, **forked)
+        return shown.written(entry)
+
+    def summarise_branch(
+        self,
+        call: Call,
+        call_id: CallId,
+        conversation: Annotated[Reference, Field(description="Where the summary is appended.")],
+        branch: Annotated[Reference, Field(description="The branch of the same fork tree that it sums up.")],
+        up_to_entry_id: Annotated[EntryId, Field(description="The last entry of the branch that it covers.")],
+        text: Text,
+    ) -> shown.Written:
+        """Append a summary of another branch, with a link to it. Who reads one can read both."""
+        entry = self._open(call, conversation).say(
+            "ai",
+            text,
+            merged_from_conversation_id=self._open(call, branch).id,
+            merged_up_to_entry_id=up_to_entry_id,
+            idempotency_key=call_id,
+        )
+        return shown.written(entry)
+
+    def name_conversation(
+        self,
+        call: Call,
+        call_id: CallId,
+        conversation: Reference,
+        name: Annotated[str, Field(min_length=1, max_length=255)],
+        move: Annotated[bool, Field(description="Whether the name may exist already, and moves.")] = False,
+    ) -> shown.Made:
+        """Give a conversation a name of yours. Nobody else sees it."""
+        named = self._client_of(call).api.set_name(
+            name=name,
+            conversation_id=self._open(call, conversation).id,
+            expect_revision=None if move else 0,
+            idempotency_key=call_id,
+        )
+        return shown.made(named.conversation_id, named.name)
+
+    def delete_conversation(
+        self,
+        call: Call,
+        conversation: Annotated[str, Field(min_length=36, max_length=36, description="Its id, not a name.")],
+        whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
+    ) -> shown.Done:
+        """Delete a branch, or a whole fork tree, for good. Other branches keep what they show."""
+        opened = self._open(call, conversation)
+        if whole_tree:
+            opened.delete_tree()
+        else:
+            opened.delete()
+        return shown.Done(conversation_id=opened.id, done="deleted")
+
+    def share_conversation(
+        self,
+        call: Call,
+        conversation: Reference,
+        user_id: Annotated[str, Field(min_length=1, max_length=255)],
+        access_level: Literal["reader", "writer", "manager"],
+    ) -> shown.Done:
+        """Let another user read or write a whole fork tree, or change what a member may do."""
+        opened = self._open(call, conversation)
+        opened.share(user_id, access_level)
+        return shown.Done(conversation_id=opened.id, done=f"shared with {user_id}")
+
+    def _open(self, call: Call, reference: str) -> Conversation:
+        """Return the conversation with an id or a name. Raises NotFoundError for no name."""
+        client = self._client_of(call)
+        try:
+            return client.conversation(str(uuid.UUID(reference)))
+        except ValueError:
+            named = client.named(reference)
+            named.resolve()
+            return named
+
+
+def _anchor(before: str | None, after: str | None) -> dict[Any, Any]:
+    """Return where a fork begins, by its position; empty: nowhere. Raises InputError for both."""
+    if before is not None and after is not None:
+        raise InputError("a fork is before an entry or after one, not both")
+    return {"before": before} if before is not None else {"after": after} if after is not None else {}

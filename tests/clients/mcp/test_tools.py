@@ -1,0 +1,216 @@
+"""Each tool does its work over each transport, and tells an agent what it is."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from forklore import Forklore
+from tests.clients.mcp.connecting import Refused, call, here, once, over_http, over_stdio, run
+
+READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
+WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
+ALLOWED = {"delete_conversation", "share_conversation"}
+
+
+async def every_tool(client: Client) -> None:
+    """Use each tool that there is, as somebody does who tries another answer."""
+    tools = {one.name for one in (await client.list_tools()).tools}
+    asked = await call(client, "say", call_id=once(), text="Two nights in Lisbon?", role="user")
+    trip = asked["conversation_id"]
+    await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation=trip)
+    found = await call(client, "search_conversations", query="lisbon", conversation=trip)
+    assert [one["entry_id"] for one in found["found"]] == [asked["entry_id"]]
+
+    tried = await call(
+        client,
+        "say",
+        call_id=once(),
+        text="Hotel Lumiares.",
+        conversation=trip,
+        after_entry_id=asked["entry_id"],
+    )
+    empty = await call(
+        client, "fork_conversation", call_id=once(), conversation=trip, before_entry_id=asked["entry_id"]
+    )
+    compared = await call(client, "compare_conversations", conversation=trip, other=tried["conversation_id"])
+    assert compared["base_entry_id"] == asked["entry_id"]
+    said = [[one["text"] for one in branch["entries"]] for branch in compared["branches"]]
+    assert said == [["Casa do Jardim."], ["Hotel Lumiares."]]
+
+    await call(
+        client,
+        "summarise_branch",
+        call_id=once(),
+        conversation=trip,
+        branch=tried["conversation_id"],
+        up_to_entry_id=tried["entry_id"],
+        text="Or Hotel Lumiares.",
+    )
+    name = f"trip-{uuid.uuid4().hex[:6]}"
+    await call(client, "name_conversation", call_id=once(), conversation=trip, name=name)
+    shown = await call(client, "read_conversation", conversation=name)
+    assert [one["text"] for one in shown["entries"]] == [
+        "Or Hotel Lumiares.",
+        "Casa do Jardim.",
+        "Two nights in Lisbon?",
+    ]
+    branches = await call(client, "list_conversations", branches_of=trip)
+    ids = {one["conversation_id"] for one in branches["conversations"]}
+    assert ids == {trip, tried["conversation_id"], empty["conversation_id"]}
+    if tools >= ALLOWED:
+        await call(client, "share_conversation", conversation=trip, user_id="bob", access_level="reader")
+        await call(client, "delete_conversation", conversation=empty["conversation_id"])
+        branches = await call(client, "list_conversations", branches_of=trip)
+        assert len(branches["conversations"]) == 2
+    mine = await call(client, "list_conversations", title="lisbon")
+    assert trip in [one["conversation_id"] for one in mine["conversations"]]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_each_tool_in_this_process(ann: Forklore, mode: str) -> None:
+    run(every_tool, here(ann, mode=mode))
+
+
+def test_each_tool_over_standard_input_and_output(tmp_path: Path) -> None:
+    options = ("--data", str(tmp_path / "data"), "--user", "ann", "--allow-delete", "--allow-share")
+    run(every_tool, over_stdio(*options))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_each_tool_over_http(url: str, mode: str) -> None:
+    run(every_tool, over_http(url, f"ann-{uuid.uuid4().hex[:8]}", mode=mode))
+
+
+@pytest.mark.parametrize("allows", [False, True])
+def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows: bool) -> None:
+    async def story(client: Client) -> list[Any]:
+        return (await client.list_tools()).tools
+
+    tools = {one.name: one for one in run(story, here(ann, allows=allows))}
+
+    assert set(tools) == READS | WRITES | (ALLOWED if allows else set())
+    for name, tool in tools.items():
+        assert tool.description, name
+        assert tool.output_schema["type"] == "object", name
+        assert tool.annotations.read_only_hint == (name in READS), name
+        assert tool.annotations.idempotent_hint, name
+        assert ("call_id" in tool.input_schema.get("required", ())) == (name in WRITES), name
+        assert bool(tool.annotations.destructive_hint) == (name in {*ALLOWED, "name_conversation"}), name
+
+
+def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Forklore) -> None:
+    chat = ann.conversation()
+    texts = [str(number) * 3_000 for number in range(5)]
+    for text in texts:
+        chat.say("user", text)
+
+    async def story(client: Client) -> tuple[list[Any], str]:
+        entries: list[Any] = []
+        window = await call(client, "read_conversation", conversation=chat.id, limit=2)
+        entries += window["entries"]
+        while window["older"] is not None:
+            assert window["older_uri"] == f"forklore://conversations/{chat.id}?before={window['older']}"
+            window = await call(
+                client, "read_conversation", conversation=chat.id, limit=2, before=window["older"]
+            )
+            entries += window["entries"]
+        whole = await call(client, "read_conversation", conversation=chat.id, entry_id=entries[0]["entry_id"])
+        return entries, whole["entries"][0]["text"]
+
+    entries, whole = run(story, here(ann))
+
+    assert [one["text"] for one in entries] == [text[:2_000] for text in reversed(texts)]
+    assert all(one["is_cut"] for one in entries)
+    assert whole == texts[-1]
+
+
+def test_a_turn_takes_the_memory_along(ann: Forklore) -> None:
+    async def story(client: Client) -> str:
+        said = await call(client, "say", call_id=once(), text="Hello", context=["greeted"])
+        return str(said["conversation_id"])
+
+    assert ann.conversation(run(story, here(ann))).context.latest() == ["greeted"]
+
+
+def test_a_name_that_exists_moves_only_if_that_is_asked_for(ann: Forklore) -> None:
+    first, second = ann.conversation(), ann.conversation()
+    first.say("user", "one")
+    second.say("user", "two")
+
+    async def story(client: Client) -> None:
+        await call(client, "name_conversation", call_id=once(), conversation=first.id, name="it")
+        given = {"conversation": second.id, "name": "it"}
+        with pytest.raises(Refused, match="name_moved"):
+            await call(client, "name_conversation", call_id=once(), **given)
+        await call(client, "name_conversation", call_id=once(), move=True, **given)
+
+    run(story, here(ann))
+
+    assert ann.named("it").resolve() == second.id
+
+
+def test_conversations_are_resources(ann: Forklore) -> None:
+    chat = ann.conversation()
+    entry = chat.say("user", "Hello")
+    address = f"forklore://conversations/{chat.id}"
+
+    async def story(client: Client) -> tuple[Any, ...]:
+        listed = await client.list_resources()
+        templates = await client.list_resource_templates()
+        read = [
+            (await client.read_resource(uri)).contents[0]
+            for uri in (address, f"{address}?before={entry.id}", f"{address}/entries/{entry.id}")
+        ]
+        with pytest.raises(MCPError, match="404"):
+            await client.read_resource(f"forklore://conversations/{uuid.uuid4()}")
+        return listed.resources, templates.resource_templates, read
+
+    listed, templates, read = run(story, here(ann))
+
+    assert [(str(one.uri), one.name) for one in listed] == [(address, "Hello")]
+    assert len(templates) == 2
+    shown = [[one["text"] for one in json.loads(one.text)["entries"]] for one in read]
+    assert shown == [["Hello"], [], ["Hello"]]
+
+
+def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
+    async def story(client: Client) -> list[str]:
+        names = {one.name for one in (await client.list_prompts()).prompts}
+        assert names == {"continue_from_here", "compare_two_answers"}
+        told = [
+            await client.get_prompt("continue_from_here", {"conversation": "trip", "entry": "e1"}),
+            await client.get_prompt("compare_two_answers", {"conversation": "trip", "other": "train"}),
+        ]
+        return [one.messages[0].content.text for one in told]  # type: ignore[union-attr]
+
+    on, both = run(story, here(ann))
+
+    assert "'trip'" in on
+    assert "'e1'" in on
+    assert "'train'" in both
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("say", {"text": "x"}, "call_id"),
+        ("say", {"text": "x", "call_id": "1"}, "call_id"),
+        ("say", {"text": "", "call_id": "12345678"}, "text"),
+        ("say", {"text": "x", "call_id": "12345678", "role": "system"}, "role"),
+        ("say", {"text": "x", "call_id": "12345678", "after_entry_id": "e"}, "needs the conversation"),
+        ("read_conversation", {"conversation": "nobody knows it"}, "not_found"),
+        ("read_conversation", {"conversation": "x", "limit": 51}, "limit"),
+        ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),
+    ],
+)
+def test_what_a_tool_cannot_do_is_told(ann: Forklore, tool: str, given: dict[str, Any], said: str) -> None:
+    async def story(client: Client) -> None:
+        with pytest.raises(Refused, match=said):
+            await call(client, tool, **given)
+
+    run(story, here(ann))
