@@ -206,7 +206,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
             back = back_of(known, versions)
-            stored = {name: each for name, each in versions.items() if back[name] == 0} | new
+            # A channel without a value takes no room: so it is no reason to read an ancestor.
+            stored = {name: each for name, each in versions.items() if not back[name] or name not in values}
+            stored |= new
             back |= dict.fromkeys(stored, 0)
             body = {
                 "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
