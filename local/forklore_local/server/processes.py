@@ -65,7 +65,7 @@ class Work:
     def wait_for_others(self) -> None:
         """Wait, as the first worker, until no other serves or the listening process is killed."""
         if self._others is not None:
-            select.select([self._others, self.channel], [], [])
+            select.select([self._others, self.channel.fileno()], [], [])
 
 
 class WorkersServer(uvicorn.Server):
