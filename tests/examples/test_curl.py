@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -15,15 +14,10 @@ SCRIPTS = sorted({path.stem for path in (ROOT / "examples").glob("*.sh")} - {"cl
 RUN_S = 180
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("DynamoDB Local", marks=pytest.mark.long)])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a server that the scripts share, on either database."""
-    of_its_own: dict[str, str] = {}
-    if request.param == "DynamoDB Local":
-        endpoint: str = request.getfixturevalue("dynamodb_local_endpoint")
-        table = f"examples-{uuid.uuid4()}"
-        of_its_own = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_TABLE": table}
-    with local_server(**of_its_own) as address:
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a server that the scripts share."""
+    with local_server() as address:
         yield address
 
 

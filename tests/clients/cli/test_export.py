@@ -189,7 +189,7 @@ def shows_context(client: forklore.Forklore, branch: str) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", AGENTS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_tree_of_two_agents_with_deleted_branches_comes_back(
     run: Forklore, there: Forklore, tmp_path: Path, seed: int, who: str
 ) -> None:

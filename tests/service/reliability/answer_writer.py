@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
@@ -46,7 +47,7 @@ LEFT_SHARE = 0.2
 """How often a caller who got no answer does not ask again, as if its machine was gone."""
 PARTS_MAX = 12
 ROUND_SECONDS_MAX = 240
-HEARTBEAT_SHARE, KEY_SHARE, FORK_SHARE = 0.15, 0.7, 0.2
+HEARTBEAT_SHARE, KEY_SHARE, FORK_SHARE, TWICE_SHARE = 0.15, 0.7, 0.5, 0.7
 REMOVALS = ((0.25, Kind.REMOVE_MEMBER), (0.5, Kind.REMOVE_BRANCH), (0.75, Kind.DELETE_TREE))
 """What the owner removes, and after which share of its parts."""
 
@@ -88,6 +89,10 @@ class Client:
         clock = FastClock(self._begun_ms)
         self._process = Process(self._store, choose, clock=clock, in_order=True, rewrite=self._rewrite)
 
+    def _calm(self) -> Process:
+        """Return another process, which has no faults."""
+        return Process(self._store, clock=FastClock(self._begun_ms), rewrite=self._rewrite)
+
     def work(self, job: Any) -> Counter[str]:
         """Write answers until enough parts are acknowledged. The owner also removes something."""
         self.counts = Counter()
@@ -120,11 +125,21 @@ class Client:
     def _text(self) -> str:
         return f"{self._number} {self._begun_ms} {self._requests}"
 
-    def _ask(self, kind: Kind, name: str, of: str, *, repeats: bool = True, **given: Any) -> Answer | None:
+    def _ask(
+        self,
+        kind: Kind,
+        name: str,
+        of: str,
+        *,
+        repeats: bool = True,
+        twice: bool = False,
+        **given: Any,
+    ) -> Answer | None:
         """Return the answer; None if it is not known.
 
-        repeats: whether the request may be sent again. given: `answer`, `after` and `text` as of
-        the request that is logged, and what else is sent.
+        repeats: whether the request may be sent again. twice: another process gets the same request
+        at the same time. given: `answer`, `after` and `text` as of the request that is logged, and
+        what else is sent.
         """
         noted: dict[str, Any] = {field: given.pop(field) for field in ("answer", "text") if field in given}
         noted["after"] = int(given.get("after", 0))
@@ -132,11 +147,16 @@ class Client:
         number = f"{self._number} {self._begun_ms} {self._requests}"
         asked = Asked(number, kind, self.user, of, **noted, sent_ns=time.monotonic_ns())
         self._say(asked)
-        answer, tries = self._answer(name, repeats, given)
+        with ThreadPoolExecutor(1) as threads:
+            calm = self._calm() if twice else None
+            beside = threads.submit(calm.ask, name, Caller(self.user), **given) if calm else None
+            answer, tries = self._answer(name, repeats, given)
         if answer is not None:
-            known = Outcome.OK if answer.status < 300 else Outcome.FAILED if tries == 1 else Outcome.UNKNOWN
+            is_only = tries == 1 and beside is None
+            known = Outcome.OK if answer.status < 300 else Outcome.FAILED if is_only else Outcome.UNKNOWN
             is_once = kind is Kind.PART or "idempotency_key" in given
-            refused = is_once and answer.status == 409
+            both = [answer, *([beside.result()] if beside else [])]
+            refused = is_once and any(map(_is_refused, both))
             asked = replace(asked, outcome=known, answered_ns=time.monotonic_ns(), refused=refused)
             assert answer.status < 300 or answer.status in (403, 404, 409), (name, given, answer)
             self.counts[f"{kind} {known}"] += 1
@@ -196,13 +216,13 @@ class Client:
         if not answer_id:
             return
         text, has_key = self._text(), self._random.random() < KEY_SHARE
-        fork = {"conversationId": self._uuid(), "forkedAtConversationId": of, "forkedAtPosition": "head"}
+        fork: Any = {"conversationId": self._uuid(), "forkedAtConversationId": of, "forkedAtPosition": "head"}
         to = fork if self._random.random() < FORK_SHARE else {"conversationId": of}
         key: Any = {"idempotency_key": self._uuid()} if has_key else {}
-        entry = {"contentType": "text/plain", "content": [text], "answerId": answer_id}
-        self._ask(
-            Kind.FINISH, "appendEntry", of, answer=answer_id, text=text, repeats=has_key, **to, **key, **entry
-        )
+        twice = has_key and self._random.random() < TWICE_SHARE
+        entry: Any = {"contentType": "text/plain", "content": [text], "answerId": answer_id}
+        asked: Any = {"answer": answer_id, "text": text, "repeats": has_key, "twice": twice}
+        self._ask(Kind.FINISH, "appendEntry", of, **asked, **to, **key, **entry)
 
     def _finish_another(self, of: str) -> None:
         self._look(of)
@@ -240,7 +260,7 @@ class Client:
     def _remove(self, kind: Kind) -> None:
         """Remove a member, a branch or a tree, without faults."""
         of = self._places[kind]
-        calm = Process(self._store, clock=FastClock(self._begun_ms), rewrite=self._rewrite)
+        calm = self._calm()
         self._requests += 1
         number = f"{self._number} {self._begun_ms} {self._requests}"
         asked = Asked(number, kind, self.user, of, member=REMOVED, sent_ns=time.monotonic_ns())
@@ -254,6 +274,14 @@ class Client:
         assert answer.status < 300, answer
         self._say(replace(asked, outcome=Outcome.OK, answered_ns=time.monotonic_ns()))
         self.counts[f"{kind} {Outcome.OK}"] += 1
+
+
+def _is_refused(answer: Answer) -> bool:
+    """Tell whether a request got a conflict that stays.
+
+    One that finishes another's answer too early may be done by its twin a moment later.
+    """
+    return answer.status == 409 and answer.body["details"]["reason"] != "answer_in_progress"
 
 
 def main() -> None:

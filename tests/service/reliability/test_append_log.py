@@ -157,7 +157,7 @@ def test_what_eight_processes_saw_of_their_appends_and_reads_fits_one_order(
     processes append to one conversation. A request appends one to eight values. If its outcome is
     unknown, it is repeated with its Idempotency-Key. The figures count acknowledged values.
     """
-    goal = measure.goal(ci=1_500, gate=20_000)
+    goal = measure.goal(ci=1_000, gate=20_000)
     random = measure.random
     done: Counter[str] = Counter()
     number = 0

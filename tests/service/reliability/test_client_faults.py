@@ -18,7 +18,7 @@ MODES = ["sync", "asyncio", "trio"]
 def test_nothing_is_lost_and_nothing_is_doubled(
     served_store: Store, dynamodb_local_endpoint: str, mode: str, measure: Measure
 ) -> None:
-    calls = measure.goal(ci=120, gate=2000)
+    calls = measure.goal(ci=80, gate=2000)
     with local_servers([MachineClock()], endpoint=dynamodb_local_endpoint, table=served_store.name) as [
         address
     ]:

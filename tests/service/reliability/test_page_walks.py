@@ -101,7 +101,7 @@ class Walk:
 @pytest.mark.failure("misleading-query-page", "partial-answer")
 def test_a_walk_over_pages_is_the_list(endpoint: Endpoint, measure: Measure) -> None:
     """Page sizes, directions and filters are random. Between pages, others append; reads fail."""
-    walks, random = measure.goal(ci=500, gate=10_000), measure.random
+    walks, random = measure.goal(ci=300, gate=10_000), measure.random
     while measure.counts["walks"] < walks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:
             history = world.history
@@ -130,7 +130,7 @@ def test_a_walk_over_conversations_shows_each_once_while_trees_are_used(
     endpoint: Endpoint, measure: Measure
 ) -> None:
     """Between pages seconds, minutes or hours go by, and trees are used, made and shared."""
-    walks, random = measure.goal(ci=150, gate=3_000), measure.random
+    walks, random = measure.goal(ci=100, gate=3_000), measure.random
     while measure.counts["walks"] < walks:
         with new_store(endpoint) as store:
             forest = Forest(store, random)

@@ -62,7 +62,7 @@ class Watch:
 
 def test_what_a_fork_has_inherited_never_changes(endpoint: Endpoint, measure: Measure) -> None:
     """The inherited part of each fork is hashed and checked after every later operation."""
-    checks, random = measure.goal(ci=2_000, gate=10_000), measure.random
+    checks, random = measure.goal(ci=1_200, gate=10_000), measure.random
     deepest = 0
     while measure.counts["checks"] < checks:
         with new_world(endpoint, random, bits=random.getrandbits(32)) as world:

@@ -49,6 +49,7 @@ def holds(entry: Entry, words: list[str]) -> bool:
     texts = [text for element in entry["content"] for text in texts_of(element)]
     events = [element.get("events") for element in entry["content"] if isinstance(element, dict)]
     said = [*texts, *strings_in(events), *strings_in(tools_in(entry["content"]))]
+    said += [file["name"] for file in entry.get("attachments", [])]
     said += [entry.indexed, entry.get("agentId", ""), "failed" * ("failed" in as_line(entry)["line"])]
     return all(any(word in text.casefold() for text in said) for word in words)
 

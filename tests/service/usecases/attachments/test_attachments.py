@@ -143,6 +143,20 @@ def test_an_entry_shows_what_its_content_names(service: Process) -> None:
     assert get(service, mine).body["name"] == "cat.png"
 
 
+def test_an_entry_is_found_by_the_names_of_its_files(service: Process) -> None:
+    mine = upload(service, name="Straßenkarte 2026.PNG")
+    first = name(service, mine)
+    content = [{"text": "look", "attachments": [{"id": mine, "name": "map.png"}]}]
+    second = service.ask("appendEntry", ANN, conversationId=ROOT, contentType="history", content=content)
+
+    for query, found, highlights in (
+        ("strassenkarte .png", first.id, ["Straßenkarte 2026.PNG"]),
+        ("MAP look", second.id, ["look", "map.png"]),
+    ):
+        [hit] = service.ask("searchConversations", ANN, query=query).body["data"]
+        assert (hit["entryId"], hit["highlights"]) == (found, highlights)
+
+
 def test_only_what_is_answered_is_signed(
     store: Store, service: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,16 +278,18 @@ class _Looking:
         body = self.table.content_of(group_id, stored)
         if body is None:
             return None
-        beside = [matching.fold(text or "") for text in (stored.entry.indexed_content, stored.entry.agent_id)]
-        if not matching.may_have_all(self.request.words, body, [*beside, content.FAILED]):
+        entry, files = stored.entry, [file.name for file in stored.entry.attachments]
+        beside = [matching.fold(text or "") for text in (entry.indexed_content, entry.agent_id)]
+        around = [*map(matching.fold, files), *beside, content.FAILED]
+        if not matching.may_have_all(self.request.words, body, around):
             return None
         value = jsontext.read_value(body)
-        texts, line = content.searched_texts(value), content.line_of(value)
+        texts, line = [*content.searched_texts(value), *files], content.line_of(value)
         folded = [*map(matching.fold, texts), *beside, *([content.FAILED] if line.has_failed else [])]
         if not matching.has_all(self.request.words, folded):
             return None
         highlights = matching.highlights(self.request.words, texts, folded)
-        shown = stored.entry._replace(content="")
+        shown = entry._replace(content="")
         if self.request.with_entries:
             shown = shown._replace(content=body)
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
