@@ -181,18 +181,20 @@ IN_PROCESS = "forklore.client.transports.in_process"
 ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
-    "langgraph": {"langgraph", "langchain_core", "anyio"},
+    "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
 }
 """What each adapter may import of its framework. No adapter imports another one."""
 ROOMS["forklore.adapters"] = set()
-ROOMS["forklore.adapters.storable"] = {"forklore.client"}
+OF_ALL_ADAPTERS = {f"forklore.adapters.{name}" for name in ("storable", "running", "files")}
+for room in OF_ALL_ADAPTERS:
+    ROOMS[room] = {*OF_ALL_ADAPTERS, "forklore.client", *(f"forklore.{name}" for name in forklore.__all__)}
+ROOMS["forklore.adapters.running"] |= {"anyio"}
 for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
-    ROOMS[room] = {room, "forklore.adapters.storable", "forklore.client", "forklore.extras", *packages}
-    ROOMS[room] |= {f"forklore.{name}" for name in forklore.__all__}
+    ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
     *("httpx2", "rich", "typer"),

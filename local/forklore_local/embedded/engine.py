@@ -159,14 +159,17 @@ class Engine:
             after = None
             if ExclusiveStartKey:
                 after = index.start(ExclusiveStartKey, partition, first, last, ScanIndexForward)
+        wanted = [names.get(name, name) for name in shown]
+        only_keys = bool(shown) and {*wanted} <= {*index.keys}
         with self._database.reading() as connection:
-            page = index.page(connection, partition, first, last, after, ScanIndexForward, Limit)
+            page = index.page(
+                connection, partition, first, last, after, ScanIndexForward, Limit, only_keys=only_keys
+            )
         items = [found.item for found in page.items]
         # Nothing comes after the end of a range, so DynamoDB names no key to go on with.
         is_over = bool(items) and items[-1][index.sort]["S"] == (last if ScanIndexForward else first)
         end = _keys_of(items[-1], index.keys) if page.has_more and not is_over else None
         if shown:
-            wanted = [names.get(name, name) for name in shown]
             items = [{name: item[name] for name in wanted if name in item} for item in items]
         units = units_to_read(page.size, is_consistent=ConsistentRead)
         return _success(

@@ -57,7 +57,7 @@ class Opened:
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
-    read it. retention_days, ignore_retention_tag: as of Worker.
+    read it. retention_days, ignore_retention_tag, sweeps: as of Worker.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Opened:
         delete_wait_s: int = WAIT_SECONDS,
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
+        sweeps: bool = True,
     ) -> None:
         """Raises DataError."""
         self.folder = None if folder is None else folder.absolute()
@@ -86,6 +87,7 @@ class Opened:
             delete_wait_s=delete_wait_s,
             retention_days=retention_days,
             ignore_retention_tag=ignore_retention_tag,
+            sweeps=sweeps,
         )
         if folder is not None:
             self.worker.start()

@@ -115,19 +115,35 @@ class Index(NamedTuple):
         after: tuple[str, ...] | None,
         is_forward: bool,
         limit: int | None,
+        *,
+        only_keys: bool = False,
     ) -> Page:
-        """Return the first page of a range, or the one after a key."""
+        """Return the first page of a range, or the one after a key.
+
+        only_keys: of each item its keys in the table and in the index. Its size is that of all.
+        """
         order = (self.sort, *self.more)
         way, sign = ("ASC", ">") if is_forward else ("DESC", "<")
         follows = f" AND ({', '.join(order)}) {sign} ({', '.join('?' * len(order))})" if after else ""
-        columns = ", ".join(TREE_KEYS) if self.holds_keys_only else "size, attributes"
+        columns: Sequence[str]
+        read: Callable[[Any], Found]
+        if self.holds_keys_only:
+            columns, read = TREE_KEYS, _keys_only
+        elif only_keys:
+            columns, read = ("size", *self.keys), self._keys_of
+        else:
+            columns, read = ("size", "attributes"), _whole
         rows = connection.execute(
-            f"SELECT {columns} FROM item WHERE {self.partition} = ?"  # nosec B608 # names of ours
+            f"SELECT {', '.join(columns)} FROM item WHERE {self.partition} = ?"  # nosec B608 # names of ours
             f" AND {self.sort} >= ? AND {self.sort} <= ?{follows}"
             f" ORDER BY {', '.join(f'{name} {way}' for name in order)} LIMIT ?",
             (partition, first, last, *(after or ()), -1 if limit is None else limit),
         )
-        return _page(rows, _keys_only if self.holds_keys_only else _whole, limit)
+        return _page(rows, read, limit)
+
+    def _keys_of(self, row: Sequence[Any]) -> Found:
+        size, *texts = row
+        return Found({name: {"S": text} for name, text in zip(self.keys, texts, strict=True)}, size)
 
 
 INDEXES: Mapping[str | None, Index] = {

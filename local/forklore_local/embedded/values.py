@@ -39,7 +39,7 @@ def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
     _require_names(given)
     for name, value in given.items():
         kept[name], taken = _checked(value, 0)
-        size += text_bytes(name) + taken
+        size += (len(name) if name.isascii() else text_bytes(name)) + taken
     return kept, size
 
 
@@ -61,7 +61,7 @@ def _checked(value: Value, depth: int) -> tuple[Value, int]:
     held = value[kind]
     match kind:
         case "S" if isinstance(held, str):
-            return value, text_bytes(held)
+            return value, len(held) if held.isascii() else text_bytes(held)
         case "N" if isinstance(held, str):
             number = checked_number(held)
             return (value if number == held else {"N": number}), _number_bytes(number)

@@ -46,6 +46,7 @@ class Worker:
     delete_wait_s: how long what was deleted is kept, for requests that may still read it.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree.
+    sweeps: whether it sweeps, too. Of several workers of one server one does.
 
     Any number of workers may work on one table, each in a process of its own: a job is leased.
     """
@@ -58,9 +59,11 @@ class Worker:
         delete_wait_s: int = WAIT_SECONDS,
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
+        sweeps: bool = True,
     ) -> None:
         self._retention_days, self._ignore_tag = retention_days, ignore_retention_tag
         self._table, self._expire, self._delete_wait_s = table, expire, delete_wait_s
+        self._sweeps = sweeps
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Task]] = []
         self._numbers = itertools.count()
@@ -77,7 +80,8 @@ class Worker:
 
     def start(self) -> None:
         """Start with a sweep, and sweep again when the leases of an earlier process have ended."""
-        self._add(_Task(None), 0)
+        if self._sweeps:
+            self._add(_Task(None), 0)
 
     def stop(self) -> bool:
         """Start nothing more, and wait for what runs. Return whether it ended in time."""
@@ -100,7 +104,9 @@ class Worker:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="forklore-worker", daemon=True)
                 self._thread.start()
-                if task.message is not None:  # a store that forgets has no jobs of an earlier process
+                if (
+                    task.message is not None and self._sweeps
+                ):  # a store that forgets has no jobs of an earlier process
                     heapq.heappush(
                         self._waiting, (time.monotonic() + SWEEP_SECONDS, next(self._numbers), _Task(None))
                     )

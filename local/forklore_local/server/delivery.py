@@ -29,9 +29,9 @@ So an event is given up after about 14 minutes.
 RETRY_EVERY_SECONDS = 0.05
 """How far apart the retries of a receiver are, so that they leave the processor to the requests."""
 STOP_SECONDS = 3.0
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.1
+"""How often to look for what other processes have written, such as other workers."""
 NO_STORE = (StoreFailedError, UnavailableError)
-"""How often to look for what other processes have written."""
 _log = logging.getLogger("forklore")
 
 

@@ -11,6 +11,9 @@ from forklore_local.server.routing import Function
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
 
+CHARACTER_BYTES_MAX = 6
+"""What a character of a text takes in JSON at the most: a control character is escaped."""
+
 Handler = Callable[[Any, Any], Any]
 
 
@@ -58,14 +61,29 @@ def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
 
     Raises EventTooLargeError, HandlerError.
     """
-    sent = json.dumps(event, ensure_ascii=False).encode()
-    if len(sent) > PAYLOAD_BYTES_MAX:
+    sent, size = _through_json(event)
+    if size > PAYLOAD_BYTES_MAX:
         raise EventTooLargeError
     try:
-        answer = handler(json.loads(sent), LambdaContext(function))
-        received = json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
+        received, size = _through_json(handler(sent, LambdaContext(function)))
     except BaseException as error:  # also SystemExit, which must not end this process
         raise HandlerError("raised, or returned what JSON cannot hold") from error
-    if len(received) > PAYLOAD_BYTES_MAX:
-        raise HandlerError(f"answered {len(received)} bytes; the limit is {PAYLOAD_BYTES_MAX}")
-    return json.loads(received)
+    if size > PAYLOAD_BYTES_MAX:
+        raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
+    return received
+
+
+def _through_json(message: Any) -> tuple[Any, int]:
+    """Return what JSON text keeps of a message, and how many bytes the text takes.
+
+    One that takes more than PAYLOAD_BYTES_MAX is not read. A body is text, which JSON keeps as it
+    is: one that cannot be too large is not written, and counts with the most bytes it may take.
+    """
+    body = message.get("body") if isinstance(message, dict) else None
+    if isinstance(body, str):
+        rest = json.dumps({**message, "body": ""}, ensure_ascii=False, allow_nan=False).encode()
+        size = len(rest) + len(body) * CHARACTER_BYTES_MAX
+        if size <= PAYLOAD_BYTES_MAX:
+            return {**json.loads(rest), "body": body}, size
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
+    return None if len(text) > PAYLOAD_BYTES_MAX else json.loads(text), len(text)

@@ -92,8 +92,11 @@ def end_with_reader() -> None:
 
 
 def write(text: str, stream: IO[str]) -> None:
-    """Write a text to a standard stream, at once. What nobody reads any more goes nowhere."""
+    """Write a text to a standard stream, at once. What nobody reads any more goes nowhere.
+
+    It is written as a whole: other processes may write to the stream, too.
+    """
     try:
-        print(text, file=stream, flush=True)
+        print(f"{text}\n", end="", file=stream, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

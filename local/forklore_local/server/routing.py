@@ -6,8 +6,9 @@ characters in paths, published captures of live HTTP APIs (github.com/hotsock/vo
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import unquote
 
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -88,13 +89,19 @@ def find_route(functions: Iterable[Function], *, method: str, raw_path: str) -> 
     segment.
     """
     path = decoded(raw_path)
+    given = path.split("/")
     matches = [
         Match(function, route, path, parameters)
         for function in functions
         for route in function.routes
-        if route.method in (method, ANY) and (parameters := _path_parameters(route.path, path)) is not None
+        if route.method in (method, ANY) and (parameters := _path_parameters(route.path, given)) is not None
     ]
     return min(matches, key=lambda match: _specificity(match.route), default=None)
+
+
+@cache
+def _segments(rule: str) -> list[str]:
+    return rule.split("/")
 
 
 def _specificity(route: Route) -> tuple[int, list[bool], bool]:
@@ -104,17 +111,17 @@ def _specificity(route: Route) -> tuple[int, list[bool], bool]:
     return int(route.path.endswith("+}")), parameters, route.method == ANY
 
 
-def _path_parameters(rule: str, path: str) -> dict[str, str] | None:
-    """Return the values of the parameters in `rule`, or None if `path` does not match.
+def _path_parameters(rule: str, given: Sequence[str]) -> dict[str, str] | None:
+    """Return the values of the parameters in `rule`, or None if it does not match.
 
-    The empty rule, which is `$default`, matches every path.
+    given: the segments of the path. The empty rule, which is `$default`, matches every path.
     """
     if not rule:
         return {}
-    wanted, given = rule.split("/"), path.split("/")
+    wanted = _segments(rule)
     parameters = {}
     if wanted[-1].endswith("+}"):
-        given[len(wanted) - 1 :] = ["/".join(given[len(wanted) - 1 :])]
+        given = [*given[: len(wanted) - 1], "/".join(given[len(wanted) - 1 :])]
     if len(wanted) != len(given):
         return None
     for segment, value in zip(wanted, given, strict=True):

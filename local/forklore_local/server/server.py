@@ -2,8 +2,10 @@
 
 import argparse
 import contextlib
+import gc
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -25,9 +27,10 @@ from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
-from forklore_local.server.log import show_lines_of, write
+from forklore_local.server.log import log, show_lines_of, write
 from forklore_local.server.openapi import document
 from forklore_local.server.page import with_page
+from forklore_local.server.processes import USUAL_MAX, Processes, Work, WorkersServer, can_fork, usual_number
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
@@ -38,6 +41,8 @@ EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that no request meets a closed one."""
+GARBAGE_OBJECTS = 20_000
+"""How many new objects there are before Python looks for garbage. A long list makes some 10,000."""
 CANNOT_START = 2
 """The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
@@ -73,9 +78,13 @@ def main(
     chosen = _parser(command).parse_args(arguments)
     environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
+    gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
     _on_signal(lambda *_: sys.exit(0))
-    with contextlib.ExitStack() as stack:
-        return _serve(functions(), chosen, environment, stack, beside)
+    try:
+        server = _Server(functions(), chosen, environment, beside)
+    except (OSError, ValueError) as error:
+        return _refuse(error)
+    return server.run()
 
 
 def end(status: int) -> NoReturn:
@@ -86,49 +95,118 @@ def end(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _serve(
-    functions: Sequence[Function],
-    arguments: argparse.Namespace,
-    environment: Mapping[str, str],
-    stack: contextlib.ExitStack,
-    beside: Beside,
-) -> int:
-    """Serve as `main` does. environment: the user's. stack: closed when the server has stopped."""
-    try:
-        listener = _listen(arguments.host, arguments.port)
-        callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
-        authorizer = read_authorizer(os.environ, arguments.client)
-        events = Events(arguments.on_event, arguments.event_content)
-        stack.callback(events.close)
-        events.open({**environment, "FORKLORE_URL": _url(listener)})
+class _Server:
+    """Serves as `main` does, in this process or in several. environment: the user's.
+
+    Raises OSError and ValueError, with a text for people.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        arguments: argparse.Namespace,
+        environment: Mapping[str, str],
+        beside: Beside,
+    ) -> None:
+        self._functions, self._arguments, self._beside = functions, arguments, beside
+        self._listener = _listen(arguments.host, arguments.port)
+        self._callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
+        self._authorizer = read_authorizer(os.environ, arguments.client)
+        self._url = _url(self._listener)
+        self._environment = {**environment, "FORKLORE_URL": self._url}
+        self._workers = _workers(arguments.workers, arguments.data)
         set_environment()
-        store, worker, objects, moment = _open_store(arguments.data, events, stack)
-    except (OSError, DatabaseError, DataError, ValueError) as error:
-        print(f"forklore: {error}", file=sys.stderr)
-        return CANNOT_START
-    commits = Commits(moment, lambda: server.should_exit) if moment else None
-    gateway = Gateway(
-        functions, authorize=authorizer, commits=commits, explain=hinted, verbose=arguments.verbose
-    )
-    paths = beside(with_page(with_reference(gateway, document)), _url(listener))
-    server = uvicorn.Server(_configuration(paths, callers, objects))
-    _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end, without a traceback
-    write(BANNER.format(url=_url(listener), store=store), sys.stdout)
-    worker.start()
-    events.start()
-    server.run(sockets=[listener])
-    events.stop()
-    return 0
+
+    def run(self) -> int:
+        """Serve until a signal comes; return 0 or CANNOT_START."""
+        if self._workers == 1:
+            return self._serve(None)
+        return Processes(self._workers, self._listener, self._serve, self._greet).run()
+
+    def _greet(self) -> None:
+        told = _store_told(self._arguments.data, self._workers)
+        write(BANNER.format(url=self._url, store=told), sys.stdout)
+
+    def _serve(self, work: Work | None) -> int:
+        """Serve in this process, as one of several workers or alone. Return as `run` does.
+
+        One process at a time tells the events, and does what is done again and again.
+        """
+        arguments, is_first = self._arguments, work is None or work.is_first
+        events = Events(arguments.on_event if is_first else [], arguments.event_content)
+        with contextlib.ExitStack() as stack:
+            stack.callback(events.close)
+            try:
+                events.open(self._environment)
+                objects, moment = _open_store(arguments.data, events, stack, is_first=is_first)
+            except (OSError, DatabaseError, DataError, ValueError) as error:
+                return _refuse(error)
+            commits = Commits(moment, lambda: server.should_exit) if moment else None
+            gateway = Gateway(
+                self._functions,
+                authorize=self._authorizer,
+                commits=commits,
+                explain=hinted,
+                verbose=arguments.verbose,
+            )
+            paths = self._beside(with_page(with_reference(gateway, document)), self._url)
+            configuration = _configuration(paths, self._callers, objects)
+            events.start()
+            server: uvicorn.Server
+            if work is None:
+                server = uvicorn.Server(configuration)
+                _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end
+                self._greet()
+                server.run(sockets=[self._listener])
+            else:
+                server = WorkersServer(configuration, work.channel)
+                server.run()
+                work.wait_for_others()  # what they write is told, too
+            events.stop()
+        return 0
+
+
+def _refuse(error: Exception) -> int:
+    print(f"forklore: {error}", file=sys.stderr)
+    return CANNOT_START
+
+
+def _workers(asked: int | None, data: Path | None) -> int:
+    """Return how many processes serve. asked: None: as many as is usual.
+
+    Raises ValueError if there is no folder that several of them can share.
+    """
+    if data is None or os.environ.get(ENDPOINT):
+        if asked is not None and asked > 1:
+            raise ValueError("--workers needs --data: several processes share a folder only")
+        return 1
+    workers = usual_number() if asked is None else asked
+    if workers > 1 and not can_fork():
+        log("one process serves, for this system cannot share a port between several")
+        return 1
+    return workers
+
+
+def _store_told(data: Path | None, workers: int) -> str:
+    """Return what the banner says of the store."""
+    endpoint = os.environ.get(ENDPOINT)
+    if endpoint:
+        return f"The store is the DynamoDB at {endpoint}."
+    if data is None:
+        return FORGETS
+    kept = f"The embedded store keeps the data in {data}."
+    return kept if workers == 1 else f"{kept} {workers} processes serve it."
 
 
 def _open_store(
-    data: Path | None, events: Events, stack: contextlib.ExitStack
-) -> tuple[str, Worker, ServedObjects, Callable[[], int | None] | None]:
-    """Open the table and the files, and let the handlers use them.
+    data: Path | None, events: Events, stack: contextlib.ExitStack, *, is_first: bool
+) -> tuple[ServedObjects, Callable[[], int | None] | None]:
+    """Open the table and the files, let the handlers use them, and start the worker.
 
-    Return what the banner says, the worker, the files, and what returns the moment, as of Commits;
-    None where the commits of others are not seen here.
-    events: who is told of changes. stack: closes what is opened.
+    Return the files and what returns the moment, as of Commits; None where the commits of others
+    are not seen here.
+    events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
+    server; it sweeps and tells.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
@@ -147,14 +225,17 @@ def _open_store(
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
         give(Given(queue=worker.queue, objects=objects))
-        return f"The store is the DynamoDB at {endpoint}.", worker, objects, None
-    opened = Opened(data, name=settings.table_name, **jobs)
+        worker.start()
+        return objects, None
+    opened = Opened(data, name=settings.table_name, sweeps=is_first, **jobs)
     stack.callback(opened.close)
-    events.require(opened)
+    if is_first:
+        events.require(opened)
     objects = ServedObjects(opened.objects.folder)
     give(Given(lambda: opened.engine, opened.worker.queue, objects))
-    told = FORGETS if data is None else f"The embedded store keeps the data in {data}."
-    return told, opened.worker, objects, opened.database.moment
+    if data is None:  # that of a folder has started
+        opened.worker.start()
+    return objects, opened.database.moment
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -175,6 +256,12 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
     parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
+    parser.add_argument(
+        "--workers",
+        type=_number,
+        metavar="N",
+        help=f"processes that serve the folder of --data (one for each core, at most {USUAL_MAX})",
+    )
     parser.add_argument(
         "--client",
         action="append",
@@ -202,6 +289,13 @@ def _parser(command: str) -> argparse.ArgumentParser:
         help="lines per request: what it costs on AWS, and nothing of its content",
     )
     return parser
+
+
+def _number(text: str) -> int:
+    """Return a number of workers. Raises ArgumentTypeError."""
+    if not re.fullmatch(r"[1-9][0-9]?", text):
+        raise argparse.ArgumentTypeError(f"from 1 to 99, and not {text!r}")
+    return int(text)
 
 
 def _configuration(paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from forklore import Forklore, TooLargeError, role_of, text_of
+from forklore.adapters.files import Stored
 from forklore.adapters.openai_agents import ForkloreSession, kept
 from forklore.adapters.openai_agents.items import drafts_of, packs_of
 from forklore.client.calls import Call
@@ -449,7 +450,8 @@ def test_the_error_without_the_sdk_names_the_extra() -> None:
 
 
 def test_an_entry_of_an_item_has_the_text_once() -> None:
-    [draft] = drafts_of([user_says("Hello")])
+    item = user_says("Hello")
+    [draft] = drafts_of([item], [Stored.whole(item)])
     assert draft["content"] == [
         {"role": "USER", "text": "Hello", "events": [{"role": "user", "content": ""}], "textIn": ["content"]}
     ]

@@ -130,6 +130,19 @@ def test_a_job_whose_worker_was_killed_is_done_when_its_lease_has_ended(tmp_path
         until(lambda: not jobs(again))
 
 
+def test_a_worker_that_does_not_sweep_does_what_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SWEEP_SECONDS", 0)
+    swept: list[bool] = []
+    monkeypatch.setattr(module.Worker, "_sweep", lambda _: swept.append(True))
+    with EmbeddedService(Opened(tmp_path, delete_wait_s=0, sweeps=False)) as service:
+        chat, _ = conversation(service)
+        assert ask(service, "deleteConversation", conversationId=chat)[0] == 204
+        until(lambda: not jobs(service))
+        assert not swept
+
+
 def sent(service: EmbeddedService, chat: str) -> str:
     """Return the message for the deletion of the only tree."""
     [item] = [item for item in items(service) if item["PK"]["S"] == "JOB"]

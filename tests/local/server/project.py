@@ -38,9 +38,15 @@ def handler(event, context):
 """
 
 ODD = """\
-import decimal, logging, sys, threading, time
+import decimal, logging, os, pathlib, sys, threading, time
 
+held = pathlib.Path(sys.path[0]) / f"held-{os.getpid()}"
 together = threading.Barrier(2, timeout=60)
+
+def hold():
+    held.touch()
+    while held.exists():
+        time.sleep(0.01)
 
 def fail():
     try:
@@ -57,6 +63,8 @@ answers = {
     "nearly-large": lambda: {"statusCode": 200, "body": "x" * 6_200_000},
     "together": lambda: together.wait() >= 0,
     "sleep": lambda: time.sleep(1.3),
+    "hold": hold,
+    "process": os.getpid,
     "empty": lambda: {"statusCode": 204, "body": "ignored"},
     "info": lambda: logging.getLogger("forklore").info("told", extra={"status": "200"}),
     "warn": lambda: logging.getLogger("forklore.audit").warning("warned", extra={"who": "ann"}),

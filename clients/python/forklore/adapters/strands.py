@@ -2,6 +2,7 @@
 
 A session is a name, which points to a conversation. Everything is an entry of it, in `content[0]`
 under `strands`: `{"kind", "id", "value"}`. What is updated is appended again; the newest counts.
+Large files are attachments.
 A value that the service does not take is JSON text.
 """
 
@@ -11,7 +12,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFoundError
-from forklore.adapters.storable import checked_name, restored, shortened, storable
+from forklore.adapters.files import Files, Stored, attachments
+from forklore.adapters.running import run
+from forklore.adapters.storable import checked_name, restored, shortened
 from forklore.client.kinds import as_sync
 from forklore.client.limits import PAGE_ENTRIES_MAX
 from forklore.client.results import Entry
@@ -48,6 +51,7 @@ class ForkloreSessionRepository(SessionRepository):
     def __init__(self, client: Forklore | AsyncForklore, *, prefix: str = "strands/") -> None:
         self._client = as_sync(client)
         self._prefix = prefix
+        self._files = Files.of(client)
         self._ids: dict[str, str] = {}
 
     # Sessions
@@ -62,7 +66,7 @@ class ForkloreSessionRepository(SessionRepository):
             found = self._conversation(session_id, anew=True).entry_of(_key(SESSION))
         except NotFoundError:
             return None
-        value = dict(_value(_held(found)))
+        value = dict(self._value(found))
         return Session.from_dict({**value, "session_type": SessionType(value["session_type"])})
 
     def fork_session(
@@ -98,7 +102,7 @@ class ForkloreSessionRepository(SessionRepository):
         """Make the name and the conversation of a session, with its first entry."""
         session_id = session.session_id
         value = {**session.to_dict(), "session_type": session.session_type.value}
-        drafts = [_draft(SESSION, session_id, value, key=_key(SESSION))]
+        drafts = [_draft(SESSION, session_id, Stored.whole(value), key=_key(SESSION))]
         named = self._client.named(self._name(session_id))
         with _refused_if_taken(f"Session {session_id} already exists"):
             named.append_all(drafts, **fork)
@@ -231,7 +235,8 @@ class ForkloreSessionRepository(SessionRepository):
         shown: Message | None = None,
         key: str | None = None,
     ) -> None:
-        drafts = [_draft(kind, thing_id, value, shown=shown, key=key)]
+        [stored] = run(self._client, self._files.stored([value]))
+        drafts = [_draft(kind, thing_id, stored, shown=shown, key=key)]
         try:
             self._conversation(session_id).append_all(drafts)
         except NotFoundError:
@@ -253,7 +258,7 @@ class ForkloreSessionRepository(SessionRepository):
             except NotFoundError as error:
                 what = f"{kind} {thing_id}" if number is None else f"{kind} {number} of agent {thing_id}"
                 raise SessionException(f"{what} does not exist in session {session_id}") from error
-        return _value(_held(found))
+        return self._value(found)
 
     def _newest(self, session_id: str, kind: str, thing_id: str) -> Mapping[str, Any] | None:
         """Return the newest value of a thing; None if there is none. It reads from the end."""
@@ -264,7 +269,7 @@ class ForkloreSessionRepository(SessionRepository):
             for entry in pages:
                 held = _held(entry)
                 if held.get("kind") == kind and held["id"] == thing_id:
-                    return _value(held)
+                    return self._value(entry)
         except NotFoundError:
             pass
         return None
@@ -278,9 +283,15 @@ class ForkloreSessionRepository(SessionRepository):
             for entry in pages:
                 held = _held(entry)
                 if held.get("kind") == kind and held["id"] == thing_id:
-                    yield _value(held)
+                    yield self._value(entry)
         except NotFoundError:
             return
+
+    def _value(self, entry: Entry) -> Mapping[str, Any]:
+        """Return what an entry holds, with all its bytes."""
+        [whole] = run(self._client, self._files.whole([entry]))
+        read: Mapping[str, Any] = restored(_held(whole)["value"])
+        return read
 
 
 class ForkloreSessionManager(RepositorySessionManager):
@@ -314,15 +325,17 @@ def _key(kind: str, thing_id: str = "", number: int | None = None) -> str:
 def _draft(
     kind: str,
     thing_id: str,
-    value: Mapping[str, Any],
+    stored: Stored,
     *,
     shown: Message | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    held = {"kind": kind, "id": thing_id, "value": storable(value)}
-    draft: dict[str, Any] = {"contentType": OPAQUE, "content": [{"strands": held}]}
+    held = {"kind": kind, "id": thing_id, "value": stored.value}
+    content = {"strands": held, **attachments([stored])}
     if shown is not None:
-        content = {"role": _role(shown), "text": _text(shown), "strands": held}
+        content = {"role": _role(shown), "text": _text(shown), **content}
+    draft: dict[str, Any] = {"contentType": OPAQUE, "content": [content]}
+    if shown is not None or stored.ids:  # only the history names attachments
         draft = {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
     return draft if key is None else {**draft, "key": key}
 
@@ -356,8 +369,3 @@ def _held(entry: Entry) -> Mapping[str, Any]:
     first = entry.content[0] if entry.content else None
     held = first.get("strands") if isinstance(first, Mapping) else None
     return held if isinstance(held, Mapping) else {}
-
-
-def _value(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    read: Mapping[str, Any] = restored(held["value"])
-    return read

@@ -75,6 +75,8 @@ def log_request(
     line as `requestId`. method: for a request without an operation. It is logged only if it is one
     of HTTP's own, because any other text is the caller's.
     """
+    if not _log.isEnabledFor(logging.INFO):
+        return
     known = method if method in HTTPMethod.__members__ else NO_OPERATION
     fields = {
         "aws_request_id": lambda_id,  # Lambda's own attribute of a record, which it sets itself
@@ -124,6 +126,11 @@ def log_sweep(
         unused |= {"treesFailed": retained.failed} if retained.failed else {}
     raw = {metric.name: metric.value for metric in rare(usage)}
     _log_metrics("sweep", {"ms": watch.ms, **unused, **of_dynamodb(usage), **raw}, [(BY_STACK, found)])
+
+
+def tells_changes() -> bool:
+    """Tell whether a line of a change is written at all."""
+    return _log.isEnabledFor(logging.INFO)
 
 
 def log_changes(operation: str, trees: Sequence[str], **who: str | int | None) -> None:

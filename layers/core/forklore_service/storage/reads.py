@@ -121,7 +121,7 @@ class Reads:
     def _places(
         self, of: SortRange, *, backward: bool = False, limit: int | None = None, page: int | None = None
     ) -> Iterator[ListKey]:
-        rows = self._source.query(of, backward=backward, limit=limit, page=page)
+        rows = self._source.query(of, backward=backward, limit=limit, page=page, only=())
         return (keys.list_key(_sort(row)) for row in rows)
 
     def small_tree(self, group_id: str, *, limit: int) -> Found | None:

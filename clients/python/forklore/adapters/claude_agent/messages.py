@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forklore.adapters.storable import checked_size, shortened, storable
+from forklore.adapters.files import Stored, attachments
+from forklore.adapters.storable import checked_size, shortened
 from forklore.client.limits import APPEND_ENTRIES_MAX, packs
 
 Line = Mapping[str, Any]
@@ -24,12 +25,14 @@ USER, AI, SYSTEM = "USER", "AI", "SYSTEM"
 class Message:
     """Lines that are stored as one entry.
 
-    role: None as long as no line says who speaks. size: bytes of the lines.
+    role: None as long as no line says who speaks. size: bytes of the lines. stored: what is stored
+    of each line.
     """
 
     role: str | None = None
     size: int = 0
     lines: list[Line] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
 
     def content(self) -> list[dict[str, Any]]:
         """Return the content of the entry. `lines` has the transcript's lines."""
@@ -39,26 +42,27 @@ class Message:
             {
                 "role": self.role or SYSTEM,
                 "text": shortened(text, TEXT_MAX),
-                "lines": [storable(line) for line in self.lines],
+                "lines": [one.value for one in self.stored],
+                **attachments(self.stored),
             }
         ]
 
 
-def appends_of(lines: Sequence[Line]) -> list[list[Message]]:
+def appends_of(lines: Sequence[Line], stored: Sequence[Stored]) -> list[list[Message]]:
     """Return what is appended for a batch of lines: the messages of each append, in order.
 
     A message is what a user says, or what follows until a user speaks again.
     Raises TooLargeError for a line that is too long for an entry.
     """
     most = APPEND_ENTRIES_MAX, BYTES_MAX
-    return list(packs(messages_of(lines), most, lambda message: (1, message.size)))
+    return list(packs(messages_of(lines, stored), most, lambda message: (1, message.size)))
 
 
-def messages_of(lines: Sequence[Line]) -> Iterator[Message]:
+def messages_of(lines: Sequence[Line], stored: Sequence[Stored]) -> Iterator[Message]:
     """Yield the messages that a batch of lines is stored as. Each line is in one of them."""
     message = Message()
-    for line in lines:
-        role, size = role_of(line), checked_size("a line of a transcript", storable(line), BYTES_MAX)
+    for line, kept in zip(lines, stored, strict=True):
+        role, size = role_of(line), checked_size("a line of a transcript", kept.value, BYTES_MAX)
         speaks_next = role is not None and message.role is not None and USER in (role, message.role)
         if message.lines and (speaks_next or message.size + size > BYTES_MAX):
             yield message
@@ -66,6 +70,7 @@ def messages_of(lines: Sequence[Line]) -> Iterator[Message]:
         message.role = message.role or role
         message.size += size
         message.lines.append(line)
+        message.stored.append(kept)
     yield message
 
 

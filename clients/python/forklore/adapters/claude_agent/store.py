@@ -35,6 +35,8 @@ from forklore.adapters.claude_agent.session_names import (
     subpath_of,
     subpaths_of,
 )
+from forklore.adapters.files import Files
+from forklore.adapters.running import arun
 from forklore.adapters.storable import restored
 from forklore.client.kinds import as_async
 from forklore.client.results import Entries, Name
@@ -61,6 +63,7 @@ class ForkloreSessionStore(SessionStore):
     def __init__(self, forklore: AsyncForklore | Forklore) -> None:
         self._forklore = as_async(forklore)
         self._api = self._forklore.api
+        self._files = Files.of(forklore)
         self._sessions = Sessions()
 
     # What the SDK calls
@@ -68,12 +71,14 @@ class ForkloreSessionStore(SessionStore):
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Append a batch of lines, in one request if it has up to 2,450,000 bytes.
 
+        Its ten largest files are sent before, unless the service has them.
         A batch that failed can be appended again: no line of it is doubled.
         Raises TooLargeError for a line of more than 2,450,000 bytes; then nothing is appended.
         """
         if not entries:
             return
-        appends = appends_of(cast(Sequence[Mapping[str, Any]], entries))
+        stored = await arun(self._forklore, self._files.stored(entries))
+        appends = appends_of(cast(Sequence[Mapping[str, Any]], entries), stored)
         session = self._sessions.of(name_of(key))
         digest = sha256(json.dumps([name_of(key), entries]).encode()).hexdigest()[:32]
         async with self._sessions.lock(name_of(key)):
@@ -100,7 +105,7 @@ class ForkloreSessionStore(SessionStore):
                 )
             except NotFoundError:
                 return None
-            for entry in page.data:
+            for entry in await arun(self._forklore, self._files.whole(page.data)):
                 last = entry.id
                 message = entry.content[0] if entry.content else None
                 if not isinstance(message, Mapping):

@@ -1,16 +1,14 @@
 """Checkpoint savers of LangGraph that keep each thread in a conversation."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
-import anyio
-
-from forklore import ApiError, AsyncForklore, Forklore
-from forklore.adapters.langgraph.reading import Steps
-from forklore.adapters.langgraph.steps import PAUSE, PAUSE_S, StepsOfSaver
+from forklore import AsyncForklore, Forklore
+from forklore.adapters.files import Files
+from forklore.adapters.langgraph.steps import StepsOfSaver
+from forklore.adapters.running import Steps, arun, run
 from forklore.client.kinds import as_async, as_sync, checked
 from forklore.extras import needing
 
@@ -45,8 +43,8 @@ class ForkloreSaver(StepsOfSaver):
         serde: Any = None,
         show: bool | None = None,
     ) -> None:
-        super().__init__(prefix=prefix, serde=serde, show=show)
-        self._client = checked(client)
+        super().__init__(Files.of(checked(client)), prefix=prefix, serde=serde, show=show)
+        self._client = client
 
     @classmethod
     @contextmanager
@@ -73,46 +71,10 @@ class ForkloreSaver(StepsOfSaver):
         return as_async(self._client)
 
     def _run(self, steps: Steps[T]) -> T:
-        try:
-            operation, given = next(steps)
-            while True:
-                try:
-                    answer = self._call(operation, given)
-                except ApiError as error:
-                    operation, given = steps.throw(error)
-                else:
-                    operation, given = steps.send(answer)
-        except StopIteration as end:
-            done: T = end.value
-            return done
-        finally:
-            steps.close()  # also after a cancellation
-
-    def _call(self, operation: str, given: dict[str, Any]) -> Any:
-        if operation == PAUSE:
-            return time.sleep(PAUSE_S)
-        return getattr(self._sync.api, operation)(**given)
+        return run(self._sync, steps)
 
     async def _arun(self, steps: Steps[T]) -> T:
-        try:
-            operation, given = next(steps)
-            while True:
-                try:
-                    answer = await self._acall(operation, given)
-                except ApiError as error:
-                    operation, given = steps.throw(error)
-                else:
-                    operation, given = steps.send(answer)
-        except StopIteration as end:
-            done: T = end.value
-            return done
-        finally:
-            steps.close()  # also after a cancellation
-
-    async def _acall(self, operation: str, given: dict[str, Any]) -> Any:
-        if operation == PAUSE:
-            return await anyio.sleep(PAUSE_S)
-        return await getattr(self._async.api, operation)(**given)
+        return await arun(self._async, steps)
 
     def put(
         self,

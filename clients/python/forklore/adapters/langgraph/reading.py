@@ -1,14 +1,9 @@
-"""Reads a thread from its end. Steps are generators that yield a call and take its answer."""
-
-from collections.abc import Generator
-from typing import Any, TypeVar
+"""Reads a thread from its end."""
 
 from forklore import BadRequestError, NotFoundError
 from forklore.adapters.langgraph.records import Thread
+from forklore.adapters.running import Steps
 
-T = TypeVar("T")
-Call = tuple[str, dict[str, Any]]
-Steps = Generator[Call, Any, T]
 PAGE_ENTRIES = 16
 """Of the first page for the latest checkpoint. It often has all that is needed."""
 LONG_PAGE_ENTRIES, WHOLE_PAGE_ENTRIES = 64, 1000

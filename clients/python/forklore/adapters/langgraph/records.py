@@ -3,12 +3,12 @@
 import base64
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from forklore.client.limits import ELEMENTS_MAX, packs
+from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX, packs
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -35,21 +35,25 @@ class Record:
     """A checkpoint or the writes of a task, as stored.
 
     parts: of the text, as far as they were read. In an entry they stand before the head.
-    conversation: where it was read.
+    conversation: where it was read. ids: of the attachments that the body refers to. mended: the
+    body with their bytes.
     """
 
     head: Mapping[str, Any]
     parts: list[str]
     conversation: str = ""
+    ids: Collection[str] = ()
+    mended: bytes | None = None
 
     @classmethod
-    def of(cls, head: Mapping[str, Any], body: tuple[str, bytes]) -> "Record":
+    def of(cls, head: Mapping[str, Any], body: tuple[str, bytes], ids: Collection[str] = ()) -> "Record":
         """Return the record of a body, which the serializer has made."""
         kind, data = body
         text = base64.b64encode(zlib.compress(data)).decode()
         parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)] or [""]
         of = {"record": uuid.uuid4().hex, "parts": len(parts), "type": kind, "base": 64}
-        return cls({**head, **of}, parts)
+        files = {"files": len(ids)} if ids or "files" in head else {}
+        return cls({**head, **of, **files}, parts, ids=ids)
 
     @property
     def is_whole(self) -> bool:
@@ -58,9 +62,14 @@ class Record:
 
     @property
     def body(self) -> tuple[str, bytes]:
-        """What the serializer made, with its type. Records without a base are in base 85."""
+        """What the serializer made, with its type; with references unless it is mended."""
+        return self.head["type"], self._stored if self.mended is None else self.mended
+
+    @property
+    def _stored(self) -> bytes:
+        """The body without the bytes of attachments. Records without a base are in base 85."""
         decode = base64.b64decode if self.head.get("base") == 64 else base64.b85decode
-        return self.head["type"], zlib.decompress(decode("".join(self.parts)))
+        return zlib.decompress(decode("".join(self.parts)))
 
     @property
     def place(self) -> Place:
@@ -84,13 +93,23 @@ def message_entry(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"channel": HISTORY, "contentType": HISTORY, "content": [dict(message)]}
 
 
-def entries_of(record: Record, messages: Sequence[Mapping[str, str]] = ()) -> list[list[dict[str, Any]]]:
+def naming(ids: Iterable[str]) -> list[dict[str, Any]]:
+    """Return entries that only name attachments."""
+    most = (ATTACHMENTS_PER_ENTRY_MAX,)
+    groups = packs([{"id": one} for one in ids], most, lambda _: (1,))
+    return [message_entry({"text": "", "attachments": some}) for some in groups]
+
+
+def entries_of(
+    record: Record, messages: Sequence[Mapping[str, str]] = (), named: Collection[str] = ()
+) -> list[list[dict[str, Any]]]:
     """Return the entries of one record, for one append or several of them.
 
     messages: roles and texts that people see with it. The last one shares the record's last entry.
+    named: attachments that the thread names already.
     """
     *parts, last = record.elements()
-    before = [message_entry(one) for one in messages[:-1]]
+    before = [*naming(one for one in record.ids if one not in named), *map(message_entry, messages[:-1])]
     entries = [{"contentType": CONTENT_TYPE, "content": [part]} for part in parts]
     if messages:
         end = message_entry({**last, **messages[-1]})

@@ -1,19 +1,20 @@
 """What the savers do, as steps: generators that yield a call and take its answer or its error."""
 
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
 
 from forklore import ConflictError, NotFoundError
+from forklore.adapters.files import Files
 from forklore.adapters.langgraph.reading import (
     LONG_PAGE_ENTRIES,
     PAGE_ENTRIES,
     WHOLE_PAGE_ENTRIES,
     Reading,
-    Steps,
     read_all,
 )
 from forklore.adapters.langgraph.records import (
@@ -25,9 +26,11 @@ from forklore.adapters.langgraph.records import (
     folded,
     has_all_channels,
     message_entry,
+    naming,
     packed,
 )
 from forklore.adapters.langgraph.shown import MESSAGES, Seen, goes_on_from, seen_of, shown
+from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import checked_name
 from forklore.client.results import Entries
 from forklore.extras import needing
@@ -50,9 +53,6 @@ with needing("langgraph"):
 K = TypeVar("K")
 V = TypeVar("V")
 KNOWN_MAX = 1000
-PAUSE = "pause"
-"""In place of a call: wait PAUSE_S, and go on."""
-PAUSE_S = 0.005
 PRUNE_ATTEMPTS = 10
 
 
@@ -61,13 +61,15 @@ class Known:
     """What a saver knows of a checkpoint that it has stored or read.
 
     back: how many checkpoints before it have the channel's value, for each channel. seen: the
-    messages of the state. conversation: where it stands.
+    messages of the state. conversation: where it stands. files: attachments that it, or checkpoints
+    before it, refer to.
     """
 
     versions: Mapping[str, Any]
     back: Mapping[str, int]
     seen: Seen
     conversation: str
+    files: frozenset[str] = frozenset()
 
 
 def back_of(parent: Known | None, versions: Mapping[str, Any]) -> dict[str, int]:
@@ -98,8 +100,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     readable text as well. None: yes, unless the serializer encrypts.
     """
 
-    def __init__(self, *, prefix: str, serde: Any, show: bool | None) -> None:
+    def __init__(self, files: Files, *, prefix: str, serde: Any, show: bool | None) -> None:
         super().__init__(serde=serde)
+        self._files = files
         self._prefix = prefix
         self._show = not isinstance(self.serde, EncryptedSerializer) if show is None else show
         self._known: dict[tuple[str, Place], Known] = {}
@@ -122,13 +125,34 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     # Writing
 
-    def _append(self, thread: str, record: Record, messages: Sequence[Mapping[str, str]] = ()) -> Steps[str]:
+    def _record(self, head: Mapping[str, Any], body: Any, named: Collection[str]) -> Steps[Record]:
+        """Return the record of a body, with references to the files in it, which are uploaded."""
+        kind, data = self.serde.dumps_typed(body)
+        [(text, ids)] = yield from self._files.cut([data.decode("latin-1")], named)
+        return Record.of(head, (kind, text.encode("latin-1")), dict.fromkeys(ids))
+
+    def _mend(self, records: Iterable[Record]) -> Steps[None]:
+        """Put the bytes of attachments back into the bodies of records."""
+        for record in records:
+            if record.head.get("files") and record.is_whole and record.mended is None:
+                text = record.body[1].decode("latin-1")
+                text, record.ids = yield from self._files.mended(text)
+                record.mended = text.encode("latin-1")
+
+    def _append(
+        self,
+        thread: str,
+        record: Record,
+        messages: Sequence[Mapping[str, str]] = (),
+        named: Collection[str] = (),
+    ) -> Steps[str]:
         """Append a record to a thread; return the id of its conversation.
 
+        named: attachments that the thread names already.
         A large record takes several appends, of which the last one has its head. If somebody
         replaces the thread between two of them, all are made again.
         """
-        appends = entries_of(record, messages)
+        appends = entries_of(record, messages, named)
         while True:
             made: set[str] = set()
             for entries in appends:
@@ -182,16 +206,20 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
             back = back_of(known, versions)
-            stored = {name: each for name, each in versions.items() if back[name] == 0} | new
+            # A channel without a value takes no room: so it is no reason to read an ancestor.
+            stored = {name: each for name, each in versions.items() if not back[name] or name not in values}
+            stored |= new
             back |= dict.fromkeys(stored, 0)
             body = {
                 "checkpoint": {name: value for name, value in checkpoint.items() if name != "channel_values"},
                 "metadata": whole,
                 "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
             }
-            record = Record.of(head | {"back": max(back.values(), default=0)}, self.serde.dumps_typed(body))
-            made = yield from self._append(thread, record, messages)
-            self._learn(thread, place, Known(dict(versions), back, seen, made))
+            named = known.files if known else frozenset[str]()
+            whole_head = head | {"back": max(back.values(), default=0)}
+            record = yield from self._record(whole_head, body, named)
+            made = yield from self._append(thread, record, messages, named)
+            self._learn(thread, place, Known(dict(versions), back, seen, made, named.union(record.ids)))
             return made
 
         with self._order:
@@ -270,10 +298,12 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         given = config["configurable"]
         thread, place = str(given["thread_id"]), (given.get("checkpoint_ns", ""), given["checkpoint_id"])
         head = {"kind": "writes", "ns": place[0], "id": place[1], "task": task_id, "path": task_path}
-        record = Record.of(head, self.serde.dumps_typed([list(write) for write in writes]))
+        known = self._known.get((thread, place))
+        named = known.files if known else ()
+        record = yield from self._record(head, [list(write) for write in writes], named)
         while not self._may_go(thread, place, record):
             yield PAUSE, {}
-        yield from self._append(thread, record)
+        yield from self._append(thread, record, (), named)
 
     def _may_go(self, thread: str, place: Place, record: Record) -> bool:
         """Note writes whose checkpoint is not there; return False while it is on its way."""
@@ -287,8 +317,13 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     # Reading
 
-    def _tuple(self, thread: str, place: Place, found: Thread) -> CheckpointTuple:
+    def _whole_tuple(self, thread: str, place: Place, found: Thread) -> Steps[CheckpointTuple]:
         """Return a checkpoint of what was read. Raises LookupError if an ancestor is deleted."""
+        yield from self._mend([*found.needed(place), *found.writes.get(place, [])])
+        return self._tuple(thread, place, found)
+
+    def _tuple(self, thread: str, place: Place, found: Thread) -> CheckpointTuple:
+        """Return a checkpoint of records that are mended."""
         line = found.needed(place)
         if not has_all_channels(line):
             raise LookupError(
@@ -304,7 +339,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         there = {name: values[name, each] for name, each in versions.items() if (name, each) in values}
         held = {name: value for name, (_, is_there, value) in there.items() if is_there}
         back = {name: count for name, (count, _, _) in there.items()}
-        self._learn(thread, place, Known(dict(versions), back, seen_of(held), line[0].conversation))
+        files = frozenset(one for record in line for one in record.ids)
+        self._learn(thread, place, Known(dict(versions), back, seen_of(held), line[0].conversation, files))
         pending = [
             (one.head["task"], one.head["path"], self.serde.loads_typed(one.body))
             for one in found.writes.get(place, [])
@@ -334,7 +370,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             if not goes_on or is_new or found.is_whole(place):
                 if newest := found.latest(namespace):
                     self._note_newest(thread, (namespace, newest))
-                return self._tuple(thread, place, found) if place in found.checkpoints else None
+                if place not in found.checkpoints:
+                    return None
+                return (yield from self._whole_tuple(thread, place, found))
 
     def _is_on_its_way(self, thread: str, outer: Mapping[str, str]) -> bool:
         """Return whether one of these checkpoints is stored now, or waits for one before it.
@@ -393,7 +431,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                     break
                 if not has_all_channels(found.needed(place)):
                     continue  # an ancestor is deleted
-                one = self._tuple(thread, place, found)
+                one = yield from self._whole_tuple(thread, place, found)
                 if all(one.metadata.get(key) == value for key, value in metadata.items()):
                     listed.append(one)
                 if len(listed) == limit:
@@ -414,7 +452,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         for record in list(found.line(place))[1:]:
             if len(seeds) == len(writes):
                 break
-            one = self._tuple(thread, record.place, found)
+            one = yield from self._whole_tuple(thread, record.place, found)
             for channel in writes.keys() - seeds.keys():
                 own = [write for write in one.pending_writes or () if write[1] == channel]
                 writes[channel] = own + writes[channel]
@@ -496,14 +534,16 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             yield from self._finish_prune(old)
             reading = yield from read_all(conversation_id=old)
             found = reading.found
-            kept = list(self._kept(thread, found))
+            yield from self._mend([*found.checkpoints.values(), *chain(*found.writes.values())])
+            kept = yield from self._kept(thread, found)
             if len(kept) == len(found.checkpoints) + sum(map(len, found.writes.values())):
                 return
+            files = naming(dict.fromkeys(one for record in kept for one in record.ids))
             asked = {
                 "conversation_id": str(uuid.uuid4()),
                 "forked_at_conversation_id": old,
                 "name": {"name": named.name, "expectRevision": named.revision},
-                "entries": [*self._shown_again(thread, found), *packed(kept)],
+                "entries": [*files, *self._shown_again(thread, found), *packed(kept)],
                 "if_match": reading.last,
             }
             try:
@@ -524,22 +564,24 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         values = self._tuple(thread, place, found).checkpoint["channel_values"]
         return [message_entry(one) for one in shown(values, seen_of(values), None)]
 
-    def _kept(self, thread: str, found: Thread) -> Generator[Record, None, None]:
-        """Yield what a prune keeps: the latest checkpoint of each namespace with its writes.
+    def _kept(self, thread: str, found: Thread) -> Steps[list[Record]]:
+        """Return what a prune keeps: the latest checkpoint of each namespace with its writes.
 
         Delta channels need ancestors with their writes, up to the one with the channel's value. A
         write whose checkpoint has not come yet stays, too.
         """
+        kept: list[Record] = []
         for place, writes in found.writes.items():
             if place not in found.checkpoints:
-                yield from writes
+                kept += writes
         for namespace in {place[0] for place in found.checkpoints}:
             line = list(found.line((namespace, found.latest(namespace) or "")))
             needed = self._needed(thread, line, found)
             for record in line[needed - 1 :: -1]:
                 is_oldest = record is line[needed - 1]
-                yield self._filled(thread, record, found) if is_oldest else record
-                yield from found.writes.get(record.place, [])
+                kept.append((yield from self._filled(thread, record, found)) if is_oldest else record)
+                kept += found.writes.get(record.place, [])
+        return kept
 
     def _needed(self, thread: str, line: Sequence[Record], found: Thread) -> int:
         """Return how many checkpoints of a line its first one needs."""
@@ -553,7 +595,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 return count
         return len(line)
 
-    def _filled(self, thread: str, record: Record, found: Thread) -> Record:
+    def _filled(self, thread: str, record: Record, found: Thread) -> Steps[Record]:
         """Return a checkpoint with all its channels, and without a parent."""
         if record.head["back"] == 0 and record.head["parent"] is None:
             return record
@@ -564,4 +606,5 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             "metadata": one.metadata,
             "values": [[each, versions[each], True, values[each]] for each in values],
         }
-        return Record.of({**record.head, "back": 0, "parent": None}, self.serde.dumps_typed(body))
+        named = {each for one in found.line(record.place) for each in one.ids}
+        return (yield from self._record({**record.head, "back": 0, "parent": None}, body, named))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast
 
 from forklore import AsyncForklore, Forklore
+from forklore.adapters.files import Files
 from forklore.adapters.openai_agents.kept import Kept
 from forklore.adapters.storable import checked_name
 from forklore.client.kinds import as_sync
@@ -46,7 +47,7 @@ class ForkloreSession(SessionABC):
         self._client = as_sync(client)
         self._own: Forklore | None = None
         self._prefix = prefix
-        self._kept = Kept(self._client, checked_name("session_id", prefix, session_id))
+        self._kept = Kept(self._client, checked_name("session_id", prefix, session_id), Files.of(client))
 
     @classmethod
     def from_url(

@@ -1,8 +1,8 @@
 """How items of the OpenAI Agents SDK are stored as messages of the history, and read again. Pure.
 
 An entry holds one item; where more than 50 are added at once, some that follow one another. Its
-content is `[{"role", "text", "events": [item, …], "textIn"?}]`. With `textIn` the text of the item
-stands in `text` alone, and `textIn` is the path to its place in the item.
+content is `[{"role", "text", "events": [item, …], "textIn"?, "attachments"?}]`. With `textIn` the
+text of the item stands in `text` alone, and `textIn` is the path to its place in the item.
 """
 
 import json
@@ -10,12 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from forklore.adapters.storable import (
-    checked_size,
-    restored,
-    shortened,
-    storable,
-)
+from forklore.adapters.files import Stored, attachments
+from forklore.adapters.storable import checked_size, restored, shortened
 from forklore.client.errors import TooLargeError
 from forklore.client.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX, packs
 from forklore.client.messages import role_of, text_of
@@ -34,20 +30,25 @@ bound, and each item stands in two of these sums at most. So there are never mor
 """
 
 
-def drafts_of(items: Sequence[Any]) -> list[dict[str, Any]]:
+def plain(items: Sequence[Any]) -> list[Item]:
+    """Return the items as JSON has them. Raises TypeError or ValueError for what it cannot hold."""
+    return [json.loads(json.dumps(item)) for item in items]
+
+
+def drafts_of(items: Sequence[Item], stored: Sequence[Stored]) -> list[dict[str, Any]]:
     """Return the entries that hold the items, in order: at most 50, for one append.
 
-    Raises TypeError or ValueError for what JSON cannot hold, TooLargeError for an item beyond
-    2.5 MB, or for items beyond 5 MB, as escaped.
+    stored: what is stored of each item.
+    Raises TooLargeError for an item beyond 2.5 MB, or for items beyond 5 MB, as escaped.
     """
-    plain: list[Item] = [json.loads(json.dumps(item)) for item in items]
-    contents = [_content([item]) for item in plain]
+    both = list(zip(items, stored, strict=True))
+    contents = [_content([one]) for one in both]
     sizes = [checked_size("an item", content) for content in contents]
     if sum(sizes) > PAGE_BYTES_MAX:
         told = f"items added at once have at most {PAGE_BYTES_MAX} bytes as escaped JSON, not {sum(sizes)}"
         raise TooLargeError(told)
     if len(contents) > APPEND_ENTRIES_MAX:
-        contents = [_content(plain[start:stop]) for start, stop in packs_of(sizes)]
+        contents = [_content(both[start:stop]) for start, stop in packs_of(sizes)]
     return [{"contentType": CONTENT_TYPE, "content": content} for content in contents]
 
 
@@ -87,22 +88,23 @@ def is_said_by_user(item: Mapping[str, Any]) -> bool:
     return item.get("role") == "user" and item.get("type", "message") == "message"
 
 
-def _content(items: Sequence[Item]) -> list[dict[str, Any]]:
-    stored = [storable(item) for item in items]
+def _content(both: Sequence[tuple[Item, Stored]]) -> list[dict[str, Any]]:
+    items, stored = zip(*both, strict=True)
+    values, named = [one.value for one in stored], attachments(stored)
     if len(items) > 1:
         text = "\n".join(f"{_role(item).lower()}: {shown_of(item)}" for item in items)
-        return [{"role": _role(items[0]), "text": shortened(text), "events": stored}]
+        return [{"role": _role(items[0]), "text": shortened(text), "events": values, **named}]
     [item], role = items, _role(items[0])
     path = _path_of_text(item)
-    if path is None or isinstance(stored[0], str):
-        return [{"role": role, "text": shortened(shown_of(item)), "events": stored}]
+    if path is None or isinstance(values[0], str):
+        return [{"role": role, "text": shortened(shown_of(item)), "events": values, **named}]
     *steps, last = path
-    lifted: Any = json.loads(json.dumps(item))
+    lifted: Any = json.loads(json.dumps(values[0]))
     place = lifted
     for step in steps:
         place = place[step]
     text, place[last] = place[last], ""
-    return [{"role": role, "text": text, "events": [lifted], "textIn": path}]
+    return [{"role": role, "text": text, "events": [lifted], "textIn": path, **named}]
 
 
 def _path_of_text(item: Item) -> list[str | int] | None:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from forklore import ConflictError, Forklore, NotFoundError
-from forklore.adapters.openai_agents.items import Item, drafts_of, is_said_by_user, items_of
+from forklore.adapters.files import Files
+from forklore.adapters.openai_agents.items import Item, drafts_of, is_said_by_user, items_of, plain
+from forklore.adapters.running import run
 from forklore.client.errors import BadRequestError
 from forklore.client.limits import PAGE_ENTRIES_MAX
 from forklore.client.results import Entry, Name
@@ -46,11 +48,12 @@ class Tail:
 
 
 class Kept:
-    """What the name of a session points to. Nothing is remembered between two calls."""
+    """What the name of a session points to. Of two calls only the bytes of files are remembered."""
 
-    def __init__(self, client: Forklore, name: str) -> None:
+    def __init__(self, client: Forklore, name: str, files: Files) -> None:
         self._client = client
         self._name = name
+        self._files = files
 
     # Reading
 
@@ -87,7 +90,8 @@ class Kept:
                 tail=True if cursor is None else None,
                 before_cursor=cursor,
             )
-            found = [item for entry in page.data for item in items_of(entry)] + found
+            entries = run(self._client, self._files.whole(page.data))
+            found = [item for entry in entries for item in items_of(entry)] + found
             cursor = page.before_cursor
             if wanted is not None and len(found) >= wanted:
                 return found[-wanted:]
@@ -128,13 +132,18 @@ class Kept:
     def _entries(self, now: Name, *, backward: bool, page_entries: int) -> Iterator[Entry]:
         conversation = self._client.conversation(now.conversation_id)
         pages = min(page_entries, PAGE_ENTRIES_MAX)
-        return iter(conversation.entries(channel=HISTORY, backward=backward, page_entries=pages))
+        for entry in conversation.entries(channel=HISTORY, backward=backward, page_entries=pages):
+            yield from run(self._client, self._files.whole([entry]))
 
     # Writing
 
     def add(self, items: Sequence[Any]) -> None:
-        """Append items, all or none, in one request."""
-        self._client.api.append_entry_by_name(name=self._name, entries=drafts_of(items))
+        """Append items, all or none, in one request. Files that are new are sent before."""
+        self._client.api.append_entry_by_name(name=self._name, entries=self._drafts(items))
+
+    def _drafts(self, items: Sequence[Any]) -> list[dict[str, Any]]:
+        given = plain(items)
+        return drafts_of(given, run(self._client, self._files.stored(given)))
 
     def pop(self) -> Item | None:
         """Take the newest item away and return it; None if there is none."""
@@ -162,7 +171,7 @@ class Kept:
         if not items:
             self.clear()
             return
-        drafts = drafts_of(items)
+        drafts = self._drafts(items)
         while True:
             now = self._now()
             if now is None:
@@ -204,6 +213,7 @@ class Kept:
 
         before_turn: as of `ForkloreSession.fork`. Raises ValueError if there is no such turn.
         """
+        other._files = self._files
         now = self._now()
         place = None if before_turn is None else self._before_turn(now, before_turn)
         if now is None:
@@ -257,7 +267,7 @@ class Kept:
             forked_at_entry_id=place.entry.id,
             forked_at_position="before",
             name=name,
-            entries=drafts_of(items),
+            entries=self._drafts(items),
             if_match=if_match,
         )
 

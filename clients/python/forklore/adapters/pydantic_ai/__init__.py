@@ -7,6 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
+from forklore.adapters.files import Files
+from forklore.adapters.running import arun
 from forklore.adapters.storable import checked_name
 from forklore.client.errors import BadRequestError
 from forklore.client.kinds import as_async
@@ -47,6 +49,7 @@ class ForkloreConversationStore(ConversationStore):
 
     def __init__(self, client: AsyncForklore | Forklore, *, prefix: str = "pydantic-ai/") -> None:
         self._client = as_async(client)
+        self._files = Files.of(client)
         self._prefix = prefix
         self._places = Places()
         self._known: log.State | None = None
@@ -85,7 +88,8 @@ class ForkloreConversationStore(ConversationStore):
         More than 50 entries, or 4 MB, take several requests. No history shows them before the last
         request, which stores the record.
         """
-        change = log.Change.of(record, new_entries)
+        stored = await arun(self._client, self._files.stored(log.messages_of(new_entries)))
+        change = log.Change.of(record, new_entries, stored)
         await self._write(record.conversation_id, change, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
@@ -140,7 +144,7 @@ class ForkloreConversationStore(ConversationStore):
                 if error.code != "invalid_cursor":
                     raise
                 raise KeyError(head_id) from error
-            for stored in page.data:
+            for stored in await arun(self._client, self._files.whole(page.data)):
                 entry = log.entry_in(stored)
                 if entry is not None:
                     found[entry.id] = entry
@@ -167,8 +171,7 @@ class ForkloreConversationStore(ConversationStore):
                 async for stored in self._client.conversation(line).entries(
                     channel="history", page_entries=PAGE_ENTRIES_MAX
                 ):
-                    entry = log.entry_in(stored)
-                    if entry is not None and entry.id == entry_id:
+                    if log.id_in(stored) == entry_id:
                         return Place(line, stored.id)
         raise KeyError(entry_id)
 

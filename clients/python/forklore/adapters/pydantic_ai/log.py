@@ -1,7 +1,8 @@
 """What a line holds: messages of Pydantic AI, and what each save says. Pure: nothing is sent here.
 
-An entry of a message is `[{"role", "text", "id", "parentId", "message", "record"?}]`. `record` is
-what a save says. A save without new messages is an entry `[{"record"}]` of its own content type.
+An entry of a message is `[{"role", "text", "id", "parentId", "message", "record"?,
+"attachments"?}]`. `record` is what a save says. A save without new messages is an entry
+`[{"record"}]` of its own content type.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
+from forklore.adapters.files import Stored, attachments
 from forklore.adapters.pydantic_ai.places import Place
 from forklore.adapters.pydantic_ai.shown import shown
 from forklore.adapters.storable import (
@@ -85,9 +87,14 @@ class Change:
     messages: tuple[Draft, ...] = ()
 
     @classmethod
-    def of(cls, record: ConversationRecord, new_entries: Sequence[ConversationEntry]) -> "Change":
-        """Return the change that a save makes. Raises TooLargeError for what no entry can hold."""
-        messages = tuple(_message(entry) for entry in new_entries)
+    def of(
+        cls, record: ConversationRecord, new_entries: Sequence[ConversationEntry], stored: Sequence[Stored]
+    ) -> "Change":
+        """Return the change that a save makes. Raises TooLargeError for what no entry can hold.
+
+        stored: what is stored of the message of each entry.
+        """
+        messages = tuple(map(_message, new_entries, stored))
         said = {"record": _dumped(record)}
         for draft in (*messages, _alone(said)):
             what = f"message {draft['content'][0]['id']}" if draft in messages else "the record"
@@ -175,6 +182,12 @@ def entry_in(stored: results.Entry) -> ConversationEntry | None:
     return ConversationEntry(id=held["id"], parent_id=held["parentId"], message=message)
 
 
+def id_in(stored: results.Entry) -> str | None:
+    """Return the id of the message that an entry holds; None if it holds none."""
+    held = _first(stored)
+    return held["id"] if "message" in held else None
+
+
 def copied(record: ConversationRecord) -> ConversationRecord:
     """Return a copy that the caller may change."""
     return deepcopy(record)
@@ -185,13 +198,19 @@ def _first(stored: results.Entry) -> Mapping[str, Any]:
     return first if isinstance(first, Mapping) else {}
 
 
-def _message(entry: ConversationEntry) -> Draft:
-    message = ModelMessagesTypeAdapter.dump_python([entry.message], mode="json")[0]
+def messages_of(entries: Sequence[ConversationEntry]) -> list[Any]:
+    """Return the messages of entries as JSON has them."""
+    held: list[Any] = ModelMessagesTypeAdapter.dump_python([one.message for one in entries], mode="json")
+    return held
+
+
+def _message(entry: ConversationEntry, stored: Stored) -> Draft:
     content = {
         **shown(entry.message),
         "id": entry.id,
         "parentId": entry.parent_id,
-        "message": storable(message),
+        "message": stored.value,
+        **attachments([stored]),
     }
     return {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
 

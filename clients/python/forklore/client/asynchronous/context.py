@@ -1,7 +1,6 @@
 """An agent's memory in a conversation, for asyncio and trio."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Literal
 
 from forklore.client import jsontext, results
@@ -99,7 +98,7 @@ class AsyncContext:
             memory.based_on = entry.id
         self._read = epoch, memory
         self._seen = memory.based_on
-        return Memory(deepcopy(memory), based_on=memory.based_on)
+        return Memory(jsontext.copied([*memory]), based_on=memory.based_on)
 
     def entries(
         self,

@@ -2,7 +2,6 @@
 """An agent's memory in a conversation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Literal
 
 from forklore.client import jsontext, results
@@ -100,7 +99,7 @@ class Context:
             memory.based_on = entry.id
         self._read = epoch, memory
         self._seen = memory.based_on
-        return Memory(deepcopy(memory), based_on=memory.based_on)
+        return Memory(jsontext.copied([*memory]), based_on=memory.based_on)
 
     def entries(
         self,

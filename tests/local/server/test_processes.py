@@ -1,0 +1,293 @@
+"""Several processes serve one folder behind one port."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from forklore import Forklore
+from forklore_local.server.server import main
+from tests.local.embedded.test_killed import check
+from tests.local.server.receiving import Webhook, wait_until
+from tests.local.server.test_events import has_ended
+from tests.local.server.test_server import (
+    ROOT,
+    STARTS_WITHIN_SECONDS,
+    STOPS_WITHIN_SECONDS,
+    Running,
+    running,
+    server,
+    start,
+)
+
+ANN = {"Authorization": "Bearer ann"}
+TWO = ("--workers", "2")
+WRITERS, APPENDS = 8, 15
+
+
+def process_of(local: Running) -> int:
+    """Return the process that a new connection leads to."""
+    answer = httpx.get(f"{local.url}/odd/process", timeout=60)
+    assert answer.status_code == 200
+    return int(answer.text)
+
+
+def workers_of(local: Running, number: int = 2) -> list[int]:
+    """Return the workers in the order of their turns. All have started when this returns."""
+    seen: list[int] = []
+
+    def look() -> bool:
+        seen.append(process_of(local))
+        return len(set(seen)) == number
+
+    wait_until(look)
+    return seen[-number:]
+
+
+def test_each_connection_goes_to_the_next_worker(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), "--workers", "3") as local:
+        workers = workers_of(local, 3)
+        assert local.process.pid not in workers
+        assert [process_of(local) for _ in range(6)] == workers * 2
+        assert "3 processes serve it." in local.banner
+        assert local.stop() == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [["--workers", "1", "--data", "data"], []])
+def test_one_process_serves_where_no_folder_is_shared_or_one_is_asked_for(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    given = [str(tmp_path / "data") if one == "data" else one for one in arguments]
+    with server(tmp_path, *given) as local:
+        assert {process_of(local) for _ in range(3)} == {local.process.pid}
+
+
+@pytest.mark.failure("killed-worker")
+def test_a_worker_that_is_killed_is_started_again_and_every_new_connection_is_answered(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
+        for killed in workers_of(local):
+            os.kill(killed, signal.SIGKILL)
+            wait_until(lambda killed=killed: killed not in workers_of(local))  # type: ignore[misc]
+        status, lines = local.stop()
+
+    assert status == 0
+    told = [json.loads(line) for line in lines.splitlines()]
+    assert [(line["message"], line["status"]) for line in told] == [("worker_ended", -9)] * 2
+
+
+@pytest.mark.long
+@pytest.mark.failure("killed-worker", "killed-embedded")
+def test_what_eight_writers_were_answered_is_there_once_and_in_order_though_workers_are_killed(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    with running("--port", "0", "--data", str(data), *TWO, last_line="Ctrl+C") as local:
+
+        def write(number: int) -> list[str]:
+            with Forklore(local.url, token="ann") as client:
+                chat = client.named("of all")
+                return [text_of(chat.say("user", f"{number} {at}")) for at in range(APPENDS)]
+
+        with ThreadPoolExecutor(WRITERS) as threads:
+            written = [threads.submit(write, number) for number in range(WRITERS)]
+            for _ in range(3):
+                os.kill(random.choice(children_of(local.process.pid)), signal.SIGKILL)
+                time.sleep(random.uniform(0.1, 0.5))
+            acknowledged = [one.result() for one in written]
+        with Forklore(local.url, token="ann") as client:
+            shown = [text_of(entry) for entry in client.named("of all").entries()]
+        assert local.stop()[0] == 0
+    check(data)
+    assert len(shown) == len(set(shown)) == WRITERS * APPENDS
+    for number, mine in enumerate(acknowledged):
+        assert mine == [text for text in shown if text.startswith(f"{number} ")]
+
+
+def text_of(entry: Any) -> str:
+    text: str = entry.content[0]["text"]
+    return text
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes that a process has started, as soon as there is one."""
+    found: list[int] = []
+
+    def look() -> bool:
+        for place in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                if int(place.read_text().rpartition(")")[2].split()[1]) == process:
+                    found.append(int(place.parent.name))
+        return bool(found)
+
+    wait_until(look)
+    return found
+
+
+@pytest.mark.failure("killed-worker")
+def test_no_worker_outlives_a_listening_process_that_is_killed(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
+        workers_of(local)
+        local.process.kill()
+        local.process.communicate(timeout=STOPS_WITHIN_SECONDS)  # until nobody can write to its pipes
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_each_worker_answers_its_open_requests_before_the_server_stops(tmp_path: Path, number: int) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local, ThreadPoolExecutor() as threads:
+        workers = workers_of(local)
+        held = [tmp_path / f"held-{worker}" for worker in workers]
+        answers = [threads.submit(httpx.get, f"{local.url}/odd/hold", timeout=60) for _ in workers]
+        wait_until(lambda: all(file.exists() for file in held))
+        for process in (local.process.pid, *workers):  # as a terminal does
+            os.kill(process, number)
+        for file in held:
+            file.unlink()
+        assert [answer.result().status_code for answer in answers] == [200, 200]
+        _, errors = local.process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        assert (local.process.returncode, errors) == (0, "")
+
+
+def test_a_second_signal_ends_workers_that_are_held_up(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
+        stopped, other = workers_of(local)
+        os.kill(stopped, signal.SIGSTOP)
+        local.process.send_signal(signal.SIGINT)
+        wait_until(lambda: has_ended(str(other)))
+
+        assert local.stop(signal.SIGINT) == (0, "")
+
+
+def test_each_event_is_told_once_whichever_worker_has_written(tmp_path: Path) -> None:
+    hook = Webhook()
+    data = ("--data", str(tmp_path / "data"), "--port", "0", *TWO)
+    with running(*data, "--on-event", hook.url, last_line="Ctrl+C") as local:
+        made = [httpx.post(f"{local.url}/v1/conversations", headers=ANN, json={}) for _ in range(12)]
+        ids = [answer.json()["id"] for answer in made]
+        hook.wait_for(12)
+        assert local.stop() == (0, "")
+    hook.close()
+    assert sorted(event["detail"]["treeId"] for event in hook.taken) == sorted(ids)
+
+
+def test_what_one_worker_has_written_ends_the_wait_at_another(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path / "data"), "--port", "0", *TWO)
+    with running(*data, last_line="Ctrl+C") as local, httpx.Client(headers=ANN, timeout=60) as watching:
+        made = httpx.post(f"{local.url}/v1/conversations", headers=ANN, json={"title": "old"}).json()
+        url = f"{local.url}/v1/conversations/{made['id']}"
+        for title in ("new", "newer"):  # each time by the next worker
+            tag = watching.get(url).headers["etag"]
+            with ThreadPoolExecutor() as threads:
+                waiting = threads.submit(
+                    watching.get, url, params={"wait": 20}, headers={"If-None-Match": tag}
+                )
+                assert httpx.patch(url, headers=ANN, json={"title": title}).is_success
+                assert waiting.result().json()["title"] == title
+        assert local.stop() == (0, "")
+
+
+@pytest.mark.parametrize("number", ["0", "x", "-1", "100", ""])
+def test_a_number_of_workers_that_cannot_be_is_refused(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(arguments=[f"--workers={number}"])
+    assert f"argument --workers: from 1 to 99, and not {number!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "told"),
+    [
+        (TWO, {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}, "--workers needs --data"),
+        (["--data", "data", *TWO, "--on-event", "nothing:at_all"], {}, "--on-event nothing:at_all"),
+        (["--data", "file/data", *TWO], {}, "cannot keep data in"),
+    ],
+)
+def test_what_several_processes_cannot_serve_is_one_line_and_2(
+    tmp_path: Path, arguments: list[str], environ: dict[str, str], told: str
+) -> None:
+    (tmp_path / "file").touch()
+    given = [str(tmp_path / one) if "data" in one.split("/") else one for one in arguments]
+    refused = start("--port", "0", *given, **environ)
+    printed, errors = refused.communicate(timeout=STARTS_WITHIN_SECONDS)
+
+    assert (refused.returncode, printed, errors.count("\n")) == (2, "", 1), errors
+    assert errors.startswith(f"forklore: {told}")
+
+
+ALONE = """\
+import logging, os, socket, sys, threading
+from forklore_local.server import processes
+from forklore_local.server.log import show_lines_of
+
+show_lines_of(logging.getLogger("forklore"), verbose=False)
+{work}
+listener = socket.create_server(("127.0.0.1", 0))
+sys.exit(processes.Processes(2, listener, work, lambda: print("ready", flush=True)).run())
+"""
+
+
+def alone(work: str) -> subprocess.Popen[str]:
+    """Start a server of two workers that only do `work`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", ALONE.format(work=work)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_the_first_worker_ends_after_the_others() -> None:
+    """It tells the events of what they write."""
+    process = alone("""
+import time
+def work(given):
+    given.channel.send(b".")
+    given.channel.recv(1)
+    if given.is_first:
+        given.wait_for_others()
+    else:
+        time.sleep(0.3)
+    print("first" if given.is_first else "other", flush=True)
+    return 0
+""")
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    printed, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
+    assert (process.returncode, printed, errors) == (0, "other\nfirst\n", "")
+
+
+@pytest.mark.failure("killed-worker")
+def test_a_worker_that_ends_at_once_is_started_after_longer_and_longer_pauses() -> None:
+    process = alone("""
+processes.PAUSE_SECONDS, processes.PAUSE_SECONDS_MAX, processes.STEADY_SECONDS = 0.01, 0.04, 600.0
+def work(given):
+    if given.is_first:
+        given.channel.send(b".")
+        given.channel.recv(1)
+        return 0
+    raise RuntimeError("a secret text")
+""")
+    assert process.stderr
+    pauses: list[float] = []
+    while len(pauses) < 4:
+        line = process.stderr.readline()
+        assert "secret" not in line
+        if line.startswith("{"):
+            pauses.append(json.loads(line)["startsInSeconds"])
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=STOPS_WITHIN_SECONDS)
+    assert (process.returncode, pauses) == (0, [0.01, 0.02, 0.04, 0.04])
