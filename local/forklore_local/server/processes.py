@@ -63,9 +63,9 @@ class Work:
         self.is_first = others is not None
 
     def wait_for_others(self) -> None:
-        """Wait, as the first worker, until no other one serves and none will start."""
+        """Wait, as the first worker, until no other serves or the listening process is killed."""
         if self._others is not None:
-            os.read(self._others, 1)
+            select.select([self._others, self.channel.fileno()], [], [])
 
 
 class WorkersServer(uvicorn.Server):

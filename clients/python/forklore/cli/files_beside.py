@@ -5,13 +5,16 @@ They stand in a folder that is called as the file of the lines, with `.files` be
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from forklore.cli.exits import CommandError
+from forklore.cli.importing.held_files import ARCHIVE_ERRORS, Held, HeldFile
 from forklore.cli.output import wire
+from forklore.client import jsontext
+from forklore.client.errors import BadRequestError, ConflictError, InputError, TooLargeError
 
 if TYPE_CHECKING:
     from forklore.client.results import AttachedFile, Entry
@@ -64,13 +67,21 @@ class Keeping:
 class Brought:
     """Finds the files that the lines of an import name, and uploads them. Threads may share it.
 
-    folder: where they are; it may be missing.
+    folder: where they are; it may be missing. held: files of an archive of another system, which
+    stay unnamed if the service does not take them. on_refused: is called with each of these.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        held: Held | None = None,
+        on_refused: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self._folder = folder
+        self._held = held or Held()
+        self._on_refused = on_refused
         self._rows: dict[str, Mapping[str, Any]] = {}
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, str | None] = {}
         self._lock = Lock()
 
     def find(self, entry: Mapping[str, Any], attachments: Any) -> Iterator[str]:
@@ -91,23 +102,44 @@ class Brought:
 
     def entry(self, client: "Forklore", entry: dict[str, Any]) -> dict[str, Any]:
         """Return the entry of an append with the ids of what was uploaded, and is uploaded now."""
-        named = _named(entry)
+        content = entry["content"]
+        if isinstance(content, jsontext.Written) and self._held.taken:
+            content = jsontext.read(content.text)
+        named = _named({**entry, "content": content})
         ids = {one["id"]: self._uploaded(client, one["id"]) for one in named}
         if not ids:
             return entry
-        content = entry["content"]
-        files = [{**one, "id": ids[one["id"]]} if one in named else one for one in content[0]["attachments"]]
+        files = [_named_as(one, ids) if one in named else one for one in content[0]["attachments"]]
         return {**entry, "content": [{**content[0], "attachments": files}, *content[1:]]}
 
-    def _uploaded(self, client: "Forklore", old_id: str) -> str:
-        """Return the id that an attachment has here; the same one for what was not found."""
+    def _uploaded(self, client: "Forklore", old_id: str) -> str | None:
+        """Return the id that an attachment has here; the same one for what was not found.
+
+        It is None for what the service does not take of another system.
+        """
         with self._lock:
             if old_id not in self._ids and old_id in self._rows:
                 row = self._rows[old_id]
                 path = self._folder / row["sha256"]
                 made = client.upload(path, name=row["name"], content_type=row["contentType"])
                 self._ids[old_id] = made.id
+            elif old_id not in self._ids and old_id in self._held.taken:
+                self._ids[old_id] = self._taken(client, self._held.taken[old_id])
             return self._ids.get(old_id, old_id)
+
+    def _taken(self, client: "Forklore", file: HeldFile) -> str | None:
+        try:
+            with self._held.open(file.place) as stream:
+                return client.upload(stream, name=file.name, content_type=file.content_type).id
+        except (BadRequestError, ConflictError, InputError, TooLargeError, OSError, *ARCHIVE_ERRORS):
+            self._on_refused(file.place)
+            return None
+
+
+def _named_as(one: dict[str, Any], ids: Mapping[str, str | None]) -> dict[str, Any]:
+    here = ids[one["id"]]
+    others = {name: value for name, value in one.items() if name != "id"}
+    return {"attachmentId": one["id"], **others} if here is None else {"id": here, **others}
 
 
 def _is_there(folder: Path, sha_256: Any) -> bool:

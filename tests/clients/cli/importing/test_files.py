@@ -208,7 +208,7 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
     report = ImportReport()
 
     assert [tree.tree_id for tree in read_file(tmp_path, report)] == ["c", "g"]
-    assert report.lines() == ["file without conversations: 2 (picture.png, package.json)"]
+    assert report.lines() == ["file without conversations: 2 (package.json, picture.png)"]
 
 
 def test_how_much_there_is_to_do_is_estimated_from_how_far_the_file_is_read(tmp_path: Path) -> None:

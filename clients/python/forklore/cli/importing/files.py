@@ -4,11 +4,9 @@ import io
 import re
 import shutil
 import stat
-import struct
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from forklore.cli.importing.foreign_trees import (
     UnknownFormatError,
 )
 from forklore.cli.importing.formats import format_of, read_records, refusal
+from forklore.cli.importing.held_files import ARCHIVE_ERRORS, Held, is_of_a_message
 from forklore.cli.importing.own_lines import ForkTree
 
 _MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl", r".*\.json")
@@ -39,10 +38,6 @@ STDIN = "-"
 SQLITE = b"SQLite format 3\0"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
-ARCHIVE_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError),
-    struct.error,
-)
 CHUNK_BYTES = 128 * 1024
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
@@ -104,23 +99,24 @@ def read_file(
     *,
     given: str | None = None,
     measure: Measure | None = None,
+    held: Held | None = None,
     passes: Passes = lambda _kind, _digest: False,
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a file one by one. What is left out goes into the report.
 
-    given: the format; without it the content tells. measure: is kept up to date. passes: tells of
-    the digest of a record's text that the record is not to be read. Raises MalformedFileError, on
-    reaching it, for what cannot be read, and for a file without any tree; OSError if the file
-    cannot be opened.
+    given: the format; without it the content tells. measure: is kept up to date. held: gets the
+    files that messages may name; who gives it closes it. passes: tells of the digest of a record's
+    text that the record is not to be read. Raises MalformedFileError, on reaching it, for what
+    cannot be read, and for a file without any tree; OSError if the file cannot be opened.
     """
     found, unknown = False, ""
-    measure = measure or Measure()
-    with closing(_streams(path, report, measure)) as streams:
+    measure, held = measure or Measure(), held or Held()
+    with closing(_streams(path, report, measure, held)) as streams, _others_reported(held, report):
         for name, opened in streams:
             try:
                 with opened() as stream, _placed(name):
                     counted = io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
-                    for tree in read_stream(counted, report, given=given, passes=passes):
+                    for tree in read_stream(counted, report, given=given, held=held, passes=passes):
                         found = True
                         yield tree
             except UnknownFormatError as error:
@@ -130,6 +126,20 @@ def read_file(
                 unknown = unknown or f": {error}"
     if not found:
         raise MalformedFileError(f"no conversation in the {_kind_of(path)}{unknown or _why(report)}")
+
+
+@contextmanager
+def _others_reported(held: Held, report: ImportReport) -> Iterator[None]:
+    """Report, at the end of the block, the files that no message names, and that none may name.
+
+    Of a conversation that is not read it is not known what it names.
+    """
+    try:
+        yield
+    finally:
+        for name in held.others:
+            if name not in held.taken and not is_of_a_message(name):
+                report.add(Reason.OTHER_FILE, name)
 
 
 def _kind_of(path: Path) -> str:
@@ -159,6 +169,7 @@ def read_stream(
     report: ImportReport,
     *,
     given: str | None = None,
+    held: Held | None = None,
     passes: Passes = lambda _kind, _digest: False,
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
@@ -175,26 +186,29 @@ def read_stream(
     if kind is None:
         raise UnknownFormatError(f"{first[0].place}: {refusal(first[0].value)}")
     left = (one for one in chain(first, records) if not (one.digest and passes(kind, one.digest)))
-    yield from read_records(kind, left, report)
+    yield from read_records(kind, left, report, held or Held())
 
 
-def _streams(path: Path, report: ImportReport, measure: Measure) -> Generator[tuple[str, Callable[[], Any]]]:
+def _streams(
+    path: Path, report: ImportReport, measure: Measure, held: Held
+) -> Generator[tuple[str, Callable[[], Any]]]:
     """Yield what to read: the file, or those of a folder or an archive, with a name to show."""
     if path.is_dir():
         sizes = {
             one.relative_to(path).as_posix(): one.stat().st_size
             for one in sorted(path.rglob("*"))
-            if one.is_file()
+            if one.is_file() and not one.is_symlink()
         }
-        yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure)
+        held.put(sizes, lambda name: (path / name).open("rb"), None)
+        yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure, held)
     elif _is_archive(path):
         try:
             archive = zipfile.ZipFile(path)
             sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
         except ARCHIVE_ERRORS as error:
             raise MalformedFileError(f"damaged archive: {error}") from error
-        with archive:
-            yield from _chosen(sizes, archive.open, report, measure)
+        held.put(sizes, archive.open, archive)
+        yield from _chosen(sizes, archive.open, report, measure, held)
     else:
         if is_database(path):
             raise MalformedFileError("a SQLite database of no framework that is known: export from it first")
@@ -203,16 +217,16 @@ def _streams(path: Path, report: ImportReport, measure: Measure) -> Generator[tu
 
 
 def _chosen(
-    sizes: dict[str, int], opened: Callable[[str], Any], report: ImportReport, measure: Measure
+    sizes: dict[str, int], opened: Callable[[str], Any], report: ImportReport, measure: Measure, held: Held
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the files of conversations of a folder or an archive. The others are reported."""
+    """Yield the files of conversations of a folder or an archive. The others are noted."""
     matching = ([name for name in sorted(sizes) if re.fullmatch(of, name)] for of in _MEMBERS)
     chosen = next((names for names in matching if names), [])
     measure.total = sum(sizes[name] for name in chosen)
     for name in sorted(sizes.keys() - set(chosen)):
         reason = _BESIDE.get(Path(name).stem) if name.endswith(".json") else None
         if reason is None:
-            report.add(Reason.OTHER_FILE, name)
+            held.others.append(name)
             continue
         with opened(name) as stream, suppress(MalformedFileError, *ARCHIVE_ERRORS):
             for record in records_of(stream):

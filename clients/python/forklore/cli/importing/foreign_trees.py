@@ -28,6 +28,7 @@ class Reason(StrEnum):
     PART_TOO_DEEP = "part of a message nested too deep"
     SURROGATE = "half a surrogate pair replaced"
     WITHOUT_FILE = "attachment without its file"
+    NOT_TAKEN = "file that is there, and cannot be an attachment"
     CYCLE = "cycle cut"
     LOST_PARENT = "message whose parent is not in the file"
     CONTEXT = "entry of an agent's context"

@@ -23,6 +23,7 @@ from forklore.cli.importing import (
 )
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.held_files import Held
 from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plain_conversations import Read, trees_of
 
@@ -42,9 +43,11 @@ class Importer:
     is_of: Callable[[Mapping[str, Any]], bool]
     read: Read
 
-    def trees(self, records: Iterable[FileRecord], report: ImportReport) -> Iterator[ForeignTree]:
-        """Yield the trees of a file's records."""
-        return trees_of(self.read(records, report), self.name, report)
+    def trees(
+        self, records: Iterable[FileRecord], report: ImportReport, held: Held | None = None
+    ) -> Iterator[ForeignTree]:
+        """Yield the trees of a file's records. held: the files that messages may name."""
+        return trees_of(self.read(records, report), self.name, report, held or Held())
 
 
 def _has(name: str, kind: type) -> Callable[[Mapping[str, Any]], bool]:
@@ -90,12 +93,12 @@ def format_of(value: Any) -> str | None:
 
 
 def read_records(
-    name: str, records: Iterable[FileRecord], report: ImportReport
+    name: str, records: Iterable[FileRecord], report: ImportReport, held: Held
 ) -> Iterator[ForeignTree] | Iterator[ForkTree]:
     """Yield the trees of a file's records, which have the format of this name."""
-    return (
-        own_lines.fork_trees_of(records, report) if name == OWN else importers()[name].trees(records, report)
-    )
+    if name == OWN:
+        return own_lines.fork_trees_of(records, report)
+    return importers()[name].trees(records, report, held)
 
 
 _TELEGRAM = ("personal_chat", "private_group", "private_supergroup", "saved_messages", "bot_chat")

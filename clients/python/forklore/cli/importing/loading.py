@@ -307,7 +307,16 @@ def _says_other(own: _Own, planned: PlannedEntry) -> bool:
     """Tell whether a message has changed. Of an erased author nothing is there."""
     content = planned.body["content"]
     now = jsontext.read(content.text) if isinstance(content, jsontext.Written) else content
-    return bool(own.content) and own.content != now
+    return bool(own.content) and _said(own.content) != _said(now)
+
+
+def _said(content: Any) -> Any:
+    """Return what a content says without the ids of its attachments, which are others here."""
+    files = content[0].get("attachments") if content and isinstance(content[0], Mapping) else None
+    if not isinstance(files, list):
+        return content
+    named = [{**one, "id": None, "attachmentId": None} for one in files if isinstance(one, Mapping)]
+    return [{**content[0], "attachments": named}, *content[1:]]
 
 
 def _keyed(

@@ -9,6 +9,7 @@ from forklore.cli.files_beside import ENDING, Brought
 from forklore.cli.importing.carrying_out import Unchanged
 from forklore.cli.importing.files import Measure, read_file
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
+from forklore.cli.importing.held_files import Held
 from forklore.cli.importing.own_lines import ForkTree
 from forklore.cli.importing.plan import Plan, digest_of, plan_tree
 from forklore.cli.importing.plan_forks import plan_fork_tree
@@ -52,10 +53,14 @@ class FileImport:
     entries: int = 0
     shown: str = ""
     measure: Measure = field(default_factory=Measure)
+    held: Held = field(default_factory=Held)
     brought: Brought = field(init=False)
 
     def __post_init__(self) -> None:
-        self.brought = Brought(Path(f"{self.path}{ENDING}"))
+        self.brought = Brought(Path(f"{self.path}{ENDING}"), self.held, self._not_taken)
+
+    def _not_taken(self, place: str) -> None:
+        self.report.add(Reason.NOT_TAKEN, place)
 
     def plans(
         self,
@@ -99,7 +104,14 @@ class FileImport:
             passed.extend([there] if there else [])
             return there is not None
 
-        trees = read_file(self.path, self.report, given=options.given, measure=self.measure, passes=passes)
+        trees = read_file(
+            self.path,
+            self.report,
+            given=options.given,
+            measure=self.measure,
+            held=self.held,
+            passes=passes,
+        )
         try:
             for tree in trees:
                 plan = self._plan(tree)

@@ -22,6 +22,8 @@ from forklore.cli.importing.checks import kept, time_of, title_of, without_halve
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
+from forklore.cli.importing.held_files import Held
+from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 
 GAP = "\n\n"
 """Between the texts of a message."""
@@ -119,20 +121,22 @@ def rest(raw: Mapping[str, Any], *mapped: str) -> dict[str, Any]:
     return kept({name: value for name, value in raw.items() if name not in mapped})
 
 
-def trees_of(found: Iterable[Conversation], kind: str, report: ImportReport) -> Iterator[ForeignTree]:
+def trees_of(
+    found: Iterable[Conversation], kind: str, report: ImportReport, held: Held
+) -> Iterator[ForeignTree]:
     """Yield a tree for each conversation that has messages. The others are reported.
 
-    kind: the name of the format.
+    kind: the name of the format. held: the files that are there.
     """
     for conversation in found:
-        tree = _tree_of(conversation, kind, report)
+        tree = _tree_of(conversation, kind, report, held)
         if tree is None:
             report.add(Reason.NOT_A_CONVERSATION, conversation.id or conversation.place)
         else:
             yield tree
 
 
-def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTree | None:
+def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -> ForeignTree | None:
     tools = {
         part["id"]: part.get("name")
         for message in found.messages
@@ -144,9 +148,10 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport) -> ForeignTre
         if message.id in seen:
             report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
         seen.add(message.id)
+    elements = (_element_of(message, tools, report, held) for message in found.messages)
     nodes = [
-        Node(message.id, message.parent, _element_of(message, tools, report), message.is_child, message.key)
-        for message in found.messages
+        Node(message.id, message.parent, element, message.is_child, message.key)
+        for message, element in zip(found.messages, elements, strict=True)
     ]
     grown = grow(nodes, report)
     if not grown.messages:
@@ -185,7 +190,9 @@ def newest_leaf(messages: Sequence[ForeignMessage]) -> int:
     return max(leaves, key=lambda at: (messages[at].said_at, at))
 
 
-def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport) -> dict[str, Any] | None:
+def _element_of(
+    message: Message, tools: Mapping[str, Any], report: ImportReport, held: Held
+) -> dict[str, Any] | None:
     """Return the element to store for a message; None if it is left out.
 
     tools: the name of the tool of each call.
@@ -208,9 +215,15 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
     if not (text.strip() or events or message.files or message.may_be_empty):
         report.add(Reason.EMPTY, message.id)
         return None
-    for file in message.files:
-        if not file.text:
-            report.add(Reason.WITHOUT_FILE, message.id)
+    attachments = [_attachment(file, message, report, held) for file in message.files]
+    places = list(dict.fromkeys(one["id"] for one in attachments if "id" in one))
+    for place in places[ATTACHMENTS_PER_ENTRY_MAX:]:
+        report.add(Reason.NOT_TAKEN, place)
+    for one in attachments:
+        if one.get("id") in places[ATTACHMENTS_PER_ENTRY_MAX:]:
+            one["attachmentId"] = one.pop("id")
+        elif "id" in one:
+            one["name"] = held.taken[one["id"]].name
     role = ROLES.get(message.role.lower()) if isinstance(message.role, str) else None
     author = kept(message.author)
     if role is None or (role == "TOOL" and author):
@@ -222,7 +235,7 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
         {
             "role": role,
             "text": text,
-            "attachments": [_attachment(file) for file in message.files],
+            "attachments": attachments,
             "events": events,
             "source": source,
         }
@@ -230,9 +243,16 @@ def _element_of(message: Message, tools: Mapping[str, Any], report: ImportReport
     return {"role": role, "text": "", **element} if message.may_be_empty else element
 
 
-def _attachment(file: File) -> dict[str, Any]:
+def _attachment(file: File, message: Message, report: ImportReport, held: Held) -> dict[str, Any]:
+    """Return what is stored of a file: with its place as the `id`, if it is there."""
+    there = held.find(file.file_id, file.name, file.about)
+    about = kept({"source": dict(file.about)})
+    if there is not None:
+        return {"id": there.place, **about}
+    if not file.text:
+        report.add(Reason.WITHOUT_FILE, message.id)
     named = {"name": file.name} if file.name and file.name != file.file_id else {}
-    return {"attachmentId": file.file_id, **named, **kept({"source": dict(file.about)})}
+    return {"attachmentId": file.file_id, **named, **about}
 
 
 def in_order(said: Iterable[str | Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:

@@ -87,6 +87,7 @@ class _Importing:
                 with progress(f"importing {source.shown}") as bar:
                     self._imported(one, telling, bar)
         finally:
+            one.held.close()
             self._summary(one, telling)
         if self._left is not None:
             self._left -= one.trees
