@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import resource
+import select
 import signal
 import socket
 import subprocess
@@ -133,6 +135,26 @@ def children_of(process: int) -> list[int]:
 
     wait_until(look)
     return found
+
+
+def test_a_worker_with_too_many_open_files_serves_again_when_some_are_closed(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
+        [full, _] = workers_of(local)
+        few = len(list(Path(f"/proc/{full}/fd").iterdir())) + 3
+        resource.prlimit(full, resource.RLIMIT_NOFILE, (few, few))
+        address = ("127.0.0.1", int(local.url.rsplit(":", 1)[1]))
+        idle = [socket.create_connection(address, timeout=60) for _ in range(20)]
+        wait_until(lambda: bool(select.select(idle, [], [], 0)[0]))  # some are closed at once
+        for one in idle:
+            one.close()
+
+        def is_back() -> bool:
+            with suppress(httpx.TransportError):
+                return process_of(local) == full
+            return False
+
+        wait_until(is_back)
+        assert local.stop() == (0, "")
 
 
 @pytest.mark.failure("killed-worker")
