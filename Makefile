@@ -198,7 +198,7 @@ define build-for
 	@"$(SAM)/bin/python" -m tools.deployment.built_for "$(2)/build/template.yaml" "$(1)"
 	@"$(SAM)/bin/python" -m tools.deployment.release "$(2)/build"
 	@$(if $(RUNTIME_PYTHON),for part in "$(2)"/build/*Function; do $(call byte-code,$$part,/var/task) || exit 1; done && \
-		$(call byte-code,$(2)/build/CoreLayer,/opt),echo "Built without byte-code, as there is no Python 3.13:" \
+		for layer in "$(2)"/build/*Layer; do $(call byte-code,$$layer,/opt) || exit 1; done,echo "Built without byte-code, as there is no Python 3.13:" \
 		"each cold start takes about twice as long. RUNTIME_PYTHON=… names one.")
 endef
 
@@ -232,7 +232,7 @@ test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(ru
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore_service functions tools/deployment \
 		examples/agent_on_events
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \
-		layers/core/requirements.txt functions/authorizer/requirements.txt
+		layers/core/requirements.txt functions/authorizer/requirements.txt clients/python/requirements.txt
 	FORKLORE_BUILD="$(here)" $(in_runtime) $(python) -m pytest tests/deployment
 	@$(if $(RUNTIME_PYTHON),,echo "NOT TESTED: the built functions were not run, as there is no Python 3.13: RUNTIME_PYTHON=…")
 
@@ -257,10 +257,13 @@ deploy: $(SAM)/locked ## deploy to AWS; asks for the issuer and the audience the
 restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
 	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
 
-lock: ## write all locks from pyproject.toml and the two requirements.in; needs uv; UPGRADE=--upgrade takes newer versions
+lock: ## write all locks from pyproject.toml and the three requirements.in; needs uv; UPGRADE=--upgrade takes newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }
 	$(compile) layers/core/requirements.in -o layers/core/requirements.txt
 	$(compile) functions/authorizer/requirements.in -o functions/authorizer/requirements.txt
+	$(compile) clients/python/requirements.in -c layers/core/requirements.txt -c functions/authorizer/requirements.txt \
+		$(addprefix --no-emit-package ,pydantic pydantic-core annotated-types typing-extensions typing-inspection) \
+		-o clients/python/requirements.txt
 	$(compile) pyproject.toml $(addprefix --extra ,$(extras)) --group dev -c layers/core/requirements.txt \
 		-c functions/authorizer/requirements.txt -o $(locks)/dev.txt
 	$(compile) pyproject.toml --extra local --extra cli --group run -c $(locks)/dev.txt -o $(locks)/run.txt

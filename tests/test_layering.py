@@ -1,5 +1,6 @@
 """Imports point inward, and importing a module does nothing but define names.
 
+    functions.mcp → mcp → client
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) forklore_local
     cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
@@ -103,6 +104,7 @@ ROOMS["forklore_service.aws.handlers"] = ROOMS["forklore_service.aws"] | {
 }
 ROOMS["forklore_service.aws.handlers"] |= {"aws_lambda_powertools.utilities.data_classes"}
 ROOMS["functions"] = {"forklore_service.aws"}
+ROOMS["functions.mcp"] = {"forklore.mcp.on_lambda"}  # it runs the client
 
 # Only the authorizer runs the check of credentials. Only two of its modules use the libraries.
 ROOMS["forklore_service.credentials"] = {
@@ -425,7 +427,7 @@ def test_the_service_imports_neither_of_the_other_parts_and_the_local_part_not_t
     of_the_client = rooms_that_may_import("forklore")
     of_the_local_part = rooms_that_may_import("forklore_local")
 
-    assert of_the_client == set()
+    assert of_the_client == {"functions.mcp"}
     assert not [room for room in of_the_local_part if not within(room, {"forklore"})]
 
 

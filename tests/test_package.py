@@ -131,7 +131,7 @@ def test_without_an_extra_only_the_client_over_http_is_asked_for_and_no_version_
 
 @pytest.mark.parametrize(
     ("extra", "lock"),
-    [("service", "layers/core"), ("authorizer", "functions/authorizer")],
+    [("service", "layers/core"), ("authorizer", "functions/authorizer"), ("mcp", "clients/python")],
 )
 def test_an_extra_names_what_lambda_runs(metadata: Message, extra: str, lock: str) -> None:
     lines = (PROJECT / lock / "requirements.in").read_text().splitlines()

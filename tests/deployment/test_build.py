@@ -16,6 +16,7 @@ UNCHECKED = (1).to_bytes(4, "little")
 """The flags of byte-code that holds its source's hash, which Python does not check (PEP 552)."""
 MACHINES = {"arm64": 0xB7, "x86_64": 0x3E}
 """`e_machine` in an ELF file's header."""
+FOR_OTHER_PLATFORMS = {("httpx2-jsfetch", "1.0"), ("pywin32", "312")}
 FUNCTIONS = {name: PurePosixPath(one["CodeUri"]) for name, one in of_type(read_document(), FUNCTION).items()}
 
 
@@ -54,6 +55,19 @@ def test_the_layer_holds_the_service_unchanged_and_nothing_of_the_other_parts(bu
 
     assert contents(layer / "forklore_service") == contents(PROJECT / "layers/core/forklore_service")
     assert [path.name for path in layer.glob("forklore*")] == ["forklore_service"]
+
+
+def test_the_layer_of_the_tools_holds_the_client_and_nothing_that_the_other_layer_has(build: Path) -> None:
+    layer, client = build / "McpLayer/python", PROJECT / "clients/python/forklore"
+    held = contents(layer / "forklore")
+
+    assert {name for name, _ in installed(layer)}.isdisjoint(
+        name for name, _ in installed(build / "CoreLayer/python")
+    )
+    assert installed(layer) == locked("clients/python/requirements.txt") - FOR_OTHER_PLATFORMS
+    assert {path.partition("/")[0] for path in held} == {"__init__.py", "extras.py", "client", "mcp"}
+    assert all(text == (client / path).read_bytes() for path, text in held.items())
+    assert bytes_of(layer) < 40 * MB
 
 
 def test_only_the_authorizer_holds_more_than_its_own_file(build: Path) -> None:

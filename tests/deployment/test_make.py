@@ -78,9 +78,9 @@ def test_a_build_is_compiled_by_the_functions_python_or_make_says_that_it_is_not
     assert "compileall" not in without
     assert "Built without byte-code" not in with_one
     assert re.findall(r'"/opt/python 3.13" -m compileall .* -s "(\S+)" -p "(\S+)" "(\S+)"', with_one)[-1] == (
-        ".aws-sam/build/CoreLayer",
+        "$layer",
         "/opt",
-        ".aws-sam/build/CoreLayer",
+        "$layer",
     )
 
 

@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,13 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from forklore_local.server import token
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
+from tests.clients.mcp.connecting import by_events, run
+from tests.clients.mcp.test_tools import every_tool
 from tests.functions.story import AUTHORIZER, DIRECT, tell_functions
 from tools.catalogue import NAMES, SAID
 from tools.harness.deployed import Deployed, deployed
 from tools.harness.gateway import Answer
+from tools.harness.local_server import local_server
 from tools.harness.runtime import RUNTIME, RuntimeMissing
 from tools.harness.sample_events import sample_event
 
@@ -44,7 +48,10 @@ def service(build: Path, dynamodb_endpoint: str, key: EllipticCurvePrivateKey) -
     """The functions of the build, on an empty table."""
     keys = json.dumps(token.key_set(key))
     try:
-        with deployed(build, endpoint=dynamodb_endpoint, **ISSUER, IssuerKeys=keys) as service:
+        with (
+            local_server() as api,
+            deployed(build, endpoint=dynamodb_endpoint, api=api, **ISSUER, IssuerKeys=keys) as service,
+        ):
             service.functions["SweepFunction"]  # fails now if something is missing
             yield service
     except RuntimeMissing as missing:
@@ -103,6 +110,10 @@ def test_the_built_publisher_publishes_a_batch_of_the_stream(service: Deployed) 
     logged = service.functions["PublishFunction"].log()
     [line] = [json.loads(line) for line in logged if not line.startswith(OF_THE_EMULATOR)]
     assert (line["message"], line["EventsPublished"], line["finished"]) == ("published", 1, True)
+
+
+def test_the_built_tools_work_for_the_library_s_own_client(service: Deployed) -> None:
+    run(every_tool, by_events(partial(service.functions.invoke, "McpFunction"), "ann"))
 
 
 def test_a_built_function_refuses_an_event_of_another_api(service: Deployed, told: object) -> None:

@@ -13,7 +13,8 @@ from tests.deployment.document import PROJECT
 from tools.deployment.template import read_template
 
 TEMPLATE, CODE = read_template(PROJECT / "template.yaml"), http_functions()
-CALLED = [one for one in TEMPLATE.functions if one.routes]
+CALLED = [one for one in TEMPLATE.functions if one.routes and one.name != "McpFunction"]
+"""The functions of the API. The tools for agents are no operation: `forklore serve --mcp`."""
 FOLDERS = {name: folder for folder, name in HTTP.items()}
 
 

@@ -59,6 +59,8 @@ SERVED = {
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""
+TOOLS = {"POST /mcp": "McpFunction"}
+"""The route of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {
@@ -98,6 +100,7 @@ BESIDE_THE_TABLE = {
         },
     },
     "AuthorizerFunction": {},
+    "McpFunction": {},
 }
 """What each role allows apart from its log and the table, by resource.
 
@@ -189,12 +192,13 @@ def test_no_statement_of_a_role_holds_a_star() -> None:
     assert stars == {"${AttachmentsBucket.Arn}/*", "${Table.Arn}/stream/*"}
 
 
-def test_the_authorizer_may_write_its_log_and_nothing_else() -> None:
-    statements = statements_by_function(DOCUMENT)["AuthorizerFunction"]
+@pytest.mark.parametrize("room", ["Authorizer", "Mcp"])
+def test_the_authorizer_and_the_tools_may_write_their_log_and_nothing_else(room: str) -> None:
+    statements = statements_by_function(DOCUMENT)[f"{room}Function"]
 
     named = [short(one) for statement in statements for one in statement.resources]
-    assert named == ["!GetAtt AuthorizerLogs.Arn", "!Ref KmsKeyArn"]
-    environment = FUNCTIONS["AuthorizerFunction"]["Environment"]["Variables"]
+    assert named == [f"!GetAtt {room}Logs.Arn", "!Ref KmsKeyArn"]
+    environment = FUNCTIONS[f"{room}Function"]["Environment"]["Variables"]
     assert [environment[f"FORKLORE_{name}"] for name in ("TABLE", "QUEUE", "ATTACHMENTS")] == ["", "", ""]
 
 
@@ -213,6 +217,7 @@ def test_only_this_api_may_invoke_the_functions_and_the_authorizer() -> None:
     assert granted == {
         **dict.fromkeys(SERVED, "${Api}/*/*"),
         "AuthorizerFunction": "${Api}/authorizers/${Authorizer}",
+        "McpFunction": "${Api}/*/POST/mcp",
     }
 
 
@@ -236,7 +241,7 @@ def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it()
         f"{operation.method} {operation.path}": function
         for function, operations in SERVED.items()
         for operation in operations
-    } | {"$default": "ConversationsFunction"}
+    } | {"$default": "ConversationsFunction", **TOOLS}
     assert len(routes) == len(ROUTES)
 
 
@@ -250,6 +255,7 @@ def test_the_page_for_operators_says_what_the_metrics_of_all_operations_cost() -
 
 def test_a_route_has_the_name_of_its_operation() -> None:
     operations = {f"{o.method} {o.path}": o.name for served in SERVED.values() for o in served}
+    operations |= dict.fromkeys(TOOLS, "mcp")
 
     for name, route in ROUTES.items():
         operation = operations.get(route["RouteKey"], "default")
@@ -415,13 +421,16 @@ def test_the_logs_with_audit_lines_outlive_the_stack() -> None:
 
 def test_every_explicit_name_includes_the_name_of_the_stack() -> None:
     """Otherwise two stacks of one account and region would have conflicting names."""
-    [layer] = of_type(DOCUMENT, "AWS::Serverless::LayerVersion").values()
+    layers = of_type(DOCUMENT, "AWS::Serverless::LayerVersion").values()
     group = of_type(DOCUMENT, "AWS::Logs::LogGroup")["AccessLogs"]
 
     [bus] = of_type(DOCUMENT, "AWS::Events::EventBus").values()
 
     assert bus["Name"] == {"Ref": "AWS::StackName"}
-    assert layer["LayerName"] == {"Fn::Sub": "${AWS::StackName}-core"}
+    assert [layer["LayerName"]["Fn::Sub"] for layer in layers] == [
+        "${AWS::StackName}-core",
+        "${AWS::StackName}-mcp",
+    ]
     assert group["LogGroupName"] == {"Fn::Sub": "/aws/vendedlogs/${AWS::StackName}-access"}
     for resources, name in (
         (FUNCTIONS, "FunctionName"),

@@ -324,7 +324,7 @@ def test_no_function_does_anything_that_the_template_does_not_allow(done: Mappin
 def test_the_template_allows_no_function_an_action_that_it_never_uses(done: Mapping[str, Actions]) -> None:
     policies = allowed()
 
-    assert policies.keys() - done.keys() == {"AuthorizerFunction"}
+    assert policies.keys() - done.keys() == {"AuthorizerFunction", "McpFunction"}
     assert {
         name: policies[name] - actions for name, actions in done.items() if policies[name] - actions
     } == {}

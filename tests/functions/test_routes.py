@@ -10,7 +10,8 @@ from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Answer, Gateway
 from tools.harness.sample_events import sample_event
 
-FUNCTIONS = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
+CALLED = [one for one in read_template(PROJECT / "template.yaml").functions if one.routes]
+FUNCTIONS = [one for one in CALLED if one.name != "McpFunction"]
 DEFAULT = "$default"
 BY_ROUTE = {f"{operation.method} {operation.path}": operation for operation in operations.ROUTES}
 

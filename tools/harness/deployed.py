@@ -51,17 +51,18 @@ class Deployed:
 
 
 @contextmanager
-def deployed(folder: Path, *, endpoint: str, **parameters: str) -> Iterator[Deployed]:
+def deployed(folder: Path, *, endpoint: str, api: str = "", **parameters: str) -> Iterator[Deployed]:
     """Deploy the build at `folder`. Everything ends with the context.
 
-    endpoint: the address of a DynamoDB. parameters: of the template, by name.
+    endpoint: the address of a DynamoDB. api: that of the API that the tools call. parameters: of
+    the template, by name.
     Raises RuntimeMissing if there is no such build, or nothing to run it with.
     """
     with ExitStack() as stack:
         table, template = f"forklore-{uuid.uuid4()}", read_template(PROJECT / "template.yaml")
         others, queues = stack.enter_context(_other_services())
         values = {"Api": API_ID, "Table": table, "AWS::StackName": "forklore", "EventBus": BUS, **queues}
-        values |= {"Attachments": "on", "AttachmentsBucket": BUCKET}
+        values |= {"Api.ApiEndpoint": api, "Attachments": "on", "AttachmentsBucket": BUCKET}
         built = Built.at(folder, values | parameters)
         services = {
             "FORKLORE_DYNAMODB_ENDPOINT": endpoint,

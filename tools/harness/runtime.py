@@ -94,9 +94,17 @@ class Built:
 
     def layers(self, function: str) -> list[Path]:
         """Return the folders of a function's layers that Python searches."""
-        names = [layer["Ref"] for layer in self.setting(function, "Layers")]
-        resources = self.template["Resources"]
+        resources, shared = self.template["Resources"], self.template["Globals"]["Function"]
+        layers = [*shared.get("Layers", []), *resources[function]["Properties"].get("Layers", [])]
+        names = [layer["Ref"] for layer in layers]
         return [self.folder / resources[name]["Properties"]["ContentUri"] / "python" for name in names]
+
+    def _holds(self, rule: Any) -> bool:
+        """Return whether a condition of the template holds."""
+        if "Fn::Not" in rule:
+            return not self._holds(rule["Fn::Not"][0])
+        one, other = rule["Fn::Equals"]
+        return self._plain(one) == self._plain(other)
 
     def _plain(self, value: Any) -> str:
         """Return the text of a value in the template. Raises KeyError for an unknown reference."""
@@ -105,9 +113,9 @@ class Built:
         [(kind, name)] = value.items()
         if kind == "Fn::If":
             condition, yes, no = name
-            one, other = self.template["Conditions"][condition]["Fn::Equals"]
-            return self._plain(yes if self._plain(one) == self._plain(other) else no)
-        assert kind == "Ref", f"a variable uses {kind}, but only Ref and Fn::If are known"
+            return self._plain(yes if self._holds(self.template["Conditions"][condition]) else no)
+        assert kind in ("Ref", "Fn::GetAtt"), f"a variable uses {kind}, which is not known"
+        name = name if isinstance(name, str) else ".".join(name)
         if name in self.values:
             return self.values[name]
         return str(self.template["Parameters"][name]["Default"])

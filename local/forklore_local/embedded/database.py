@@ -177,7 +177,8 @@ class Database:
         try:
             with self._writing:
                 if not transaction.is_taken:
-                    self._commit_waiting(transaction)
+                    with self.turn.taken():  # meanwhile others come, which are committed together
+                        self._commit_waiting(transaction)
         finally:
             with suppress(ValueError):
                 self._waiting.remove(transaction)
@@ -207,7 +208,7 @@ class Database:
         """Commit transactions. Where one reads what is damaged, the others are committed alone."""
         try:
             self._require_open()
-            with self._explained(), self.turn.taken():
+            with self._explained():
                 self._commit(together)
             self.committed()
         except ForkloreError as error:

@@ -69,7 +69,8 @@ class Turn:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give the turn up. In a forked process this leaves it to the parent."""
+        """Give the turn up for good. In a forked process this leaves it to the parent."""
+        self._folder = None
         file, self._file = self._file, None  # without the lock, which a thread of the parent may have
         if file is not None:
             file.close()

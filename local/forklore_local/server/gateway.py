@@ -126,8 +126,8 @@ class Gateway:
     async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
         """Return the handler's answer. Raises what `invoke` does, and TimeoutError."""
         loop, handler = asyncio.get_running_loop(), self._handlers[function.name]
-        async with asyncio.timeout(min(function.timeout_seconds, self._timeout_seconds)):
-            return await loop.run_in_executor(self._threads, invoke, function, handler, event)
+        call = loop.run_in_executor(self._threads, invoke, function, handler, event)
+        return await asyncio.wait_for(call, min(function.timeout_seconds, self._timeout_seconds))
 
 
 async def _read_body(receive: Receive) -> bytes | None:

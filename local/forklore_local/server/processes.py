@@ -35,10 +35,10 @@ longest. Each is twice the one before.
 """
 HANDED_MAX = 64
 """How many connections a worker may have to fetch before others get the next ones."""
-BYTE = b"."
-"""Goes with a connection to a worker; without one it says that the server stops. It comes back when
-the worker is ready, and then when it has the next connection.
-"""
+TAKE, STOP = b"t", b"s"
+"""What a worker is told. A connection goes with TAKE."""
+DONE = b"d"
+"""What a worker says when it is ready, and then when it has taken the next connection."""
 _log = logging.getLogger("forklore")
 
 
@@ -63,9 +63,9 @@ class Work:
         self.is_first = others is not None
 
     def wait_for_others(self) -> None:
-        """Wait, as the first worker, until no other one serves and none will start."""
+        """Wait, as the first worker, until no other serves or the listening process is killed."""
         if self._others is not None:
-            os.read(self._others, 1)
+            select.select([self._others, self.channel.fileno()], [], [])
 
 
 class WorkersServer(uvicorn.Server):
@@ -91,14 +91,16 @@ class WorkersServer(uvicorn.Server):
     def _take(self) -> None:
         loop, came, handles = asyncio.get_running_loop(), b"", list[int]()
         with suppress(ConnectionError):
-            came, handles, _, _ = socket.recv_fds(self._channel, len(BYTE), 1)
+            came, handles, _, _ = socket.recv_fds(self._channel, len(TAKE), 1)
         if not came:  # the listening process was killed; so is this one
             os._exit(1)
-        if not handles:
+        if came == STOP:
             loop.remove_reader(self._channel)
             self.should_exit = True
             return
         self._tell()
+        if not handles:  # this process cannot have more open files; who called calls again
+            return
         connection = socket.socket(fileno=handles[0])
         connection.setblocking(False)
         connecting = loop.create_task(loop.connect_accepted_socket(self._protocol, connection))
@@ -114,7 +116,7 @@ class WorkersServer(uvicorn.Server):
 
     def _tell(self) -> None:
         with suppress(OSError):  # the listening process has ended, as the channel says, too
-            self._channel.send(BYTE)
+            self._channel.send(DONE)
 
 
 class _Worker:
@@ -268,7 +270,7 @@ class Processes:
             worker = self._workers[self._turn]
             if worker.channel and worker.is_free:
                 with suppress(OSError):
-                    socket.send_fds(worker.channel, [BYTE], [connection.fileno()])
+                    socket.send_fds(worker.channel, [TAKE], [connection.fileno()])
                     worker.handed.append(connection)
                     return
         connection.close()
@@ -281,7 +283,7 @@ class Processes:
                 os.kill(worker.process, signal.SIGKILL)
             elif worker.channel:
                 with suppress(OSError):  # it has just ended
-                    worker.channel.send(BYTE)
+                    worker.channel.send(STOP)
         if not is_again:
             self._listener.close()
             os.close(self._other)

@@ -283,6 +283,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
     )
+    if command != COMMAND:  # who calls this takes it before
+        parser.add_argument("--mcp", action="store_true", help="also serve the tools for agents, at /mcp")
     parser.add_argument(
         "--verbose",
         action="store_true",

@@ -72,6 +72,18 @@ def test_an_agent_with_a_tool_an_interruption_a_fork_and_a_summary(service: Serv
         assert shown.count(("system", "7 messages before")) == 1
 
 
+def test_the_last_checkpoint_of_a_turn_has_all_that_it_needs(service: Service, user: str) -> None:
+    """What it does not have is read from an ancestor, with the whole state that this has."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", lambda _state: {"messages": [AIMessage("hello")]})
+    graph.add_edge(START, "answer")
+    with service.client(user) as client:
+        for text in ("one", "two"):
+            graph.compile(checkpointer=ForkloreSaver(client)).invoke(say(text), thread("t"))
+        heads = [entry.content[0]["langgraph"] for entry in client.named("langgraph/t").entries()]
+        assert [head for head in heads if head["kind"] == "checkpoint"][-1]["back"] == 0
+
+
 async def test_the_same_with_the_async_saver(service: Service, user: str) -> None:
     async with service.async_client(user) as client:
         saver = AsyncForkloreSaver(client)

@@ -57,6 +57,48 @@ async def over_http(url: str, user: str, *, mode: str = "auto") -> AsyncIterator
         yield client
 
 
+class Gateway(httpx2.AsyncBaseTransport):
+    """Stands in for API Gateway: hands each request to a function as an event.
+
+    invoke: returns the function's answer to an event. user: whom the authorizer finds.
+    """
+
+    def __init__(self, invoke: Callable[[Any], Any], user: str | None) -> None:
+        self._invoke = invoke
+        self._user = user
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return what the function answers."""
+        answer = await anyio.to_thread.run_sync(self._invoke, self.event(request, await request.aread()))
+        return httpx2.Response(answer["statusCode"], headers=answer["headers"], text=answer["body"])
+
+    def event(self, request: httpx2.Request, body: bytes) -> dict[str, Any]:
+        """Return the event of a request, in payload format 2.0."""
+        http = {"method": request.method, "path": request.url.path}
+        found = {} if self._user is None else {"userId": self._user}
+        return {
+            "version": "2.0",
+            "routeKey": "POST /mcp",
+            "rawPath": request.url.path,
+            "headers": dict(request.headers),
+            "requestContext": {"http": http, "authorizer": {"lambda": found}},
+            "body": body.decode(),
+            "isBase64Encoded": False,
+        }
+
+
+@asynccontextmanager
+async def by_events(invoke: Callable[[Any], Any], user: str, *, mode: str = "auto") -> AsyncIterator[Client]:
+    """Connect to a function that has the tools."""
+    headers = {"Authorization": f"Bearer {user}", "X-API-Key": "local-key"}
+    gateway = Gateway(invoke, user)
+    async with (
+        httpx2.AsyncClient(headers=headers, transport=gateway) as http,
+        Client(streamable_http_client("https://api.example/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
 async def call(client: Client, tool: str, **given: Any) -> dict[str, Any]:
     """Call a tool; return what it answers. Raises Refused with what it tells in place of that."""
     answer = await client.call_tool(tool, given)

@@ -10,11 +10,17 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from forklore import Forklore
-from tests.clients.mcp.connecting import Refused, call, here, once, over_http, over_stdio, run
+from functions.mcp.app import handler
+from tests.clients.mcp.connecting import Refused, by_events, call, here, once, over_http, over_stdio, run
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
 ALLOWED = {"delete_conversation", "share_conversation"}
+
+
+def invoke(event: Any) -> Any:
+    """Return what the function answers, as Lambda hands it on."""
+    return json.loads(json.dumps(handler(json.loads(json.dumps(event)), None)))
 
 
 async def every_tool(client: Client) -> None:
@@ -84,6 +90,13 @@ def test_each_tool_over_standard_input_and_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_each_tool_over_http(url: str, mode: str) -> None:
     run(every_tool, over_http(url, f"ann-{uuid.uuid4().hex[:8]}", mode=mode))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_each_tool_by_events_of_a_gateway(url: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKLORE_URL", url)
+
+    run(every_tool, by_events(invoke, f"ann-{uuid.uuid4().hex[:8]}", mode=mode))
 
 
 @pytest.mark.parametrize("allows", [False, True])

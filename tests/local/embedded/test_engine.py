@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from forklore_local.embedded.engine import TOKENS_MAX, TRANSACTION_ACTIONS_MAX, Engine
+from forklore_local.embedded.items import checked
 from forklore_service.errors import StoreFailedError
 from forklore_service.storage import schema
 from forklore_service.storage.connection import CallRefused
@@ -131,6 +132,40 @@ def test_a_transaction_has_bounds_and_writes_all_or_nothing(kept: Kept) -> None:
 
     kept.client.transact_write_items(TransactItems=many[:-1])
     assert len(everything(kept.client)) == len(before) + TRANSACTION_ACTIONS_MAX
+
+
+def test_a_batch_looks_up_its_keys_in_one_statement(kept: Kept) -> None:
+    wanted = [key("a", f"{number:03}") for number in range(100)]
+    for one in wanted:
+        kept.client.put_item(TableName=TABLE, Item=one)
+    statements: list[str] = []
+    with kept.database.reading() as connection:
+        connection.set_trace_callback(statements.append)
+
+    answer = kept.client.batch_get_item(RequestItems={TABLE: {"Keys": wanted[::-1]}})
+
+    assert answer["Responses"][TABLE] == wanted[::-1]
+    [statement] = statements
+    with kept.database.reading() as connection:
+        connection.set_trace_callback(None)
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+    assert [step for *_, step in plan if "item" in step] == ["SEARCH item USING PRIMARY KEY (PK=? AND SK=?)"]
+
+
+def test_the_size_of_an_item_after_an_update_is_that_of_the_whole_item(kept: Kept) -> None:
+    put(kept.client, "a", "x", gone={"S": "é"}, n={"N": "99"}, **VALUES)
+
+    kept.client.update_item(
+        TableName=TABLE,
+        Key=key("a", "x"),
+        UpdateExpression="SET #text = :text, new = :new ADD n :n REMOVE gone, absent",
+        ExpressionAttributeNames={"#text": "text"},
+        ExpressionAttributeValues={":text": {"S": "é"}, ":new": VALUES["map"], ":n": {"N": "1"}},
+    )
+
+    [item] = everything(kept.client)
+    with kept.database.reading() as connection:
+        assert connection.execute("SELECT size FROM item").fetchone() == (checked(item).size,)
 
 
 def test_a_transaction_that_is_sent_again_with_its_token_is_written_once() -> None:

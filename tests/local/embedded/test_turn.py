@@ -1,5 +1,6 @@
 """Processes that share a folder write in turn. Two services stand for two processes here."""
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from forklore_local.embedded import turn
+from forklore_local.embedded.opened import open_database
 from forklore_local.embedded.service import EmbeddedService
 from forklore_local.embedded.turn import Turn
 from tests.local.embedded.writer import done, entry
@@ -45,6 +47,24 @@ def test_a_request_that_decides_again_is_overtaken_no_more(
             done(mine, operation, asked)
         assert len(overtaking) == 2
         assert all(one.result() for one in overtaking)
+
+
+def test_what_comes_while_a_process_waits_for_its_turn_is_committed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "TURN_SECONDS", NEVER_SECONDS)
+    database, other = open_database(tmp_path), Turn(tmp_path)
+    commits: list[bool] = []
+    database.committed = lambda: commits.append(True)
+    with ThreadPoolExecutor() as threads:
+        with other.taken():
+            writes = [threads.submit(database.write, lambda _: None) for _ in range(3)]
+            while len(database._waiting) < len(writes):
+                time.sleep(0.001)
+        wait(writes, NEVER_SECONDS)
+    assert commits == [True]
+    other.close()
+    database.close()
 
 
 def test_who_waits_too_long_for_the_turn_goes_on_without_it(

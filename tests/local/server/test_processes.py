@@ -3,7 +3,10 @@
 import json
 import os
 import random
+import resource
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +22,6 @@ from forklore import Forklore
 from forklore_local.server.server import main
 from tests.local.embedded.test_killed import check
 from tests.local.server.receiving import Webhook, wait_until
-from tests.local.server.test_events import has_ended
 from tests.local.server.test_server import (
     ROOT,
     STARTS_WITHIN_SECONDS,
@@ -135,6 +137,26 @@ def children_of(process: int) -> list[int]:
     return found
 
 
+def test_a_worker_with_too_many_open_files_serves_again_when_some_are_closed(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
+        [full, _] = workers_of(local)
+        few = len(list(Path(f"/proc/{full}/fd").iterdir())) + 3
+        resource.prlimit(full, resource.RLIMIT_NOFILE, (few, few))
+        address = ("127.0.0.1", int(local.url.rsplit(":", 1)[1]))
+        idle = [socket.create_connection(address, timeout=60) for _ in range(20)]
+        wait_until(lambda: bool(select.select(idle, [], [], 0)[0]))  # some are closed at once
+        for one in idle:
+            one.close()
+
+        def is_back() -> bool:
+            with suppress(httpx.TransportError):
+                return process_of(local) == full
+            return False
+
+        wait_until(is_back)
+        assert local.stop() == (0, "")
+
+
 @pytest.mark.failure("killed-worker")
 def test_no_worker_outlives_a_listening_process_that_is_killed(tmp_path: Path) -> None:
     with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
@@ -161,12 +183,23 @@ def test_each_worker_answers_its_open_requests_before_the_server_stops(tmp_path:
 
 def test_a_second_signal_ends_workers_that_are_held_up(tmp_path: Path) -> None:
     with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
-        stopped, other = workers_of(local)
-        os.kill(stopped, signal.SIGSTOP)
-        local.process.send_signal(signal.SIGINT)
-        wait_until(lambda: has_ended(str(other)))
+        [*_, held_up] = workers_of(local)
+        os.kill(held_up, signal.SIGSTOP)
+        try:
+            local.process.send_signal(signal.SIGINT)
+            wait_until(lambda: is_refused(local.url))
+            assert local.stop(signal.SIGINT) == (0, "")
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(held_up, signal.SIGCONT)  # else it would outlive a test that failed
 
-        assert local.stop(signal.SIGINT) == (0, "")
+
+def is_refused(url: str) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=60):
+            return False
+    except ConnectionRefusedError:
+        return True
 
 
 def test_each_event_is_told_once_whichever_worker_has_written(tmp_path: Path) -> None:

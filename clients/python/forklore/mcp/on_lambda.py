@@ -1,0 +1,60 @@
+"""The tools as a Lambda function behind the HTTP API: an event in, an answer out.
+
+FORKLORE_URL is the address of the API that the tools call. The function has no rights of its own.
+"""
+
+import base64
+import os
+from collections.abc import Mapping, MutableMapping
+from functools import cache
+from typing import Any
+
+import anyio
+
+from forklore.mcp.http import App, make_app
+
+UNAUTHORIZED = {"statusCode": 401, "headers": {"www-authenticate": "Bearer"}, "body": ""}
+"""The answer to who is nobody. The authorizer refuses no request."""
+
+
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+    """Answer a request that API Gateway hands on in payload format 2.0."""
+    authorizer = event["requestContext"].get("authorizer") or {}
+    if not (authorizer.get("lambda") or {}).get("userId"):
+        return UNAUTHORIZED
+    return anyio.run(_answer, _app(), event)
+
+
+@cache
+def _app() -> App:
+    return make_app(os.environ["FORKLORE_URL"])
+
+
+async def _answer(app: App, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an app answers to the request of an event."""
+    text = event.get("body") or ""
+    body = base64.b64decode(text) if event.get("isBase64Encoded") else text.encode()
+    scope = {
+        "type": "http",
+        "method": event["requestContext"]["http"]["method"],
+        "path": event["rawPath"],
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in event["headers"].items()],
+    }
+    left = [{"type": "http.request", "body": body}]
+    answer: dict[str, Any] = {"body": ""}
+
+    async def receive() -> MutableMapping[str, Any]:
+        if not left:
+            await anyio.sleep_forever()  # who calls does not hang up
+        return left.pop()
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            answer["statusCode"] = message["status"]
+            answer["headers"] = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            answer["body"] += message.get("body", b"").decode()
+
+    await app(scope, receive, send)
+    return answer
