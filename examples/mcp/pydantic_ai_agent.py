@@ -20,7 +20,7 @@ def script(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
 
 async def main(data: str) -> None:
     """Let the agent use the tools on a folder."""
-    tools = MCPToolset(StdioTransport(COMMAND, arguments(data)))
+    tools = MCPToolset(StdioTransport(COMMAND, arguments(data)), init_timeout=60)  # seconds
     agent = Agent(FunctionModel(script), toolsets=[tools])
     async with agent:
         result = await agent.run(QUESTION)
