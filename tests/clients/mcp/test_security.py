@@ -12,6 +12,7 @@ from mcp.client import Client
 
 from forklore import Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.transports import Transport
 from forklore.mcp.http import BYTES_MAX
 from forklore.mcp.shown import NOTICE
 from functions.mcp.app import handler
@@ -172,15 +173,18 @@ def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
 class LosesAnswers:
     """A transport that does the work, and loses every answer to a write while `loses` is set."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.loses = False
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        answer: RawAnswer = self._inner.send(call, timeout_s)
+        answer = self._inner.send(call, timeout_s)
         if self.loses and call.shape.method != "GET":
             raise TransportError("lost")
         return answer
+
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
 
     def close(self) -> None:
         """Leave the service open for the other tests."""
