@@ -13,8 +13,9 @@ from mcp.client import Client
 from forklore import Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.transports import Transport
+from forklore.mcp import shown
 from forklore.mcp.http import BYTES_MAX
-from forklore.mcp.shown import NOTICE
+from forklore.mcp.shown import NOTICE, visible
 from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Gateway, Refused, call, here, once, over_http, run
 
@@ -64,7 +65,7 @@ def test_a_hostile_text_stays_in_its_field_and_changes_nothing(ann: Forklore, te
 
     window, listed, _ = run(story, here(ann))
 
-    assert window["entries"][0]["text"] == said
+    assert window["entries"][0]["text"] == visible(said)
     assert window["notice"] == listed["notice"] == NOTICE
     assert set(window) == {"conversation_id", "uri", "entries", "older", "older_uri", "notice"}
     assert [one.user_id for one in other.members()] == [one.user_id for one in chat.members()]
@@ -136,7 +137,7 @@ def test_no_id_of_a_call_leads_to_what_another_one_made_with_it(service: Forklor
         ("fork_conversation", "entry_id"),
         ("search_conversations", "conversation"),
         ("list_conversations", "conversation_id"),
-        ("read_conversation", "after"),
+        ("read_conversation", "at_entry_id"),
     ],
 )
 def test_an_argument_that_a_tool_does_not_have_is_refused(ann: Forklore, tool: str, misnamed: str) -> None:
@@ -162,7 +163,7 @@ def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
 
     async def story(client: Client) -> None:
         for tool in given:
-            with pytest.raises(Refused, match=" 40[04] "):
+            with pytest.raises(Refused, match=r" 40[04] "):
                 await call(client, tool, **given[tool])
 
     run(story, here(ann))
@@ -213,7 +214,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
 
     async def story(client: Client) -> list[dict[str, Any]]:
         lossy.loses = True
-        with pytest.raises(Refused, match="repeat it with the same call_id"):
+        with pytest.raises(Refused, match="repeat it with the same one"):
             await call(client, tool, **given)
         lossy.loses = False
         answers = [await call(client, tool, **given) for _ in range(2)]
@@ -282,6 +283,8 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
     ("method", "headers", "body", "status"),
     [
         ("POST", {}, b"{}", 401),
+        ("POST", {"Authorization": "Basic YW5uOng="}, b"{}", 401),
+        ("POST", {"Authorization": "Bearer"}, b"{}", 401),
         ("GET", {"Authorization": "Bearer ann"}, b"", 405),
         ("DELETE", {"Authorization": "Bearer ann"}, b"", 405),
         ("POST", {"Authorization": "Bearer ann", "Origin": "https://mallory.example"}, b"{}", 403),
@@ -331,15 +334,52 @@ def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.Lo
     assert not any("secret" in said for said in of_the_server)
 
 
-def test_the_answer_holds_no_character_that_a_terminal_obeys(ann: Forklore) -> None:
+def test_a_tool_that_fails_leaves_a_trace_without_texts(
+    ann: Forklore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "a secret"
+
+    def fails(*_: Any) -> None:
+        raise ValueError(words)
+
+    async def story(client: Client) -> None:
+        chat = ann.conversation()
+        chat.say("user", words)
+        with pytest.raises(Refused, match="an error of forklore: ValueError"):
+            await call(client, "read_conversation", conversation_id=chat.id)
+
+    monkeypatch.setattr(shown, "said", fails)
+    run(story, here(ann))
+
+    [line] = [one.getMessage() for one in caplog.records if one.name == "forklore"]
+    assert "ValueError" in line
+    assert "shown.py" in line
+    assert "secret" not in line
+
+
+def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Forklore) -> None:
     chat = ann.conversation()
-    chat.say("user", "\x1b[2J\x07")
+    hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041"
+    chat.say("user", f"secret {hidden}")
+    chat.update(title=f"secret\nof {hidden}{'x' * 200}")
 
-    async def story(client: Client) -> str:
-        answer = await client.call_tool("read_conversation", {"conversation_id": chat.id})
-        return str(answer.content[0].text)  # type: ignore[union-attr]
+    async def story(client: Client) -> list[str]:
+        answers = [
+            await client.call_tool("read_conversation", {"conversation_id": chat.id}),
+            await client.call_tool("list_conversations", {}),
+            await client.call_tool("list_conversations", {"branches_of": chat.id}),
+            await client.call_tool("search_conversations", {"query": "secret"}),
+        ]
+        [listed] = (await client.list_resources()).resources
+        assert listed.name.startswith("secret of [2J 2J x")
+        assert len(listed.name) == 100
+        assert listed.description == NOTICE
+        resource: Any = (await client.read_resource(str(listed.uri))).contents[0]
+        return [*(one.content[0].text for one in answers), listed.name, resource.text]  # type: ignore[union-attr]
 
-    text = run(story, here(ann))
+    text, *others = run(story, here(ann))
 
-    assert "\x1b" not in text
-    assert json.loads(text)["entries"][0]["text"] == "\x1b[2J\x07"
+    for told in (text, *others):
+        assert {one for one in hidden if not one.isprintable()}.isdisjoint(told)
+    spelled = "\x1b[2J\x07\\u{9b}2J\\u{202e}\\u{200b}\\u{e0041}"
+    assert json.loads(text)["entries"][0]["text"] == f"secret {spelled}"

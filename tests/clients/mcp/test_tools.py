@@ -15,6 +15,7 @@ from tests.clients.mcp.connecting import Refused, by_events, call, here, once, o
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
+ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
 ALLOWED = {"delete_conversation", "share_conversation"}
 
 
@@ -146,6 +147,44 @@ def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Fo
     assert whole == texts[-1]
 
 
+def test_one_reads_on_from_an_entry_that_was_found(ann: Forklore) -> None:
+    chat = ann.conversation()
+    ids = [chat.say("user", str(number)).id for number in range(5)]
+
+    async def story(client: Client) -> list[list[str]]:
+        texts, after = [], ids[1]
+        while after is not None:
+            window = await call(client, "read_conversation", conversation_id=chat.id, after=after, limit=2)
+            texts.append([one["text"] for one in window["entries"]])
+            after = window.get("newer")
+        assert window["older"] == window["entries"][-1]["entry_id"]
+        return texts
+
+    assert run(story, here(ann)) == [["3", "2"], ["4"]]
+
+
+def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known(ann: Forklore) -> None:
+    chat = ann.conversation()
+    entry = chat.say("user", "Hello")
+    fork = chat.fork(after=entry)
+
+    async def story(client: Client) -> list[dict[str, Any]]:
+        [listed] = (await call(client, "list_conversations"))["conversations"]
+        assert listed["last_used_at"]
+        branches = await call(client, "list_conversations", branches_of=chat.id)
+        return list(branches["conversations"])
+
+    root, branch = run(story, here(ann))
+
+    assert {"last_used_at", "last_message"}.isdisjoint({*root, *branch})
+    assert {name: held for name, held in branch.items() if name.startswith("forked_at")} == {
+        "forked_at_conversation_id": chat.id,
+        "forked_at_entry_id": entry.id,
+        "forked_at_position": "after",
+    }
+    assert branch["conversation_id"] == fork.id
+
+
 def test_a_turn_takes_the_memory_along(ann: Forklore) -> None:
     async def story(client: Client) -> str:
         said = await call(client, "say", call_id=once(), text="Hello", context=["greeted"])
@@ -164,7 +203,8 @@ def test_a_name_that_exists_moves_only_if_that_is_asked_for(ann: Forklore) -> No
         given = {"conversation_id": second.id, "name": "it"}
         with pytest.raises(Refused, match="name_moved"):
             await call(client, "name_conversation", call_id=once(), **given)
-        await call(client, "name_conversation", call_id=once(), move=True, **given)
+        moved = await call(client, "name_conversation", call_id=once(), move=True, **given)
+        assert moved["name_moved_from"] == first.id
 
     run(story, here(ann))
 
@@ -222,6 +262,10 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("say", {"text": "x", "call_id": "12345678", "after_entry_id": "e"}, "needs the conversation"),
         ("read_conversation", {"conversation_id": "nobody knows it"}, "not_found"),
         ("read_conversation", {"conversation_id": "x", "limit": 51}, "limit"),
+        ("read_conversation", {"conversation_id": "x", "entry_id": "e", "before": "f"}, "before one, or"),
+        ("read_conversation", {"conversation_id": "0" * 32}, "not_found"),
+        ("name_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
+        ("fork_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
         ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),
     ],
 )

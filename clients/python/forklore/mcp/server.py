@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import traceback
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -13,6 +14,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from forklore.client import results
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError
 from forklore.client.synchronous.client import Forklore
 from forklore.mcp import shown
@@ -35,6 +37,7 @@ CHANGES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
 JSON = "application/json"
+NAME_MAX = 100
 
 
 def make_server(
@@ -42,7 +45,6 @@ def make_server(
     *,
     may_delete: bool = False,
     may_share: bool = False,
-    version: str = "",
 ) -> MCPServer[Any]:
     """Return a server. client_of: returns the client of who calls.
 
@@ -69,7 +71,6 @@ def make_server(
         "forklore",
         title="forklore",
         instructions=INSTRUCTIONS,
-        version=version,
         tools=held,
         log_level="WARNING",
         subscriptions=False,
@@ -117,12 +118,16 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
         page = await anyio.to_thread.run_sync(
             _failing_as(_resource_error, lambda: client.api.list_conversations(limit=ROWS))
         )
-        rows = [
-            {"uri": shown.uri_of(one.id), "name": one.title or one.id, "mimeType": JSON} for one in page.data
-        ]
-        return {**answer, "resources": rows}
+        return {**answer, "resources": [_resource_of(one) for one in page.data]}
 
     return listing
+
+
+def _resource_of(one: results.ConversationDetails) -> dict[str, str]:
+    """Return a conversation as a resource. Of its title, one line of what can be seen is the name."""
+    seen = "".join(letter if letter.isprintable() else " " for letter in one.title or one.id)
+    name = " ".join(seen.split())[:NAME_MAX]
+    return {"uri": shown.uri_of(one.id), "name": name, "description": shown.NOTICE, "mimeType": JSON}
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:
@@ -177,7 +182,9 @@ def _resource_error(error: Exception) -> Exception:
 def _said(error: Exception) -> str:
     """Return what a caller may know of an error."""
     if isinstance(error, NoAnswerError):
-        return f"{error}. A write may have taken effect: to be sure, repeat it with the same call_id"
+        return f"{error}. A write may have taken effect: if it has a call_id, repeat it with the same one"
     if isinstance(error, ApiError):
         return f"{error} ({error.reason})" if error.reason else str(error)
+    frames = "".join(traceback.format_tb(error.__traceback__))  # its text may quote a conversation
+    logging.getLogger("forklore").error("a tool failed: %s\n%s", type(error).__name__, frames)
     return f"an error of forklore: {type(error).__name__}"

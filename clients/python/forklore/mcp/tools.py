@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from forklore.client.errors import InputError
 from forklore.client.synchronous.client import Forklore
@@ -20,7 +20,23 @@ ROWS, ROWS_MAX = 20, 50
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Call = Context[Any, Any]
-Reference = Annotated[str, Field(min_length=1, max_length=255, description="The conversation's id or name.")]
+
+
+def _no_id(name: str) -> str:
+    """Return a name. Raises ValueError for one that would be read as an id."""
+    if UUID.fullmatch(name):
+        raise ValueError("a name does not look like an id")
+    return name
+
+
+Reference = Annotated[
+    str, Field(min_length=1, max_length=255, description="The conversation's id, or your name for it.")
+]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=255, description="A name, by which you find it again."),
+    AfterValidator(_no_id),
+]
 EntryId = Annotated[str, Field(min_length=1, max_length=100, description="The id of an entry.")]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at the most.")]
 Page = Annotated[str | None, Field(max_length=10_000, description="What the last page named to go on.")]
@@ -34,7 +50,7 @@ CallId = Annotated[
         "call with the same id: it has one effect.",
     ),
 ]
-Text = Annotated[str, Field(min_length=1, max_length=200_000)]
+Text = Annotated[str, Field(min_length=1, max_length=200_000, description="What is said.")]
 ForkedBefore = Annotated[EntryId | None, Field(description="Fork before this entry, which leaves it out.")]
 ForkedAfter = Annotated[EntryId | None, Field(description="Fork after this entry, which is kept.")]
 
@@ -73,14 +89,17 @@ class Tools:
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Conversations:
-        """List your conversations, the one that was used last first, or the branches of one."""
+        """List your conversations, the one that was used last first: one branch of each fork tree.
+
+        With branches_of, list all branches of its tree, the oldest first, and where they begin.
+        """
         client = self._client_of(call)
         if branches_of is not None:
             if title is not None:
                 raise InputError("branches are listed without a title")
             forks = client.api.list_forks(_open(client, branches_of).id, limit=limit, after_cursor=page)
             return shown.Conversations(
-                conversations=[shown.branch_of(one) for one in forks.data], more=forks.after_cursor
+                conversations=[shown.listed(one) for one in forks.data], more=forks.after_cursor
             )
         mine = client.api.list_conversations(query=title, limit=limit, after_cursor=page)
         return shown.Conversations(
@@ -93,9 +112,12 @@ class Tools:
         conversation_id: Reference,
         entry_id: Annotated[EntryId | None, Field(description="Read this entry alone, whole.")] = None,
         before: Annotated[EntryId | None, Field(description="Read what is older than this entry.")] = None,
+        after: Annotated[EntryId | None, Field(description="Read what follows this entry.")] = None,
         limit: Limit = ROWS,
     ) -> shown.Window:
-        """Read what a conversation says, the newest entry first. `older` leads on."""
+        """Read what a conversation says, the newest entry first. `older` and `newer` lead on."""
+        if sum(one is not None for one in (entry_id, before, after)) > 1:
+            raise InputError("read an entry, or before one, or after one")
         client = self._client_of(call)
         opened = _open(client, conversation_id)
         if entry_id is not None:
@@ -104,10 +126,12 @@ class Tools:
             opened.id,
             channel="history",
             limit=limit,
-            tail=True if before is None else None,
+            tail=True if before is None and after is None else None,
             before_cursor=before,
+            after_cursor=after,
         )
-        return shown.window(opened.id, page.data[::-1], older=page.before_cursor)
+        newer = None if after is None else page.after_cursor
+        return shown.window(opened.id, page.data[::-1], older=page.before_cursor, newer=newer)
 
     def compare_conversations(
         self, call: Call, conversation_id: Reference, other: Reference, limit: Limit = ROWS
@@ -124,16 +148,14 @@ class Tools:
         conversation_id: Reference,
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
-        name: Annotated[
-            str | None, Field(min_length=1, max_length=255, description="A new name for the fork.")
-        ] = None,
+        name: Annotated[Name | None, Field(description="A new name for the fork.")] = None,
     ) -> shown.Made:
         """Fork a conversation at an entry, or at its end. The original stays as it is."""
         anchor = _anchor(before_entry_id, after_entry_id)
         made = _open(self._client_of(call), conversation_id).fork(
             name=name, idempotency_key=call_id, **anchor
         )
-        return shown.made(made.id, name)
+        return shown.Made(conversation_id=made.id, name=name)
 
     def say(
         self,
@@ -144,7 +166,7 @@ class Tools:
             Reference | None, Field(description="Where to say it; without it, a new conversation.")
         ] = None,
         role: Annotated[
-            Literal["ai", "user"], Field(description="Whose words they are: yours (ai) or the user's.")
+            Literal["ai", "user"], Field(description="Whose words: yours (ai) or the user's. Default: ai.")
         ] = "ai",
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
@@ -167,7 +189,7 @@ class Tools:
             else:
                 target.details()  # an append would make what is not there
         entry = target.turn(role, text, context=context, idempotency_key=call_id)
-        return shown.written(entry)
+        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def summarise_branch(
         self,
@@ -187,14 +209,14 @@ class Tools:
             merged_up_to_entry_id=up_to_entry_id,
             idempotency_key=call_id,
         )
-        return shown.written(entry)
+        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def name_conversation(
         self,
         call: Call,
         call_id: CallId,
         conversation_id: Reference,
-        name: Annotated[str, Field(min_length=1, max_length=255)],
+        name: Name,
         move: Annotated[bool, Field(description="Whether the name may exist already, and moves.")] = False,
     ) -> shown.Made:
         """Give a conversation a name of yours. Nobody else sees it."""
@@ -205,7 +227,11 @@ class Tools:
             expect_revision=None if move else 0,
             idempotency_key=call_id,
         )
-        return shown.made(named.conversation_id, named.name)
+        return shown.Made(
+            conversation_id=named.conversation_id,
+            name=named.name,
+            name_moved_from=named.previous_conversation_id,
+        )
 
     def delete_conversation(
         self,
