@@ -28,7 +28,7 @@ HOSTILE = (
 
 def calls_on(conversation_id: str, entry_id: str) -> Mapping[str, dict[str, Any]]:
     """Return a call of each tool that works on a conversation."""
-    at = {"conversation": conversation_id}
+    at = {"conversation_id": conversation_id}
     return {
         "search_conversations": {**at, "query": "secret"},
         "list_conversations": {"branches_of": conversation_id},
@@ -112,6 +112,64 @@ def test_who_is_no_member_any_more_sees_nothing_more(service: Forklore, ann: For
     run(story, here(service.acting_as(member)))
 
 
+def test_no_id_of_a_call_leads_to_what_another_one_made_with_it(service: Forklore, ann: Forklore) -> None:
+    mallory, call_id = service.acting_as("mallory"), once()
+
+    async def says(client: Client) -> str:
+        said = await call(client, "say", call_id=call_id, text="private")
+        return str(said["conversation_id"])
+
+    theirs = run(says, here(mallory))
+    mallory.conversation(theirs).share(ann._identity.user, "writer")  # type: ignore[union-attr]
+    as_herself = service.acting_as(ann._identity.user)  # type: ignore[union-attr]
+
+    mine = [run(says, here(client)) for client in (ann, as_herself)]
+
+    assert len({theirs, *mine}) == 3
+    assert [one.user_id for one in mallory.conversation(theirs).entries()] == ["mallory"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "misnamed"),
+    [
+        ("say", "conversation"),
+        ("fork_conversation", "entry_id"),
+        ("search_conversations", "conversation"),
+        ("list_conversations", "conversation_id"),
+        ("read_conversation", "after"),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(ann: Forklore, tool: str, misnamed: str) -> None:
+    chat = ann.conversation()
+    entry = chat.say("user", "a secret")
+
+    async def story(client: Client) -> None:
+        given = calls_on(chat.id, entry.id)[tool]
+        told = {one.name: one for one in (await client.list_tools()).tools}[tool].input_schema
+        assert told["additionalProperties"] is False
+        assert misnamed not in told["properties"]
+        with pytest.raises(Refused, match=misnamed):
+            await call(client, tool, **given, **{misnamed: "x"})
+
+    run(story, here(ann))
+
+    assert len([*chat.forks()]) == len([*chat.entries()]) == len([*ann.conversations()]) == 1
+
+
+def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
+    chat = ann.conversation()
+    given = calls_on(str(uuid.uuid4()), chat.say("user", "Hello").id)
+
+    async def story(client: Client) -> None:
+        for tool in given:
+            with pytest.raises(Refused, match=" 40[04] "):
+                await call(client, tool, **given[tool])
+
+    run(story, here(ann))
+
+    assert [one.id for one in ann.conversations()] == [chat.id]
+
+
 class LosesAnswers:
     """A transport that does the work, and loses every answer to a write while `loses` is set."""
 
@@ -142,7 +200,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
     kinds = {
         **calls_on(chat.id, entry.id),
         "as_fork": {
-            "conversation": chat.id,
+            "conversation_id": chat.id,
             "call_id": once(),
             "text": "x",
             "after_entry_id": entry.id,
@@ -189,10 +247,10 @@ def test_a_deletion_whose_answer_is_lost_is_done(ann: Forklore) -> None:
 
     async def story(client: Client) -> None:
         with pytest.raises(Refused, match="lost"):
-            await call(client, "delete_conversation", conversation=chat.id)
+            await call(client, "delete_conversation", conversation_id=chat.id)
         lossy.loses = False
         with pytest.raises(Refused, match="404 "):
-            await call(client, "delete_conversation", conversation=chat.id)
+            await call(client, "delete_conversation", conversation_id=chat.id)
 
     run(story, here(ann._over(lossy, ann._identity).with_options(retries=0)))
 
@@ -213,7 +271,7 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
 
     async def bobs(client: Client) -> None:
         with pytest.raises(Refused, match=" 403 "):
-            await call(client, "read_conversation", conversation=conversation_id)
+            await call(client, "read_conversation", conversation_id=conversation_id)
         assert (await call(client, "list_conversations"))["conversations"] == []
         assert (await client.list_resources()).resources == []
 
@@ -262,7 +320,7 @@ def test_a_bad_token_is_told_as_the_api_tells_it(url: str) -> None:
 
 def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.LogCaptureFixture) -> None:
     async def story(client: Client) -> None:
-        for given in ({"conversation": "a secret"}, {"conversation": "a secret", "limit": "a secret"}):
+        for given in ({"conversation_id": "a secret"}, {"conversation_id": "a secret", "limit": "a secret"}):
             with pytest.raises(Refused):
                 await call(client, "read_conversation", **given)
 
@@ -278,7 +336,7 @@ def test_the_answer_holds_no_character_that_a_terminal_obeys(ann: Forklore) -> N
     chat.say("user", "\x1b[2J\x07")
 
     async def story(client: Client) -> str:
-        answer = await client.call_tool("read_conversation", {"conversation": chat.id})
+        answer = await client.call_tool("read_conversation", {"conversation_id": chat.id})
         return str(answer.content[0].text)  # type: ignore[union-attr]
 
     text = run(story, here(ann))

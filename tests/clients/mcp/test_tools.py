@@ -28,8 +28,8 @@ async def every_tool(client: Client) -> None:
     tools = {one.name for one in (await client.list_tools()).tools}
     asked = await call(client, "say", call_id=once(), text="Two nights in Lisbon?", role="user")
     trip = asked["conversation_id"]
-    await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation=trip)
-    found = await call(client, "search_conversations", query="lisbon", conversation=trip)
+    await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation_id=trip)
+    found = await call(client, "search_conversations", query="lisbon", conversation_id=trip)
     assert [one["entry_id"] for one in found["found"]] == [asked["entry_id"]]
 
     tried = await call(
@@ -37,13 +37,15 @@ async def every_tool(client: Client) -> None:
         "say",
         call_id=once(),
         text="Hotel Lumiares.",
-        conversation=trip,
+        conversation_id=trip,
         after_entry_id=asked["entry_id"],
     )
     empty = await call(
-        client, "fork_conversation", call_id=once(), conversation=trip, before_entry_id=asked["entry_id"]
+        client, "fork_conversation", call_id=once(), conversation_id=trip, before_entry_id=asked["entry_id"]
     )
-    compared = await call(client, "compare_conversations", conversation=trip, other=tried["conversation_id"])
+    compared = await call(
+        client, "compare_conversations", conversation_id=trip, other=tried["conversation_id"]
+    )
     assert compared["base_entry_id"] == asked["entry_id"]
     said = [[one["text"] for one in branch["entries"]] for branch in compared["branches"]]
     assert said == [["Casa do Jardim."], ["Hotel Lumiares."]]
@@ -52,14 +54,14 @@ async def every_tool(client: Client) -> None:
         client,
         "summarise_branch",
         call_id=once(),
-        conversation=trip,
+        conversation_id=trip,
         branch=tried["conversation_id"],
         up_to_entry_id=tried["entry_id"],
         text="Or Hotel Lumiares.",
     )
     name = f"trip-{uuid.uuid4().hex[:6]}"
-    await call(client, "name_conversation", call_id=once(), conversation=trip, name=name)
-    shown = await call(client, "read_conversation", conversation=name)
+    await call(client, "name_conversation", call_id=once(), conversation_id=trip, name=name)
+    shown = await call(client, "read_conversation", conversation_id=name)
     assert [one["text"] for one in shown["entries"]] == [
         "Or Hotel Lumiares.",
         "Casa do Jardim.",
@@ -69,8 +71,8 @@ async def every_tool(client: Client) -> None:
     ids = {one["conversation_id"] for one in branches["conversations"]}
     assert ids == {trip, tried["conversation_id"], empty["conversation_id"]}
     if tools >= ALLOWED:
-        await call(client, "share_conversation", conversation=trip, user_id="bob", access_level="reader")
-        await call(client, "delete_conversation", conversation=empty["conversation_id"])
+        await call(client, "share_conversation", conversation_id=trip, user_id="bob", access_level="reader")
+        await call(client, "delete_conversation", conversation_id=empty["conversation_id"])
         branches = await call(client, "list_conversations", branches_of=trip)
         assert len(branches["conversations"]) == 2
     mine = await call(client, "list_conversations", title="lisbon")
@@ -124,15 +126,17 @@ def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Fo
 
     async def story(client: Client) -> tuple[list[Any], str]:
         entries: list[Any] = []
-        window = await call(client, "read_conversation", conversation=chat.id, limit=2)
+        window = await call(client, "read_conversation", conversation_id=chat.id, limit=2)
         entries += window["entries"]
         while window["older"] is not None:
             assert window["older_uri"] == f"forklore://conversations/{chat.id}?before={window['older']}"
             window = await call(
-                client, "read_conversation", conversation=chat.id, limit=2, before=window["older"]
+                client, "read_conversation", conversation_id=chat.id, limit=2, before=window["older"]
             )
             entries += window["entries"]
-        whole = await call(client, "read_conversation", conversation=chat.id, entry_id=entries[0]["entry_id"])
+        whole = await call(
+            client, "read_conversation", conversation_id=chat.id, entry_id=entries[0]["entry_id"]
+        )
         return entries, whole["entries"][0]["text"]
 
     entries, whole = run(story, here(ann))
@@ -156,8 +160,8 @@ def test_a_name_that_exists_moves_only_if_that_is_asked_for(ann: Forklore) -> No
     second.say("user", "two")
 
     async def story(client: Client) -> None:
-        await call(client, "name_conversation", call_id=once(), conversation=first.id, name="it")
-        given = {"conversation": second.id, "name": "it"}
+        await call(client, "name_conversation", call_id=once(), conversation_id=first.id, name="it")
+        given = {"conversation_id": second.id, "name": "it"}
         with pytest.raises(Refused, match="name_moved"):
             await call(client, "name_conversation", call_id=once(), **given)
         await call(client, "name_conversation", call_id=once(), move=True, **given)
@@ -196,8 +200,8 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         names = {one.name for one in (await client.list_prompts()).prompts}
         assert names == {"continue_from_here", "compare_two_answers"}
         told = [
-            await client.get_prompt("continue_from_here", {"conversation": "trip", "entry": "e1"}),
-            await client.get_prompt("compare_two_answers", {"conversation": "trip", "other": "train"}),
+            await client.get_prompt("continue_from_here", {"conversation_id": "trip", "entry_id": "e1"}),
+            await client.get_prompt("compare_two_answers", {"conversation_id": "trip", "other": "train"}),
         ]
         return [one.messages[0].content.text for one in told]  # type: ignore[union-attr]
 
@@ -216,8 +220,8 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("say", {"text": "", "call_id": "12345678"}, "text"),
         ("say", {"text": "x", "call_id": "12345678", "role": "system"}, "role"),
         ("say", {"text": "x", "call_id": "12345678", "after_entry_id": "e"}, "needs the conversation"),
-        ("read_conversation", {"conversation": "nobody knows it"}, "not_found"),
-        ("read_conversation", {"conversation": "x", "limit": 51}, "limit"),
+        ("read_conversation", {"conversation_id": "nobody knows it"}, "not_found"),
+        ("read_conversation", {"conversation_id": "x", "limit": 51}, "limit"),
         ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),
     ],
 )

@@ -4,7 +4,7 @@ A tool acts on what its caller names, and on nothing that a conversation says. E
 id of its call: repeated with the same id, it has one effect.
 """
 
-import uuid
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -17,8 +17,7 @@ from forklore.client.synchronous.conversation import Conversation
 from forklore.mcp import shown
 
 ROWS, ROWS_MAX = 20, 50
-CALLS = uuid.uuid5(uuid.NAMESPACE_URL, "forklore:mcp")
-"""The namespace of the ids of new conversations: each is made of the id of its call."""
+UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Call = Context[Any, Any]
 Reference = Annotated[str, Field(min_length=1, max_length=255, description="The conversation's id or name.")]
@@ -50,14 +49,14 @@ class Tools:
         self,
         call: Call,
         query: Annotated[str, Field(min_length=1, max_length=500, description="All words must be found.")],
-        conversation: Reference | None = None,
+        conversation_id: Reference | None = None,
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Search:
         """Find entries by words, in all your conversations or in one."""
-        api = self._client_of(call).api
-        within = None if conversation is None else self._open(call, conversation).id
-        answer = api.search_conversations(
+        client = self._client_of(call)
+        within = None if conversation_id is None else _open(client, conversation_id).id
+        answer = client.api.search_conversations(
             query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
         )
         return shown.Search(found=[shown.found(hit) for hit in answer.data], more=answer.after_cursor)
@@ -75,15 +74,15 @@ class Tools:
         page: Page = None,
     ) -> shown.Conversations:
         """List your conversations, the one that was used last first, or the branches of one."""
-        api = self._client_of(call).api
+        client = self._client_of(call)
         if branches_of is not None:
             if title is not None:
                 raise InputError("branches are listed without a title")
-            forks = api.list_forks(self._open(call, branches_of).id, limit=limit, after_cursor=page)
+            forks = client.api.list_forks(_open(client, branches_of).id, limit=limit, after_cursor=page)
             return shown.Conversations(
                 conversations=[shown.branch_of(one) for one in forks.data], more=forks.after_cursor
             )
-        mine = api.list_conversations(query=title, limit=limit, after_cursor=page)
+        mine = client.api.list_conversations(query=title, limit=limit, after_cursor=page)
         return shown.Conversations(
             conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
         )
@@ -91,16 +90,17 @@ class Tools:
     def read_conversation(
         self,
         call: Call,
-        conversation: Reference,
+        conversation_id: Reference,
         entry_id: Annotated[EntryId | None, Field(description="Read this entry alone, whole.")] = None,
         before: Annotated[EntryId | None, Field(description="Read what is older than this entry.")] = None,
         limit: Limit = ROWS,
     ) -> shown.Window:
         """Read what a conversation says, the newest entry first. `older` leads on."""
-        opened = self._open(call, conversation)
+        client = self._client_of(call)
+        opened = _open(client, conversation_id)
         if entry_id is not None:
             return shown.window(opened.id, [opened.entry(entry_id)], older=entry_id, text_max=None)
-        page = self._client_of(call).api.list_entries(
+        page = client.api.list_entries(
             opened.id,
             channel="history",
             limit=limit,
@@ -110,17 +110,18 @@ class Tools:
         return shown.window(opened.id, page.data[::-1], older=page.before_cursor)
 
     def compare_conversations(
-        self, call: Call, conversation: Reference, other: Reference, limit: Limit = ROWS
+        self, call: Call, conversation_id: Reference, other: Reference, limit: Limit = ROWS
     ) -> shown.Compared:
         """Show where two branches of one fork tree part, and how each goes on."""
-        opened, beside = self._open(call, conversation), self._open(call, other)
+        client = self._client_of(call)
+        opened, beside = _open(client, conversation_id), _open(client, other)
         return shown.compared(opened.compare(beside, limit=limit))
 
     def fork_conversation(
         self,
         call: Call,
         call_id: CallId,
-        conversation: Reference,
+        conversation_id: Reference,
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
         name: Annotated[
@@ -128,8 +129,10 @@ class Tools:
         ] = None,
     ) -> shown.Made:
         """Fork a conversation at an entry, or at its end. The original stays as it is."""
-        anchor: dict[str, Any] = _anchor(before_entry_id, after_entry_id)
-        made = self._open(call, conversation).fork(name=name, idempotency_key=call_id, **anchor)
+        anchor = _anchor(before_entry_id, after_entry_id)
+        made = _open(self._client_of(call), conversation_id).fork(
+            name=name, idempotency_key=call_id, **anchor
+        )
         return shown.made(made.id, name)
 
     def say(
@@ -137,7 +140,7 @@ class Tools:
         call: Call,
         call_id: CallId,
         text: Text,
-        conversation: Annotated[
+        conversation_id: Annotated[
             Reference | None, Field(description="Where to say it; without it, a new conversation.")
         ] = None,
         role: Annotated[
@@ -151,38 +154,36 @@ class Tools:
         ] = None,
     ) -> shown.Written:
         """Append a message. With before_entry_id or after_entry_id it begins a fork there."""
+        client = self._client_of(call)
         anchor = _anchor(before_entry_id, after_entry_id)
-        forked: dict[str, Any] = {}
-        if conversation is None:
+        if conversation_id is None:
             if anchor:
                 raise InputError("a fork needs the conversation that it is of")
-            target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, call_id)))
+            target = client.create(idempotency_key=call_id)
         else:
-            target = self._open(call, conversation)
-            for position, entry_id in anchor.items():
-                forked = {
-                    "forked_at_conversation_id": target.id,
-                    "forked_at_entry_id": entry_id,
-                    "forked_at_position": position,
-                }
-                target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, f"{target.id} {call_id}")))
-        entry = target.turn(role, text, context=context, idempotency_key=call_id, **forked)
+            target = _open(client, conversation_id)
+            if anchor:
+                target = target.fork(idempotency_key=call_id, **anchor)
+            else:
+                target.details()  # an append would make what is not there
+        entry = target.turn(role, text, context=context, idempotency_key=call_id)
         return shown.written(entry)
 
     def summarise_branch(
         self,
         call: Call,
         call_id: CallId,
-        conversation: Annotated[Reference, Field(description="Where the summary is appended.")],
+        conversation_id: Annotated[Reference, Field(description="Where the summary is appended.")],
         branch: Annotated[Reference, Field(description="The branch of the same fork tree that it sums up.")],
         up_to_entry_id: Annotated[EntryId, Field(description="The last entry of the branch that it covers.")],
         text: Text,
     ) -> shown.Written:
         """Append a summary of another branch, with a link to it. Who reads one can read both."""
-        entry = self._open(call, conversation).say(
+        client = self._client_of(call)
+        entry = _open(client, conversation_id).say(
             "ai",
             text,
-            merged_from_conversation_id=self._open(call, branch).id,
+            merged_from_conversation_id=_open(client, branch).id,
             merged_up_to_entry_id=up_to_entry_id,
             idempotency_key=call_id,
         )
@@ -192,14 +193,15 @@ class Tools:
         self,
         call: Call,
         call_id: CallId,
-        conversation: Reference,
+        conversation_id: Reference,
         name: Annotated[str, Field(min_length=1, max_length=255)],
         move: Annotated[bool, Field(description="Whether the name may exist already, and moves.")] = False,
     ) -> shown.Made:
         """Give a conversation a name of yours. Nobody else sees it."""
-        named = self._client_of(call).api.set_name(
+        client = self._client_of(call)
+        named = client.api.set_name(
             name=name,
-            conversation_id=self._open(call, conversation).id,
+            conversation_id=_open(client, conversation_id).id,
             expect_revision=None if move else 0,
             idempotency_key=call_id,
         )
@@ -208,11 +210,13 @@ class Tools:
     def delete_conversation(
         self,
         call: Call,
-        conversation: Annotated[str, Field(min_length=36, max_length=36, description="Its id, not a name.")],
+        conversation_id: Annotated[
+            str, Field(min_length=36, max_length=36, description="Its id, not a name.")
+        ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> shown.Done:
         """Delete a branch, or a whole fork tree, for good. Other branches keep what they show."""
-        opened = self._open(call, conversation)
+        opened = _open(self._client_of(call), conversation_id)
         if whole_tree:
             opened.delete_tree()
         else:
@@ -222,27 +226,26 @@ class Tools:
     def share_conversation(
         self,
         call: Call,
-        conversation: Reference,
+        conversation_id: Reference,
         user_id: Annotated[str, Field(min_length=1, max_length=255)],
         access_level: Literal["reader", "writer", "manager"],
     ) -> shown.Done:
         """Let another user read or write a whole fork tree, or change what a member may do."""
-        opened = self._open(call, conversation)
+        opened = _open(self._client_of(call), conversation_id)
         opened.share(user_id, access_level)
         return shown.Done(conversation_id=opened.id, done=f"shared with {user_id}")
 
-    def _open(self, call: Call, reference: str) -> Conversation:
-        """Return the conversation with an id or a name. Raises NotFoundError for no name."""
-        client = self._client_of(call)
-        try:
-            return client.conversation(str(uuid.UUID(reference)))
-        except ValueError:
-            named = client.named(reference)
-            named.resolve()
-            return named
+
+def _open(client: Forklore, reference: str) -> Conversation:
+    """Return the conversation with an id or a name. Raises NotFoundError for no name."""
+    if UUID.fullmatch(reference):
+        return client.conversation(reference.lower())
+    named = client.named(reference)
+    named.resolve()
+    return named
 
 
-def _anchor(before: str | None, after: str | None) -> dict[Any, Any]:
+def _anchor(before: str | None, after: str | None) -> dict[str, Any]:
     """Return where a fork begins, by its position; empty: nowhere. Raises InputError for both."""
     if before is not None and after is not None:
         raise InputError("a fork is before an entry or after one, not both")
