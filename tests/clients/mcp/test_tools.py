@@ -152,13 +152,12 @@ def test_one_reads_on_from_an_entry_that_was_found(ann: Forklore) -> None:
     ids = [chat.say("user", str(number)).id for number in range(5)]
 
     async def story(client: Client) -> list[list[str]]:
-        texts, after = [], ids[1]
-        while after is not None:
-            window = await call(client, "read_conversation", conversation_id=chat.id, after=after, limit=2)
-            texts.append([one["text"] for one in window["entries"]])
-            after = window.get("newer")
-        assert window["older"] == window["entries"][-1]["entry_id"]
-        return texts
+        given = {"conversation_id": chat.id, "limit": 2}
+        first = await call(client, "read_conversation", **given, after=ids[1])
+        second = await call(client, "read_conversation", **given, after=first["newer"])
+        assert "newer" not in second
+        assert (first["older"], second["older"]) == (ids[2], ids[4])
+        return [[one["text"] for one in window["entries"]] for window in (first, second)]
 
     assert run(story, here(ann)) == [["3", "2"], ["4"]]
 

@@ -124,7 +124,7 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
 
 
 def _resource_of(one: results.ConversationDetails) -> dict[str, str]:
-    """Return a conversation as a resource. Of its title, one line of what can be seen is the name."""
+    """Return a conversation as a resource, named by one line of what can be seen of its title."""
     seen = "".join(letter if letter.isprintable() else " " for letter in one.title or one.id)
     name = " ".join(seen.split())[:NAME_MAX]
     return {"uri": shown.uri_of(one.id), "name": name, "description": shown.NOTICE, "mimeType": JSON}

@@ -197,8 +197,12 @@ def window(
 
 def listed(one: results.ConversationDetails | results.Fork) -> Listed:
     """Return a conversation, or a branch of a fork tree, as a list shows it."""
-    is_branch = isinstance(one, results.Fork)
-    conversation_id = one.conversation_id if is_branch else one.id
+    use: dict[str, str | None] = {}
+    if isinstance(one, results.Fork):
+        conversation_id = one.conversation_id
+    else:
+        conversation_id = one.id
+        use = {"last_used_at": one.last_used_at, "last_message": one.last_message_preview}
     return Listed(
         conversation_id=conversation_id,
         uri=uri_of(conversation_id),
@@ -208,8 +212,7 @@ def listed(one: results.ConversationDetails | results.Fork) -> Listed:
         forked_at_conversation_id=one.forked_at_conversation_id,
         forked_at_entry_id=one.forked_at_entry_id,
         forked_at_position=one.forked_at_position,
-        last_used_at=None if is_branch else one.last_used_at,
-        last_message=None if is_branch else one.last_message_preview,
+        **use,
     )
 
 
