@@ -76,7 +76,7 @@ def test_the_sessions_of_claude_code_are_brought_once_and_grow(tmp_path: Path) -
         found = (await call(client, "search_conversations", query="parser"))["found"]
         texts = []
         for one in listed:
-            window = await call(client, "read_conversation", conversation=one["conversation_id"])
+            window = await call(client, "read_conversation", conversation_id=one["conversation_id"])
             texts += [entry["text"] for entry in window["entries"]]
         return texts, [one["conversation_id"] for one in found]
 
