@@ -37,18 +37,18 @@ def next_call(results: list[dict[str, Any]]) -> tuple[str, dict[str, Any]] | str
             asked = search["found"][0]
             return "fork_conversation", {
                 "call_id": str(uuid.uuid4()),
-                "conversation": asked["conversation_id"],
+                "conversation_id": asked["conversation_id"],
                 "after_entry_id": asked["entry_id"],
             }
         case [_, fork]:
             return "say", {
                 "call_id": str(uuid.uuid4()),
-                "conversation": fork["conversation_id"],
+                "conversation_id": fork["conversation_id"],
                 "text": "Hotel Lumiares, 260 EUR.",
             }
         case [search, fork, _]:
             return "compare_conversations", {
-                "conversation": search["found"][0]["conversation_id"],
+                "conversation_id": search["found"][0]["conversation_id"],
                 "other": fork["conversation_id"],
             }
         case [*_, compared]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from forklore_service import limits
 from forklore_service.api.operation import Operation
 from forklore_service.api.operations import ALL
 from forklore_service.api.requests import Described
-from forklore_service.limits import BODY_CHARACTERS_MAX
 from tools.client.arguments import lengths_of_operation
 from tools.client.results import NAMES as RESULTS
 from tools.client.types import Schema
@@ -25,12 +25,18 @@ HEAD = """\
 
 import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
 
-/** More characters than these are refused before they are sent. */
-export const BODY_CHARACTERS_MAX = {body_characters_max};
+{limits}
 
 /** What callers say of a conversation. */
 export const DESCRIPTION = {description} as const;
 """
+LIMITS = {
+    "BODY_CHARACTERS_MAX": "More characters than these are refused before they are sent.",
+    "ATTACHMENT_BYTES_MAX": "A larger file cannot be attached.",
+    "ATTACHMENT_INLINE_BYTES_MAX": "More bytes of a file are sent to an address of their own.",
+    "ATTACHMENTS_PER_ENTRY_MAX": "An entry names at most so many files.",
+}
+"""The limits of the service that its client and the explorer know, each with what is said of it."""
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 OBJECT = "Record<string, unknown>"
 NAMES = {**RESULTS, "Role": "TransferRole"}
@@ -50,7 +56,7 @@ def typescript_module() -> str:
     answered = _reached([_answer(one) for _, one in operations], schemas)
     assert taken.isdisjoint(answered), "a model is taken and answered: its optional members differ"
     parts = [
-        HEAD.replace("{body_characters_max}", f"{BODY_CHARACTERS_MAX:_}").replace(
+        HEAD.replace("{limits}", "\n".join(map(_limit, LIMITS))).replace(
             "{description}", json.dumps([field.alias for field in Described.model_fields.values()])
         ),
         *(_model(name, schemas[name], is_taken=name in taken) for name in sorted(taken | answered)),
@@ -59,6 +65,10 @@ def typescript_module() -> str:
         _shapes([_shape(*each, schemas) for each in operations]),
     ]
     return "\n".join(parts)
+
+
+def _limit(name: str) -> str:
+    return f"/** {LIMITS[name]} */\nexport const {name} = {getattr(limits, name):_};"
 
 
 def type_of(schema: Schema, *, is_taken: bool = False) -> str:

@@ -4,7 +4,7 @@
 
 import type { Sent } from "./calls.ts";
 import { InputError, NoAnswerError, NotFoundError, UnexpectedAnswerError } from "./errors.ts";
-import type { Attachment, Operations } from "./operations.ts";
+import { ATTACHMENT_INLINE_BYTES_MAX, type Attachment, type Operations } from "./operations.ts";
 import { pauseAfter, within, type Connection, type Limits } from "./sending.ts";
 
 /** Where bytes go: as of a client. */
@@ -14,7 +14,6 @@ interface Way {
 	readonly limits: Limits;
 }
 
-const INLINE_BYTES_MAX = 999_999; // more are sent to an address of their own
 const SENDINGS_MAX = 4;
 const BYTES_PER_MS = 50; // a slower line is given up
 const ARGUMENTS_MAX = 32_768;
@@ -31,7 +30,7 @@ export async function attach(
 	{ name, contentType, signal }: Sent & { name: string; contentType: string },
 ): Promise<Attachment> {
 	const bytes = new Uint8Array(given instanceof Blob ? await given.arrayBuffer() : given);
-	const content = bytes.length > INLINE_BYTES_MAX ? undefined : base64Of(bytes);
+	const content = bytes.length > ATTACHMENT_INLINE_BYTES_MAX ? undefined : base64Of(bytes);
 	const fields = { name, contentType, size: bytes.length, sha256: await sha256Of(bytes), content };
 	let lost: Lost = {};
 	for (let sendings = 0; ; sendings++) {

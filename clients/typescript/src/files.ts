@@ -7,6 +7,7 @@ import { base64Of, sha256Of } from "./attaching.ts";
 import type { ChatMessage, PlacedMessage } from "./chat.ts";
 import type { Forklore } from "./client.ts";
 import { ApiError, ConflictError, NotFoundError } from "./errors.ts";
+import { ATTACHMENTS_PER_ENTRY_MAX } from "./operations.ts";
 import { isFinal } from "./writing.ts";
 
 /** What of a client moves files. */
@@ -43,7 +44,6 @@ export interface Kept {
 
 const INLINE_BYTES_MAX = 32_768;
 const SVG = "image/svg+xml"; // its link is only ever downloaded, so no page could show it
-const NAMED_MAX = 10; // in an entry
 const INLINED_BYTES_MAX = 1_800_000; // in base64 they fit into an entry
 const ASKED_AT_ONCE = 10;
 const NAME_CHARACTERS_MAX = 60;
@@ -89,9 +89,9 @@ export class ChatFiles {
 			};
 			const large = files.filter(({ url }) => referenceIn(url) ?? largeIn(url));
 			const each = [...new Map(large.map((file) => [keyOf(file.url), file])).values()];
-			await Promise.all(each.slice(0, NAMED_MAX).map(keep));
+			await Promise.all(each.slice(0, ATTACHMENTS_PER_ENTRY_MAX).map(keep));
 			let room = INLINED_BYTES_MAX;
-			for (const { url } of each.slice(NAMED_MAX)) {
+			for (const { url } of each.slice(ATTACHMENTS_PER_ENTRY_MAX)) {
 				const reference = referenceIn(url);
 				if (reference?.sha256 === undefined) continue; // its bytes would not compare as the same
 				const times = files.filter((file) => keyOf(file.url) === keyOf(url)).length;

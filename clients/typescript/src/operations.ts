@@ -6,6 +6,12 @@ import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
 
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = 5_500_000;
+/** A larger file cannot be attached. */
+export const ATTACHMENT_BYTES_MAX = 100_000_000;
+/** More bytes of a file are sent to an address of their own. */
+export const ATTACHMENT_INLINE_BYTES_MAX = 999_999;
+/** An entry names at most so many files. */
+export const ATTACHMENTS_PER_ENTRY_MAX = 10;
 
 /** What callers say of a conversation. */
 export const DESCRIPTION = ["title", "tags", "metadata"] as const;

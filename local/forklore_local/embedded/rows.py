@@ -190,7 +190,7 @@ def _item(text: str) -> Item:
     item: Item
     try:
         item, end = _decode(text)
-        if end < len(text):
+        if end < len(text) or type(item) is not dict:
             raise DamagedRowError
         if '"B' in text:
             for name, value in item.items():

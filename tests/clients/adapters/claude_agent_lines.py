@@ -70,6 +70,9 @@ class Watched:
             raise KilledError
         return answer
 
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
+
     async def aclose(self) -> None:
         await self._inner.aclose()
 

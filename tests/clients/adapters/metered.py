@@ -61,6 +61,9 @@ class _Sync:
     def send(self, call: Call, _timeout_s: float) -> RawAnswer:
         return self.metered.answer(call)
 
+    def located(self, url: str) -> str:
+        return url
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -71,6 +74,9 @@ class _Async:
 
     async def send(self, call: Call, _timeout_s: float) -> RawAnswer:
         return self.metered.answer(call)
+
+    def located(self, url: str) -> str:
+        return url
 
     async def aclose(self) -> None:
         """Nothing is held."""

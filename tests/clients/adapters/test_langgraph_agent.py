@@ -79,7 +79,8 @@ def test_the_last_checkpoint_of_a_turn_has_all_that_it_needs(service: Service, u
     graph.add_edge(START, "answer")
     with service.client(user) as client:
         for text in ("one", "two"):
-            graph.compile(checkpointer=ForkloreSaver(client)).invoke(say(text), thread("t"))
+            made: Agent = graph.compile(checkpointer=ForkloreSaver(client))
+            made.invoke(say(text), thread("t"))
         heads = [entry.content[0]["langgraph"] for entry in client.named("langgraph/t").entries()]
         assert [head for head in heads if head["kind"] == "checkpoint"][-1]["back"] == 0
 

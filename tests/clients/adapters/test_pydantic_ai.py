@@ -201,6 +201,7 @@ class Meanwhile(Wire):
 
         class Transport:
             aclose = transport.aclose
+            located = transport.located
 
             async def send(_, call: Call, timeout_s: float) -> RawAnswer:  # noqa: N805
                 self.note(call)

@@ -34,7 +34,7 @@ class Wire:
     def wrapped(self, client: Forklore) -> Forklore:
         """Return the client with this wire."""
         transport = client._transport
-        made = _Wired(self, transport.send, transport.close, transport.located)  # type: ignore[attr-defined]
+        made = _Wired(self, transport.send, transport.close, transport.located)
         return type(client)._over(made, client._identity)
 
     def wrapped_async(self, client: AsyncForklore) -> AsyncForklore:
@@ -45,7 +45,7 @@ class Wire:
             transport.send,
             transport.blocking,  # type: ignore[attr-defined]
             transport.aclose,
-            transport.located,  # type: ignore[attr-defined]
+            transport.located,
         )
         return type(client)._over(made, client._identity)
 

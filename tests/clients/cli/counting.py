@@ -22,6 +22,9 @@ class Counting:
         self.sent.append(call.shape.name)
         return self._inner.send(call, timeout_s)
 
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
+
     def close(self) -> None:
         """Leave the service to who made it."""
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from forklore_service.aws import wiring
 from tests.clients.cli.running import Forklore
+from tests.clients.python.here import served
+from tools.harness.gateway import given, table_in_memory
 
 PHOTO = os.urandom(3000)
 FILM = os.urandom(1_200_000)
@@ -130,3 +133,20 @@ def test_what_cannot_be_an_attachment_is_told_and_stays_named(run: Forklore, tmp
     assert len(row["attachments"]) == 9
     named = [one.get("attachmentId") for one in row["content"][0]["attachments"]]
     assert named == [names[0], *[None] * 9, names[10]]
+
+
+def test_a_deployment_without_attachments_takes_all_but_the_files(export: Path, tmp_path: Path) -> None:
+    with (
+        table_in_memory() as template,
+        served(template) as url,
+        given(wiring._given._replace(objects=None)),
+    ):
+        of_the_service = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+        run = Forklore(("--url", url, "--token", "ann"), of_the_service)
+        ran = run(f"import {export} --name trip")
+        rows = [json.loads(line) for line in run("log trip --reverse --json").lines]
+
+    assert ran.code == 0, ran
+    assert "file that is there, and cannot be an attachment: 2 (" in ran.out + ran.err
+    assert [row["content"][0]["text"] for row in rows] == ["Look:", "And this:"]
+    assert rows[0]["content"][0]["attachments"][0]["attachmentId"] == PHOTO_PLACE

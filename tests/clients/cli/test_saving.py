@@ -107,6 +107,19 @@ def test_a_file_that_is_not_there_is_one_line_and_nothing_is_said(run: Forklore,
     assert run("log trip").code == 3
 
 
+def test_files_go_to_a_server_and_come_back(url: str, tmp_path: Path) -> None:
+    run = Forklore(("--url", url, "--token", "ann"), {"XDG_CONFIG_HOME": str(tmp_path)})
+    contents = {"casa.png": PHOTO, "film.mp4": b"film" * 300_000}  # the second goes to an address of its own
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    attached = " ".join(f"--attach {tmp_path}/{name}" for name in contents)
+
+    said, saved = run(f"say trip Look: {attached}"), run(f"show trip --save {tmp_path}/saved")
+
+    assert (said.code, saved.code) == (0, 0), (said, saved)
+    assert {one.name: one.read_bytes() for one in (tmp_path / "saved").iterdir()} == contents
+
+
 def test_on_this_machine_bytes_are_where_its_server_says() -> None:
     with connected(OverHttp("http://127.0.0.1:8080", "ann", None), makes=False) as client:
         assert client.api.located("/files/x?a=1") == "http://127.0.0.1:8080/files/x?a=1"

@@ -1,6 +1,7 @@
 """`forklore mcp` as a command: its start, its help, and the sessions of Claude Code."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from forklore.cli.commands.mcp import registrations
 from tests.clients.mcp.connecting import call, over_stdio, run
 from tools.harness.local_server import environment
 
+COMMAND = [sys.executable, "-m", "forklore.cli", "mcp"]
 WITHOUT_THE_EXTRA = (
     "import sys; sys.modules['mcp'] = None; sys.argv = ['forklore', *sys.argv[1:]]; "
     "from forklore.cli.main import main; main()"
@@ -50,6 +52,38 @@ def test_the_help_registers_the_program_that_was_started(tmp_path: Path) -> None
     assert "/forklore" not in registrations("/usr/lib/python/__main__.py", Path("data"))
 
 
+def test_the_help_can_be_copied_also_from_a_narrow_window(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "--help"],
+        env=environment(COLUMNS="40", HOME=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.stdout.endswith(f"\n{registrations('', tmp_path / 'forklore')}\n")
+
+
+def test_it_ends_when_it_is_interrupted(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--data", ":memory:"],
+        env=environment(HOME=str(tmp_path)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
 def rows(*texts: str) -> str:
     """Return a transcript of Claude Code in which a user says these texts."""
     made: list[dict[str, Any]] = [
@@ -76,7 +110,7 @@ def test_the_sessions_of_claude_code_are_brought_once_and_grow(tmp_path: Path) -
         found = (await call(client, "search_conversations", query="parser"))["found"]
         texts = []
         for one in listed:
-            window = await call(client, "read_conversation", conversation=one["conversation_id"])
+            window = await call(client, "read_conversation", conversation_id=one["conversation_id"])
             texts += [entry["text"] for entry in window["entries"]]
         return texts, [one["conversation_id"] for one in found]
 
@@ -86,7 +120,8 @@ def test_the_sessions_of_claude_code_are_brought_once_and_grow(tmp_path: Path) -
 
     session.write_text(rows("Mend the parser"))
     first = served()
-    session.write_text(rows("Mend the parser", "And its tests"))
+    session.write_text(rows("Mend the parser", "And its tests") + '{"uuid": "half wr')
+    (project / "a.jsonl").write_text("no session\n")
     grown = served()
 
     assert first[0] == ["Mend the parser"]

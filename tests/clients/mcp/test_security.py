@@ -12,8 +12,10 @@ from mcp.client import Client
 
 from forklore import Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
+from forklore.client.transports import Transport
+from forklore.mcp import shown
 from forklore.mcp.http import BYTES_MAX
-from forklore.mcp.shown import NOTICE
+from forklore.mcp.shown import NOTICE, visible
 from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Gateway, Refused, call, here, once, over_http, run
 
@@ -27,7 +29,7 @@ HOSTILE = (
 
 def calls_on(conversation_id: str, entry_id: str) -> Mapping[str, dict[str, Any]]:
     """Return a call of each tool that works on a conversation."""
-    at = {"conversation": conversation_id}
+    at = {"conversation_id": conversation_id}
     return {
         "search_conversations": {**at, "query": "secret"},
         "list_conversations": {"branches_of": conversation_id},
@@ -63,7 +65,7 @@ def test_a_hostile_text_stays_in_its_field_and_changes_nothing(ann: Forklore, te
 
     window, listed, _ = run(story, here(ann))
 
-    assert window["entries"][0]["text"] == said
+    assert window["entries"][0]["text"] == visible(said)
     assert window["notice"] == listed["notice"] == NOTICE
     assert set(window) == {"conversation_id", "uri", "entries", "older", "older_uri", "notice"}
     assert [one.user_id for one in other.members()] == [one.user_id for one in chat.members()]
@@ -111,18 +113,79 @@ def test_who_is_no_member_any_more_sees_nothing_more(service: Forklore, ann: For
     run(story, here(service.acting_as(member)))
 
 
+def test_no_id_of_a_call_leads_to_what_another_one_made_with_it(service: Forklore, ann: Forklore) -> None:
+    mallory, call_id = service.acting_as("mallory"), once()
+
+    async def says(client: Client) -> str:
+        said = await call(client, "say", call_id=call_id, text="private")
+        return str(said["conversation_id"])
+
+    theirs = run(says, here(mallory))
+    mallory.conversation(theirs).share(ann._identity.user, "writer")  # type: ignore[union-attr]
+    as_herself = service.acting_as(ann._identity.user)  # type: ignore[union-attr]
+
+    mine = [run(says, here(client)) for client in (ann, as_herself)]
+
+    assert len({theirs, *mine}) == 3
+    assert [one.user_id for one in mallory.conversation(theirs).entries()] == ["mallory"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "misnamed"),
+    [
+        ("say", "conversation"),
+        ("fork_conversation", "entry_id"),
+        ("search_conversations", "conversation"),
+        ("list_conversations", "conversation_id"),
+        ("read_conversation", "at_entry_id"),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(ann: Forklore, tool: str, misnamed: str) -> None:
+    chat = ann.conversation()
+    entry = chat.say("user", "a secret")
+
+    async def story(client: Client) -> None:
+        given = calls_on(chat.id, entry.id)[tool]
+        told = {one.name: one for one in (await client.list_tools()).tools}[tool].input_schema
+        assert told["additionalProperties"] is False
+        assert misnamed not in told["properties"]
+        with pytest.raises(Refused, match=misnamed):
+            await call(client, tool, **given, **{misnamed: "x"})
+
+    run(story, here(ann))
+
+    assert len([*chat.forks()]) == len([*chat.entries()]) == len([*ann.conversations()]) == 1
+
+
+def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
+    chat = ann.conversation()
+    given = calls_on(str(uuid.uuid4()), chat.say("user", "Hello").id)
+
+    async def story(client: Client) -> None:
+        for tool in given:
+            with pytest.raises(Refused, match=r" 40[04] "):
+                await call(client, tool, **given[tool])
+
+    run(story, here(ann))
+
+    assert [one.id for one in ann.conversations()] == [chat.id]
+
+
 class LosesAnswers:
     """A transport that does the work, and loses every answer to a write while `loses` is set."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.loses = False
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
-        answer: RawAnswer = self._inner.send(call, timeout_s)
+        answer = self._inner.send(call, timeout_s)
         if self.loses and call.shape.method != "GET":
             raise TransportError("lost")
         return answer
+
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
 
     def close(self) -> None:
         """Leave the service open for the other tests."""
@@ -138,7 +201,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
     kinds = {
         **calls_on(chat.id, entry.id),
         "as_fork": {
-            "conversation": chat.id,
+            "conversation_id": chat.id,
             "call_id": once(),
             "text": "x",
             "after_entry_id": entry.id,
@@ -151,7 +214,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
 
     async def story(client: Client) -> list[dict[str, Any]]:
         lossy.loses = True
-        with pytest.raises(Refused, match="repeat it with the same call_id"):
+        with pytest.raises(Refused, match="repeat it with the same one"):
             await call(client, tool, **given)
         lossy.loses = False
         answers = [await call(client, tool, **given) for _ in range(2)]
@@ -185,10 +248,10 @@ def test_a_deletion_whose_answer_is_lost_is_done(ann: Forklore) -> None:
 
     async def story(client: Client) -> None:
         with pytest.raises(Refused, match="lost"):
-            await call(client, "delete_conversation", conversation=chat.id)
+            await call(client, "delete_conversation", conversation_id=chat.id)
         lossy.loses = False
         with pytest.raises(Refused, match="404 "):
-            await call(client, "delete_conversation", conversation=chat.id)
+            await call(client, "delete_conversation", conversation_id=chat.id)
 
     run(story, here(ann._over(lossy, ann._identity).with_options(retries=0)))
 
@@ -209,7 +272,7 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
 
     async def bobs(client: Client) -> None:
         with pytest.raises(Refused, match=" 403 "):
-            await call(client, "read_conversation", conversation=conversation_id)
+            await call(client, "read_conversation", conversation_id=conversation_id)
         assert (await call(client, "list_conversations"))["conversations"] == []
         assert (await client.list_resources()).resources == []
 
@@ -220,6 +283,8 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
     ("method", "headers", "body", "status"),
     [
         ("POST", {}, b"{}", 401),
+        ("POST", {"Authorization": "Basic YW5uOng="}, b"{}", 401),
+        ("POST", {"Authorization": "Bearer"}, b"{}", 401),
         ("GET", {"Authorization": "Bearer ann"}, b"", 405),
         ("DELETE", {"Authorization": "Bearer ann"}, b"", 405),
         ("POST", {"Authorization": "Bearer ann", "Origin": "https://mallory.example"}, b"{}", 403),
@@ -258,7 +323,7 @@ def test_a_bad_token_is_told_as_the_api_tells_it(url: str) -> None:
 
 def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.LogCaptureFixture) -> None:
     async def story(client: Client) -> None:
-        for given in ({"conversation": "a secret"}, {"conversation": "a secret", "limit": "a secret"}):
+        for given in ({"conversation_id": "a secret"}, {"conversation_id": "a secret", "limit": "a secret"}):
             with pytest.raises(Refused):
                 await call(client, "read_conversation", **given)
 
@@ -269,15 +334,52 @@ def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.Lo
     assert not any("secret" in said for said in of_the_server)
 
 
-def test_the_answer_holds_no_character_that_a_terminal_obeys(ann: Forklore) -> None:
+def test_a_tool_that_fails_leaves_a_trace_without_texts(
+    ann: Forklore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "a secret"
+
+    def fails(*_: Any) -> None:
+        raise ValueError(words)
+
+    async def story(client: Client) -> None:
+        chat = ann.conversation()
+        chat.say("user", words)
+        with pytest.raises(Refused, match="an error of forklore: ValueError"):
+            await call(client, "read_conversation", conversation_id=chat.id)
+
+    monkeypatch.setattr(shown, "said", fails)
+    run(story, here(ann))
+
+    [line] = [one.getMessage() for one in caplog.records if one.name == "forklore"]
+    assert "ValueError" in line
+    assert "shown.py" in line
+    assert "secret" not in line
+
+
+def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Forklore) -> None:
     chat = ann.conversation()
-    chat.say("user", "\x1b[2J\x07")
+    hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041"
+    chat.say("user", f"secret {hidden}")
+    chat.update(title=f"secret\nof {hidden}{'x' * 200}")
 
-    async def story(client: Client) -> str:
-        answer = await client.call_tool("read_conversation", {"conversation": chat.id})
-        return str(answer.content[0].text)  # type: ignore[union-attr]
+    async def story(client: Client) -> list[str]:
+        answers = [
+            await client.call_tool("read_conversation", {"conversation_id": chat.id}),
+            await client.call_tool("list_conversations", {}),
+            await client.call_tool("list_conversations", {"branches_of": chat.id}),
+            await client.call_tool("search_conversations", {"query": "secret"}),
+        ]
+        [listed] = (await client.list_resources()).resources
+        assert listed.name.startswith("secret of [2J 2J x")
+        assert len(listed.name) == 100
+        assert listed.description == NOTICE
+        resource: Any = (await client.read_resource(str(listed.uri))).contents[0]
+        return [*(one.content[0].text for one in answers), listed.name, resource.text]  # type: ignore[union-attr]
 
-    text = run(story, here(ann))
+    text, *others = run(story, here(ann))
 
-    assert "\x1b" not in text
-    assert json.loads(text)["entries"][0]["text"] == "\x1b[2J\x07"
+    for told in (text, *others):
+        assert {one for one in hidden if not one.isprintable()}.isdisjoint(told)
+    spelled = "\x1b[2J\x07\\u{9b}2J\\u{202e}\\u{200b}\\u{e0041}"
+    assert json.loads(text)["entries"][0]["text"] == f"secret {spelled}"

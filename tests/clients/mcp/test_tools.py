@@ -15,6 +15,7 @@ from tests.clients.mcp.connecting import Refused, by_events, call, here, once, o
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
+ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
 ALLOWED = {"delete_conversation", "share_conversation"}
 
 
@@ -28,8 +29,8 @@ async def every_tool(client: Client) -> None:
     tools = {one.name for one in (await client.list_tools()).tools}
     asked = await call(client, "say", call_id=once(), text="Two nights in Lisbon?", role="user")
     trip = asked["conversation_id"]
-    await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation=trip)
-    found = await call(client, "search_conversations", query="lisbon", conversation=trip)
+    await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation_id=trip)
+    found = await call(client, "search_conversations", query="lisbon", conversation_id=trip)
     assert [one["entry_id"] for one in found["found"]] == [asked["entry_id"]]
 
     tried = await call(
@@ -37,13 +38,15 @@ async def every_tool(client: Client) -> None:
         "say",
         call_id=once(),
         text="Hotel Lumiares.",
-        conversation=trip,
+        conversation_id=trip,
         after_entry_id=asked["entry_id"],
     )
     empty = await call(
-        client, "fork_conversation", call_id=once(), conversation=trip, before_entry_id=asked["entry_id"]
+        client, "fork_conversation", call_id=once(), conversation_id=trip, before_entry_id=asked["entry_id"]
     )
-    compared = await call(client, "compare_conversations", conversation=trip, other=tried["conversation_id"])
+    compared = await call(
+        client, "compare_conversations", conversation_id=trip, other=tried["conversation_id"]
+    )
     assert compared["base_entry_id"] == asked["entry_id"]
     said = [[one["text"] for one in branch["entries"]] for branch in compared["branches"]]
     assert said == [["Casa do Jardim."], ["Hotel Lumiares."]]
@@ -52,14 +55,14 @@ async def every_tool(client: Client) -> None:
         client,
         "summarise_branch",
         call_id=once(),
-        conversation=trip,
+        conversation_id=trip,
         branch=tried["conversation_id"],
         up_to_entry_id=tried["entry_id"],
         text="Or Hotel Lumiares.",
     )
     name = f"trip-{uuid.uuid4().hex[:6]}"
-    await call(client, "name_conversation", call_id=once(), conversation=trip, name=name)
-    shown = await call(client, "read_conversation", conversation=name)
+    await call(client, "name_conversation", call_id=once(), conversation_id=trip, name=name)
+    shown = await call(client, "read_conversation", conversation_id=name)
     assert [one["text"] for one in shown["entries"]] == [
         "Or Hotel Lumiares.",
         "Casa do Jardim.",
@@ -69,8 +72,8 @@ async def every_tool(client: Client) -> None:
     ids = {one["conversation_id"] for one in branches["conversations"]}
     assert ids == {trip, tried["conversation_id"], empty["conversation_id"]}
     if tools >= ALLOWED:
-        await call(client, "share_conversation", conversation=trip, user_id="bob", access_level="reader")
-        await call(client, "delete_conversation", conversation=empty["conversation_id"])
+        await call(client, "share_conversation", conversation_id=trip, user_id="bob", access_level="reader")
+        await call(client, "delete_conversation", conversation_id=empty["conversation_id"])
         branches = await call(client, "list_conversations", branches_of=trip)
         assert len(branches["conversations"]) == 2
     mine = await call(client, "list_conversations", title="lisbon")
@@ -124,15 +127,17 @@ def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Fo
 
     async def story(client: Client) -> tuple[list[Any], str]:
         entries: list[Any] = []
-        window = await call(client, "read_conversation", conversation=chat.id, limit=2)
+        window = await call(client, "read_conversation", conversation_id=chat.id, limit=2)
         entries += window["entries"]
         while window["older"] is not None:
             assert window["older_uri"] == f"forklore://conversations/{chat.id}?before={window['older']}"
             window = await call(
-                client, "read_conversation", conversation=chat.id, limit=2, before=window["older"]
+                client, "read_conversation", conversation_id=chat.id, limit=2, before=window["older"]
             )
             entries += window["entries"]
-        whole = await call(client, "read_conversation", conversation=chat.id, entry_id=entries[0]["entry_id"])
+        whole = await call(
+            client, "read_conversation", conversation_id=chat.id, entry_id=entries[0]["entry_id"]
+        )
         return entries, whole["entries"][0]["text"]
 
     entries, whole = run(story, here(ann))
@@ -140,6 +145,43 @@ def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Fo
     assert [one["text"] for one in entries] == [text[:2_000] for text in reversed(texts)]
     assert all(one["is_cut"] for one in entries)
     assert whole == texts[-1]
+
+
+def test_one_reads_on_from_an_entry_that_was_found(ann: Forklore) -> None:
+    chat = ann.conversation()
+    ids = [chat.say("user", str(number)).id for number in range(5)]
+
+    async def story(client: Client) -> list[list[str]]:
+        given = {"conversation_id": chat.id, "limit": 2}
+        first = await call(client, "read_conversation", **given, after=ids[1])
+        second = await call(client, "read_conversation", **given, after=first["newer"])
+        assert "newer" not in second
+        assert (first["older"], second["older"]) == (ids[2], ids[4])
+        return [[one["text"] for one in window["entries"]] for window in (first, second)]
+
+    assert run(story, here(ann)) == [["3", "2"], ["4"]]
+
+
+def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known(ann: Forklore) -> None:
+    chat = ann.conversation()
+    entry = chat.say("user", "Hello")
+    fork = chat.fork(after=entry)
+
+    async def story(client: Client) -> list[dict[str, Any]]:
+        [listed] = (await call(client, "list_conversations"))["conversations"]
+        assert listed["last_used_at"]
+        branches = await call(client, "list_conversations", branches_of=chat.id)
+        return list(branches["conversations"])
+
+    root, branch = run(story, here(ann))
+
+    assert {"last_used_at", "last_message"}.isdisjoint({*root, *branch})
+    assert {name: held for name, held in branch.items() if name.startswith("forked_at")} == {
+        "forked_at_conversation_id": chat.id,
+        "forked_at_entry_id": entry.id,
+        "forked_at_position": "after",
+    }
+    assert branch["conversation_id"] == fork.id
 
 
 def test_a_turn_takes_the_memory_along(ann: Forklore) -> None:
@@ -156,11 +198,12 @@ def test_a_name_that_exists_moves_only_if_that_is_asked_for(ann: Forklore) -> No
     second.say("user", "two")
 
     async def story(client: Client) -> None:
-        await call(client, "name_conversation", call_id=once(), conversation=first.id, name="it")
-        given = {"conversation": second.id, "name": "it"}
+        await call(client, "name_conversation", call_id=once(), conversation_id=first.id, name="it")
+        given = {"conversation_id": second.id, "name": "it"}
         with pytest.raises(Refused, match="name_moved"):
             await call(client, "name_conversation", call_id=once(), **given)
-        await call(client, "name_conversation", call_id=once(), move=True, **given)
+        moved = await call(client, "name_conversation", call_id=once(), move=True, **given)
+        assert moved["name_moved_from"] == first.id
 
     run(story, here(ann))
 
@@ -196,8 +239,8 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         names = {one.name for one in (await client.list_prompts()).prompts}
         assert names == {"continue_from_here", "compare_two_answers"}
         told = [
-            await client.get_prompt("continue_from_here", {"conversation": "trip", "entry": "e1"}),
-            await client.get_prompt("compare_two_answers", {"conversation": "trip", "other": "train"}),
+            await client.get_prompt("continue_from_here", {"conversation_id": "trip", "entry_id": "e1"}),
+            await client.get_prompt("compare_two_answers", {"conversation_id": "trip", "other": "train"}),
         ]
         return [one.messages[0].content.text for one in told]  # type: ignore[union-attr]
 
@@ -216,8 +259,12 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("say", {"text": "", "call_id": "12345678"}, "text"),
         ("say", {"text": "x", "call_id": "12345678", "role": "system"}, "role"),
         ("say", {"text": "x", "call_id": "12345678", "after_entry_id": "e"}, "needs the conversation"),
-        ("read_conversation", {"conversation": "nobody knows it"}, "not_found"),
-        ("read_conversation", {"conversation": "x", "limit": 51}, "limit"),
+        ("read_conversation", {"conversation_id": "nobody knows it"}, "not_found"),
+        ("read_conversation", {"conversation_id": "x", "limit": 51}, "limit"),
+        ("read_conversation", {"conversation_id": "x", "entry_id": "e", "before": "f"}, "before one, or"),
+        ("read_conversation", {"conversation_id": "0" * 32}, "not_found"),
+        ("name_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
+        ("fork_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
         ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),
     ],
 )

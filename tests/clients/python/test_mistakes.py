@@ -43,6 +43,9 @@ class Told:
             raise outcome
         return outcome
 
+    def located(self, url: str) -> str:
+        return url
+
     def close(self) -> None:
         pass
 

@@ -94,7 +94,7 @@ def damage(folder: Path, change: str, *values: object) -> None:
 
 
 @pytest.mark.failure("damaged-folder")
-@pytest.mark.parametrize("attributes", ["x'7b22ff'", f"'{{{SECRET}'", '\'{"body": {"B": 1}}\''])
+@pytest.mark.parametrize("attributes", ["x'7b22ff'", f"'{{{SECRET}'", '\'{"body": {"B": 1}}\'', "'[1]'"])
 def test_a_damaged_row_is_said_to_be_one_without_its_text(kept: Kept, attributes: str) -> None:
     put(kept.client, "a", "damaged", text={"S": SECRET})
     damage(kept.folder, f"CAST({attributes} AS TEXT) WHERE SK = 'damaged'")

@@ -1,5 +1,6 @@
 """The words of error messages: they list valid names, correct spellings, and avoid Python."""
 
+import gc
 import json
 import re
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from forklore_service.api import operations
 from forklore_service.api.conversation_requests import ListConversations
 from forklore_service.api.operation import Operation
+from forklore_service.api.wording import InnerError
 from tests.service.api.samples import names_of
 from tests.service.aws.direct import Direct
 from tests.service.aws.world import (
@@ -263,3 +265,17 @@ def test_the_error_for_changing_an_entry_says_to_fork_instead(
 
 def test_the_error_for_reading_a_part_of_an_entry_is_no_such_route(world: World) -> None:
     assert told(world, Ask("GET", f"{path_of(ROOT)}/entries/<first>/content"), 404)[0] == "no such route"
+
+
+def test_what_was_refused_is_forgotten(direct: Direct) -> None:
+    """pydantic keeps the errors of our validators where the garbage collector does not look."""
+
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(one, InnerError) for one in gc.get_objects())
+
+    before = kept()
+    for _ in range(10):
+        direct.ask("appendEntry", {"conversationId": ROOT, "nobody": 1})
+
+    assert kept() <= before + 1

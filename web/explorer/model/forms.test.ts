@@ -308,6 +308,7 @@ test("parts of chat kits that name an attachment show it, and what no part names
 	const parts = [
 		{ type: "file", mediaType: "image/png", url: "attachment:a:00ff" },
 		{ type: "image", image: "attachment:b:00ff" },
+		{ type: "input_image", image_url: "data:image/png;base64,attachment:e:00ff:40000" },
 		{
 			type: "tool-look",
 			toolCallId: "t",
@@ -318,16 +319,17 @@ test("parts of chat kits that name an attachment show it, and what no part names
 		{ type: "file", mediaType: "application/pdf", url: "attachment:lost:00ff", filename: "lost.pdf" },
 	];
 	const held = { role: "USER", text: "", format: "aisdk", message: { parts } };
-	const attachments = ["d", "c", "b", "a"].map(file);
+	const attachments = ["d", "e", "c", "b", "a"].map(file);
 	const blocks = blocksOf(entry(held, { attachments }));
 	expect(blocks.map(words)).toEqual([
 		"image a.png",
 		"image b.png",
+		"image e.png",
 		"look {} → image c.png",
 		"file lost.pdf",
 		"image d.png",
 	]);
-	expect(blocks[0]).toMatchObject({ file: attachments[3] });
+	expect(blocks[0]).toMatchObject({ file: attachments[4] });
 	expect(blocks[3]).not.toHaveProperty("href", expect.anything());
 });
 

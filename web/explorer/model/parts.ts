@@ -52,8 +52,8 @@ const TEXT = /^((input_|output_|summary_|reasoning_)?text|refusal|user-prompt|sy
 const REASONING = /^(thinking|reasoning|thoughts|reasoning_recap)$/;
 /** What a tool of the OpenAI Agents SDK returns when it has raised an error. */
 const FAILED = /^An error occurred while running the tool/;
-/** How chat kits name an attachment in the place of its bytes. */
-const ATTACHMENT = /^attachment:([^:]+)/;
+/** How chat kits and adapters of frameworks name an attachment in the place of its bytes. */
+const ATTACHMENT = /^(?:data:[^,]*,)?attachment:([^:]+)/;
 const FAILURES = ["failed", "error", "output-error", "output-denied", "error-text", "error-json"];
 
 /** Return the first of some members that is a text. */

@@ -2,12 +2,14 @@
 
 import { ApiError } from "@forklore/client";
 import { newId } from "../../../clients/typescript/src/json.ts";
+import {
+	ATTACHMENT_BYTES_MAX,
+	ATTACHMENTS_PER_ENTRY_MAX,
+} from "../../../clients/typescript/src/operations.ts";
 import { counted } from "../model/words.ts";
 import { sentenceOf, type Attach } from "./connection.ts";
 import { Source } from "./source.ts";
 
-const FILES_MAX = 10;
-const BYTES_MAX = 100_000_000;
 const AT_ONCE = 3;
 
 /** What is kept of a file that the service has. */
@@ -59,14 +61,14 @@ export class Uploads extends Source {
 
 	readonly take = (files: Iterable<File>): void => {
 		const given = [...files];
-		const taken = given.slice(0, FILES_MAX - this.all.length);
+		const taken = given.slice(0, ATTACHMENTS_PER_ENTRY_MAX - this.all.length);
 		const left = given.length - taken.length;
 		this.told = left
-			? `A message has at most ${FILES_MAX} files: ${counted(left, "file is", "files are")} left out.`
+			? `A message has at most ${ATTACHMENTS_PER_ENTRY_MAX} files: ${counted(left, "file is", "files are")} left out.`
 			: "";
 		const added = taken.map((file): Upload => {
-			const isTooLarge = file.size > BYTES_MAX;
-			const told = isTooLarge ? "It has more than 100 MB." : "";
+			const isTooLarge = file.size > ATTACHMENT_BYTES_MAX;
+			const told = isTooLarge ? `It has more than ${ATTACHMENT_BYTES_MAX / 1e6} MB.` : "";
 			return {
 				key: newId(),
 				name: file.name,

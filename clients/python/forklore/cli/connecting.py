@@ -48,8 +48,7 @@ class _OnThisMachine:
 
     def located(self, url: str) -> str:
         """Return where bytes are, as the transport to the server does."""
-        address: str = self._inner.located(url)  # type: ignore[attr-defined]
-        return address
+        return self._inner.located(url)
 
     def close(self) -> None:
         """Close the connections."""

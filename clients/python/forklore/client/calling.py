@@ -67,8 +67,7 @@ class Calling:
 
     def located(self, url: str) -> str:
         """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
-        address: str = self._transport.located(url)  # type: ignore[attr-defined]
-        return address
+        return self._transport.located(url)
 
 
 class AsyncCalling:
@@ -120,8 +119,7 @@ class AsyncCalling:
 
     def located(self, url: str) -> str:
         """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
-        address: str = self._transport.located(url)  # type: ignore[attr-defined]
-        return address
+        return self._transport.located(url)
 
 
 class Nothing(TypedDict):

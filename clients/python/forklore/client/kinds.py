@@ -53,8 +53,7 @@ class InThreads:
 
     def located(self, url: str) -> str:
         """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
-        address: str = self._inner.located(url)  # type: ignore[attr-defined]
-        return address
+        return self._inner.located(url)
 
     def blocking(self) -> Transport:
         """Return the transport that sends the calls."""

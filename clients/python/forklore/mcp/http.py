@@ -15,9 +15,11 @@ from forklore.mcp.server import make_server
 from forklore.mcp.tools import Call
 
 PATH = "/mcp"
-BYTES_MAX = 1024 * 1024
-DEADLINE_S = 20.0
-"""Of a call of the API with its repetitions. The gateway waits 30 seconds for an answer."""
+BYTES_MAX = 2 * 1024 * 1024
+"""Of a request. The longest text of a message is 1.2 MB if each of its letters is escaped."""
+DEADLINE_S = 9.0
+"""Of a request to the API with its repetitions. A tool makes three at the most, and the gateway
+waits 30 seconds for its answer."""
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -46,7 +48,9 @@ def make_app(url: str) -> App:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is no stream to listen to, and no session to end
             await _refuse(send, 405, (b"allow", b"POST"))
-        elif not any(name == b"authorization" for name, _ in scope["headers"]):
+        elif not any(
+            name == b"authorization" and _token_of(held.decode("latin-1")) for name, held in scope["headers"]
+        ):
             await _refuse(send, 401, (b"www-authenticate", b"Bearer"))
         else:
             server.streamable_http_app(
@@ -67,14 +71,19 @@ def _client_of(call: Call, url: str, http: httpx2.Client) -> Forklore:
     request = call.request_context.request
     assert request is not None, "over HTTP there is a request"
     headers = request.headers
-    kind, _, token = headers.get("authorization", "").partition(" ")
     return Forklore(
         url,
-        token=token.strip() if kind.lower() == "bearer" else None,
+        token=_token_of(headers["authorization"]),
         client_key=headers.get("x-api-key"),
         deadline=DEADLINE_S,
         http=http,
     )
+
+
+def _token_of(authorization: str) -> str | None:
+    """Return the token of a header; None for what is no token."""
+    kind, _, token = authorization.partition(" ")
+    return token.strip() or None if kind.lower() == "bearer" else None
 
 
 async def _refuse(send: Send, status: int, header: tuple[bytes, bytes]) -> None:

@@ -4,12 +4,12 @@ A tool acts on what its caller names, and on nothing that a conversation says. E
 id of its call: repeated with the same id, it has one effect.
 """
 
-import uuid
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from forklore.client.errors import InputError
 from forklore.client.synchronous.client import Forklore
@@ -17,11 +17,26 @@ from forklore.client.synchronous.conversation import Conversation
 from forklore.mcp import shown
 
 ROWS, ROWS_MAX = 20, 50
-CALLS = uuid.uuid5(uuid.NAMESPACE_URL, "forklore:mcp")
-"""The namespace of the ids of new conversations: each is made of the id of its call."""
+UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Call = Context[Any, Any]
-Reference = Annotated[str, Field(min_length=1, max_length=255, description="The conversation's id or name.")]
+
+
+def _no_id(name: str) -> str:
+    """Return a name. Raises ValueError for one that would be read as an id."""
+    if UUID.fullmatch(name):
+        raise ValueError("a name does not look like an id")
+    return name
+
+
+Reference = Annotated[
+    str, Field(min_length=1, max_length=255, description="The conversation's id, or your name for it.")
+]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=255, description="A name, by which you find it again."),
+    AfterValidator(_no_id),
+]
 EntryId = Annotated[str, Field(min_length=1, max_length=100, description="The id of an entry.")]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at the most.")]
 Page = Annotated[str | None, Field(max_length=10_000, description="What the last page named to go on.")]
@@ -35,7 +50,7 @@ CallId = Annotated[
         "call with the same id: it has one effect.",
     ),
 ]
-Text = Annotated[str, Field(min_length=1, max_length=200_000)]
+Text = Annotated[str, Field(min_length=1, max_length=200_000, description="What is said.")]
 ForkedBefore = Annotated[EntryId | None, Field(description="Fork before this entry, which leaves it out.")]
 ForkedAfter = Annotated[EntryId | None, Field(description="Fork after this entry, which is kept.")]
 
@@ -50,14 +65,14 @@ class Tools:
         self,
         call: Call,
         query: Annotated[str, Field(min_length=1, max_length=500, description="All words must be found.")],
-        conversation: Reference | None = None,
+        conversation_id: Reference | None = None,
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Search:
         """Find entries by words, in all your conversations or in one."""
-        api = self._client_of(call).api
-        within = None if conversation is None else self._open(call, conversation).id
-        answer = api.search_conversations(
+        client = self._client_of(call)
+        within = None if conversation_id is None else _open(client, conversation_id).id
+        answer = client.api.search_conversations(
             query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
         )
         return shown.Search(found=[shown.found(hit) for hit in answer.data], more=answer.after_cursor)
@@ -74,16 +89,19 @@ class Tools:
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Conversations:
-        """List your conversations, the one that was used last first, or the branches of one."""
-        api = self._client_of(call).api
+        """List your conversations, the one that was used last first: one branch of each fork tree.
+
+        With branches_of, list all branches of its tree, the oldest first, and where they begin.
+        """
+        client = self._client_of(call)
         if branches_of is not None:
             if title is not None:
                 raise InputError("branches are listed without a title")
-            forks = api.list_forks(self._open(call, branches_of).id, limit=limit, after_cursor=page)
+            forks = client.api.list_forks(_open(client, branches_of).id, limit=limit, after_cursor=page)
             return shown.Conversations(
-                conversations=[shown.branch_of(one) for one in forks.data], more=forks.after_cursor
+                conversations=[shown.listed(one) for one in forks.data], more=forks.after_cursor
             )
-        mine = api.list_conversations(query=title, limit=limit, after_cursor=page)
+        mine = client.api.list_conversations(query=title, limit=limit, after_cursor=page)
         return shown.Conversations(
             conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
         )
@@ -91,57 +109,64 @@ class Tools:
     def read_conversation(
         self,
         call: Call,
-        conversation: Reference,
+        conversation_id: Reference,
         entry_id: Annotated[EntryId | None, Field(description="Read this entry alone, whole.")] = None,
         before: Annotated[EntryId | None, Field(description="Read what is older than this entry.")] = None,
+        after: Annotated[EntryId | None, Field(description="Read what follows this entry.")] = None,
         limit: Limit = ROWS,
     ) -> shown.Window:
-        """Read what a conversation says, the newest entry first. `older` leads on."""
-        opened = self._open(call, conversation)
+        """Read what a conversation says, the newest entry first. `older` and `newer` lead on."""
+        if sum(one is not None for one in (entry_id, before, after)) > 1:
+            raise InputError("read an entry, or before one, or after one")
+        client = self._client_of(call)
+        opened = _open(client, conversation_id)
         if entry_id is not None:
             return shown.window(opened.id, [opened.entry(entry_id)], older=entry_id, text_max=None)
-        page = self._client_of(call).api.list_entries(
+        page = client.api.list_entries(
             opened.id,
             channel="history",
             limit=limit,
-            tail=True if before is None else None,
+            tail=True if before is None and after is None else None,
             before_cursor=before,
+            after_cursor=after,
         )
-        return shown.window(opened.id, page.data[::-1], older=page.before_cursor)
+        newer = None if after is None else page.after_cursor
+        return shown.window(opened.id, page.data[::-1], older=page.before_cursor, newer=newer)
 
     def compare_conversations(
-        self, call: Call, conversation: Reference, other: Reference, limit: Limit = ROWS
+        self, call: Call, conversation_id: Reference, other: Reference, limit: Limit = ROWS
     ) -> shown.Compared:
         """Show where two branches of one fork tree part, and how each goes on."""
-        opened, beside = self._open(call, conversation), self._open(call, other)
+        client = self._client_of(call)
+        opened, beside = _open(client, conversation_id), _open(client, other)
         return shown.compared(opened.compare(beside, limit=limit))
 
     def fork_conversation(
         self,
         call: Call,
         call_id: CallId,
-        conversation: Reference,
+        conversation_id: Reference,
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
-        name: Annotated[
-            str | None, Field(min_length=1, max_length=255, description="A new name for the fork.")
-        ] = None,
+        name: Annotated[Name | None, Field(description="A new name for the fork.")] = None,
     ) -> shown.Made:
         """Fork a conversation at an entry, or at its end. The original stays as it is."""
-        anchor: dict[str, Any] = _anchor(before_entry_id, after_entry_id)
-        made = self._open(call, conversation).fork(name=name, idempotency_key=call_id, **anchor)
-        return shown.made(made.id, name)
+        anchor = _anchor(before_entry_id, after_entry_id)
+        made = _open(self._client_of(call), conversation_id).fork(
+            name=name, idempotency_key=call_id, **anchor
+        )
+        return shown.Made(conversation_id=made.id, name=name)
 
     def say(
         self,
         call: Call,
         call_id: CallId,
         text: Text,
-        conversation: Annotated[
+        conversation_id: Annotated[
             Reference | None, Field(description="Where to say it; without it, a new conversation.")
         ] = None,
         role: Annotated[
-            Literal["ai", "user"], Field(description="Whose words they are: yours (ai) or the user's.")
+            Literal["ai", "user"], Field(description="Whose words: yours (ai) or the user's. Default: ai.")
         ] = "ai",
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
@@ -151,68 +176,73 @@ class Tools:
         ] = None,
     ) -> shown.Written:
         """Append a message. With before_entry_id or after_entry_id it begins a fork there."""
+        client = self._client_of(call)
         anchor = _anchor(before_entry_id, after_entry_id)
-        forked: dict[str, Any] = {}
-        if conversation is None:
+        if conversation_id is None:
             if anchor:
                 raise InputError("a fork needs the conversation that it is of")
-            target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, call_id)))
+            target = client.create(idempotency_key=call_id)
         else:
-            target = self._open(call, conversation)
-            for position, entry_id in anchor.items():
-                forked = {
-                    "forked_at_conversation_id": target.id,
-                    "forked_at_entry_id": entry_id,
-                    "forked_at_position": position,
-                }
-                target = self._client_of(call).conversation(str(uuid.uuid5(CALLS, f"{target.id} {call_id}")))
-        entry = target.turn(role, text, context=context, idempotency_key=call_id, **forked)
-        return shown.written(entry)
+            target = _open(client, conversation_id)
+            if anchor:
+                target = target.fork(idempotency_key=call_id, **anchor)
+            else:
+                target.details()  # an append would make what is not there
+        entry = target.turn(role, text, context=context, idempotency_key=call_id)
+        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def summarise_branch(
         self,
         call: Call,
         call_id: CallId,
-        conversation: Annotated[Reference, Field(description="Where the summary is appended.")],
+        conversation_id: Annotated[Reference, Field(description="Where the summary is appended.")],
         branch: Annotated[Reference, Field(description="The branch of the same fork tree that it sums up.")],
         up_to_entry_id: Annotated[EntryId, Field(description="The last entry of the branch that it covers.")],
         text: Text,
     ) -> shown.Written:
         """Append a summary of another branch, with a link to it. Who reads one can read both."""
-        entry = self._open(call, conversation).say(
+        client = self._client_of(call)
+        entry = _open(client, conversation_id).say(
             "ai",
             text,
-            merged_from_conversation_id=self._open(call, branch).id,
+            merged_from_conversation_id=_open(client, branch).id,
             merged_up_to_entry_id=up_to_entry_id,
             idempotency_key=call_id,
         )
-        return shown.written(entry)
+        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def name_conversation(
         self,
         call: Call,
         call_id: CallId,
-        conversation: Reference,
-        name: Annotated[str, Field(min_length=1, max_length=255)],
+        conversation_id: Reference,
+        name: Name,
         move: Annotated[bool, Field(description="Whether the name may exist already, and moves.")] = False,
     ) -> shown.Made:
         """Give a conversation a name of yours. Nobody else sees it."""
-        named = self._client_of(call).api.set_name(
+        client = self._client_of(call)
+        named = client.api.set_name(
             name=name,
-            conversation_id=self._open(call, conversation).id,
+            conversation_id=_open(client, conversation_id).id,
             expect_revision=None if move else 0,
             idempotency_key=call_id,
         )
-        return shown.made(named.conversation_id, named.name)
+        return shown.Made(
+            conversation_id=named.conversation_id,
+            name=named.name,
+            name_moved_from=named.previous_conversation_id,
+        )
 
     def delete_conversation(
         self,
         call: Call,
-        conversation: Annotated[str, Field(min_length=36, max_length=36, description="Its id, not a name.")],
+        conversation_id: Annotated[
+            str, Field(min_length=36, max_length=36, description="Its id, not a name.")
+        ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> shown.Done:
         """Delete a branch, or a whole fork tree, for good. Other branches keep what they show."""
-        opened = self._open(call, conversation)
+        opened = _open(self._client_of(call), conversation_id)
         if whole_tree:
             opened.delete_tree()
         else:
@@ -222,27 +252,26 @@ class Tools:
     def share_conversation(
         self,
         call: Call,
-        conversation: Reference,
+        conversation_id: Reference,
         user_id: Annotated[str, Field(min_length=1, max_length=255)],
         access_level: Literal["reader", "writer", "manager"],
     ) -> shown.Done:
         """Let another user read or write a whole fork tree, or change what a member may do."""
-        opened = self._open(call, conversation)
+        opened = _open(self._client_of(call), conversation_id)
         opened.share(user_id, access_level)
         return shown.Done(conversation_id=opened.id, done=f"shared with {user_id}")
 
-    def _open(self, call: Call, reference: str) -> Conversation:
-        """Return the conversation with an id or a name. Raises NotFoundError for no name."""
-        client = self._client_of(call)
-        try:
-            return client.conversation(str(uuid.UUID(reference)))
-        except ValueError:
-            named = client.named(reference)
-            named.resolve()
-            return named
+
+def _open(client: Forklore, reference: str) -> Conversation:
+    """Return the conversation with an id or a name. Raises NotFoundError for no name."""
+    if UUID.fullmatch(reference):
+        return client.conversation(reference.lower())
+    named = client.named(reference)
+    named.resolve()
+    return named
 
 
-def _anchor(before: str | None, after: str | None) -> dict[Any, Any]:
+def _anchor(before: str | None, after: str | None) -> dict[str, Any]:
     """Return where a fork begins, by its position; empty: nowhere. Raises InputError for both."""
     if before is not None and after is not None:
         raise InputError("a fork is before an entry or after one, not both")

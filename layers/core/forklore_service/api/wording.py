@@ -54,8 +54,16 @@ class InnerError(ValueError):
 
 
 def describe(error: pydantic.ValidationError) -> tuple[str, str]:
-    """Return the path of the first wrong field and a message. An empty path is the whole value."""
-    first = error.errors(include_input=False, include_url=False)[0]
+    """Return the path of the first wrong field and a message. An empty path is the whole value.
+
+    pydantic holds the errors of validators where the garbage collector does not look. Their
+    tracebacks would hold the request, which holds the error, for good; so they are taken away.
+    """
+    errors = error.errors(include_input=False, include_url=False)
+    for one in errors:
+        if isinstance(cause := one.get("ctx", {}).get("error"), BaseException):
+            cause.__traceback__ = cause.__context__ = None
+    first = errors[0]
     context: dict[str, Any] = first.get("ctx", {})
     where = [str(part) for part in first["loc"] if part not in _NO_NAMES]
     cause = context.get("error")

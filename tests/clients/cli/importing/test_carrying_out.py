@@ -50,6 +50,9 @@ class Faulty:
             raise TransportError("planted")
         return found
 
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
+
     def close(self) -> None:
         """Leave the service open."""
 

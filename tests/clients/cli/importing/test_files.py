@@ -211,6 +211,17 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
     assert report.lines() == ["file without conversations: 2 (package.json, picture.png)"]
 
 
+def test_a_file_of_a_folder_that_cannot_be_read_stops_no_other_one(tmp_path: Path) -> None:
+    for name, text in (("a", "{"), ("b", json.dumps(CLAUDE)), ("c", "[1"), ("d", json.dumps([CHATGPT]))):
+        (tmp_path / f"{name}.json").write_text(text)
+    read = list[str]()
+
+    with pytest.raises(MalformedFileError, match=r"^a\.json: line 1: .*; c\.json: "):
+        read.extend(tree.tree_id for tree in read_file(tmp_path, ImportReport()))
+
+    assert read == ["c", "g"]
+
+
 def test_how_much_there_is_to_do_is_estimated_from_how_far_the_file_is_read(tmp_path: Path) -> None:
     path, expected = tmp_path / "trees.jsonl", list[int]()
     path.write_bytes(b"".join(line_of(ask("x" * 20_000), tree_id=f"{number}") for number in range(100)))

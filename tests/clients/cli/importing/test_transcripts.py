@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forklore.cli.importing.files import read_file, read_stream
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, Reason
+from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
 from forklore.cli.importing.plan import plan_tree
 from tests.clients.cli.importing.service import Service
 
@@ -124,6 +126,17 @@ def test_rows_of_which_none_names_another_follow_each_other() -> None:
 
     assert shape(tree) == [("u", None), ("a", "u"), ("r", "a")]
     assert tree.messages[2].role == "TOOL"
+
+
+def test_a_last_line_that_is_half_written_is_left_out_and_told() -> None:
+    text, report = f"{json.dumps(row('u', None))}\n{json.dumps(row('v', 'u'))}", ImportReport()
+
+    [tree] = read_stream(io.BytesIO(text[:-9].encode()), report)
+
+    assert shape(tree) == [("u", None)]
+    assert report.counts == {Reason.UNFINISHED: 1}
+    with pytest.raises(MalformedFileError, match=r"^line 2: not JSON"):
+        [*read_stream(io.BytesIO(f"{text[:-9]}\n".encode()), report)]
 
 
 def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None:

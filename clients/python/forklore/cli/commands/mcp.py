@@ -1,14 +1,18 @@
 """`forklore mcp`: the tools for agents, over standard input and output."""
 
 import json
+import os
 import shlex
+import signal
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from forklore.cli.exits import DONE, INTERRUPTED
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
@@ -25,7 +29,8 @@ def register(app: typer.Typer) -> None:
         "mcp",
         makes=True,
         shows=("data", "url", "profile"),
-        example=f"forklore mcp --data ./data\n\n{registrations(sys.argv[0], Path.home() / 'forklore')}",
+        example="forklore mcp --data ./data",
+        cls=_Registered,
     )
     def mcp(
         shell: Shell,
@@ -42,7 +47,7 @@ def register(app: typer.Typer) -> None:
                 help=f"First import the sessions of Claude Code on this machine, from {CLAUDE_CODE}.",
             ),
         ] = False,
-    ) -> None:
+    ) -> int:
         """Serve tools for agents by the Model Context Protocol. It needs the extra `mcp`.
 
         An agent's program starts it, and speaks to it over standard input and output. The tools
@@ -51,9 +56,20 @@ def register(app: typer.Typer) -> None:
         with from_extra("mcp"):
             from forklore.mcp.server import make_server
         client = shell.client
-        if import_claude_code:
-            _import_claude_code(shell)
+        if import_claude_code and _import_claude_code(shell) == INTERRUPTED:
+            return INTERRUPTED
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # a thread waits for input
         make_server(lambda _: client, may_delete=allow_delete, may_share=allow_share).run("stdio")
+        return DONE
+
+
+class _Registered(TyperCommand):
+    """Its help ends with lines to copy, which are not wrapped."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        super().format_help(ctx, formatter)
+        formatter.write(registrations(sys.argv[0], Path.home() / "forklore"))
 
 
 def registrations(program: str, data: Path) -> str:
@@ -76,8 +92,8 @@ def registrations(program: str, data: Path) -> str:
     )
 
 
-def _import_claude_code(shell: Shell) -> None:
-    """Import what is new. Standard output is the protocol's, so what became of it is told beside.
+def _import_claude_code(shell: Shell) -> int:
+    """Import what is new, and return the exit code. What became of it is told on standard error.
 
     Raises the ApiError that ends all. What cannot be read is told, and left out.
     """
@@ -87,9 +103,10 @@ def _import_claude_code(shell: Shell) -> None:
     files = sorted(one for one in folder.glob("*") if one.is_dir())
     if not files:
         shell.say(f"there are no sessions of Claude Code in {folder}")
-        return
+        return DONE
     with redirect_stdout(sys.stderr):
-        import_files(
+        code = import_files(
             shell, files, given="claude-code", again="", trees_max=None, name=None, threads=2, is_dry=False
         )
         shell.out.close()
+    return code

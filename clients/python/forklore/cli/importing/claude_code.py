@@ -5,7 +5,7 @@ the model, which have its id, become one message, unless something forks between
 of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
 child of the call that started it. A summary is the title. Where the session was compacted, the rows
 go on after those before it. Where a session goes on after a row of another one of the file, it has
-the rows above that one, too.
+the rows above that one, too. A last line that is half written is left out: the session runs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from typing import Any
 
 from forklore.cli.importing.checks import is_unicode, time_of
 from forklore.cli.importing.claude import listed
-from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.file_records import FileRecord, UnfinishedError
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
@@ -44,7 +44,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     sessions: dict[str, _Session] = {}
     all_rows: dict[str, Row] = {}
     titles: list[Row] = []
-    for record in records:
+    for record in _finished(records, report):
         row = record.value
         if not isinstance(row, Mapping):
             report.add(Reason.OTHER_RECORD, record.place)
@@ -75,6 +75,14 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             held = {uuid: {**row, "sessionId": name} for uuid, row in rows.items()} | session.rows
             session.rows = {uuid: held[uuid] for uuid in sorted(held, key=place.__getitem__)}
         yield session.conversation(name)
+
+
+def _finished(records: Iterable[FileRecord], report: ImportReport) -> Iterator[FileRecord]:
+    """Yield the records. The last one may be half written, as the session still runs."""
+    try:
+        yield from records
+    except UnfinishedError as error:
+        report.add(Reason.UNFINISHED, str(error))
 
 
 def _rows_above(own: Mapping[str, Row], all_rows: Mapping[str, Row]) -> dict[str, Row]:

@@ -90,7 +90,13 @@ def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
     while text := stream.readline(bytes_max + 1):
         line += 1
         if text.strip(_SPACE):
-            yield FileRecord(_parse(text, f"line {line}", bytes_max), f"line {line}")
+            try:
+                value = _parse(text, f"line {line}", bytes_max)
+            except MalformedFileError as error:
+                if text.endswith(b"\n") or len(text) > bytes_max:
+                    raise
+                raise UnfinishedError(str(error)) from error
+            yield FileRecord(value, f"line {line}")
 
 
 def _parse(text: bytes, place: str, bytes_max: int) -> Any:
@@ -116,6 +122,10 @@ def _parse_whole(text: bytes, line: int, bytes_max: int) -> Any:
         raise MalformedFileError(f"line {at}: not UTF-8 at byte {byte}") from error
     except _NotJsonError as error:
         raise MalformedFileError(f"line {line + error.line - 1}: {error}") from error
+
+
+class UnfinishedError(MalformedFileError):
+    """The last line is no value, and has no end: somebody may be writing it."""
 
 
 class _NotJsonError(Exception):

@@ -107,9 +107,10 @@ def read_file(
     given: the format; without it the content tells. measure: is kept up to date. held: gets the
     files that messages may name; who gives it closes it. passes: tells of the digest of a record's
     text that the record is not to be read. Raises MalformedFileError, on reaching it, for what
-    cannot be read, and for a file without any tree; OSError if the file cannot be opened.
+    cannot be read, and for a file without any tree; OSError if the file cannot be opened. Of a
+    folder or an archive the other files are read first.
     """
-    found, unknown = False, ""
+    found, unknown, broken = False, "", list[MalformedFileError]()
     measure, held = measure or Measure(), held or Held()
     with closing(_streams(path, report, measure, held)) as streams, _others_reported(held, report):
         for name, opened in streams:
@@ -124,6 +125,12 @@ def read_file(
                     raise
                 report.add(Reason.OTHER_FILE, name)
                 unknown = unknown or f": {error}"
+            except MalformedFileError as error:
+                if not name:
+                    raise
+                broken.append(error)
+    if broken:
+        raise MalformedFileError("; ".join(map(str, broken))) from broken[0]
     if not found:
         raise MalformedFileError(f"no conversation in the {_kind_of(path)}{unknown or _why(report)}")
 

@@ -42,6 +42,7 @@ class Reason(StrEnum):
     MEMORY = "memory of an archive"
     OTHER_FILE = "file without conversations"
     OTHER_RECORD = "record that is no message"
+    UNFINISHED = "last line that is not finished"
     CHANGED = "message changed since an earlier import, kept as it was"
     TITLE = "other title than here, which was kept"
 

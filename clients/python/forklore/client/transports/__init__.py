@@ -12,6 +12,10 @@ class Transport(Protocol):
         """Send once. Raises TransportError without an answer, InputError if it cannot."""
         ...
 
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
+        ...
+
     def close(self) -> None:
         """Free what the transport holds."""
         ...
@@ -22,6 +26,10 @@ class AsyncTransport(Protocol):
 
     async def send(self, call: Call, timeout_s: float) -> RawAnswer:
         """Send once. Raises TransportError without an answer, InputError if it cannot."""
+        ...
+
+    def located(self, url: str) -> str:
+        """Return where bytes are. Raises UnexpectedAnswerError for what is not safe."""
         ...
 
     async def aclose(self) -> None:
