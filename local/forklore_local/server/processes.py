@@ -199,8 +199,8 @@ class Processes:
                 self._accept()
             self._hand()
             if self._signals in found:
-                for number in self._signals.recv(BACKLOG):
-                    self._stop(number)
+                for received in self._signals.recv(BACKLOG):
+                    self._stop(received)
 
     def _start_due(self) -> float | None:
         """Start the workers that are due. Return in how many seconds another one is."""
