@@ -1,23 +1,34 @@
 """Files in what the frameworks store: each of them keeps large ones as attachments."""
 
 import base64
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import anyio
 import ormsgpack
 import pytest
+from claude_agent_sdk import SessionKey
 
 from forklore import Forklore, TooLargeError
-from forklore.adapters.files import File, files_in
+from forklore.adapters.claude_agent import ForkloreSessionStore
+from forklore.adapters.files import File, Files, files_in
 from forklore.adapters.langgraph import ForkloreSaver
+from forklore.adapters.openai_agents import ForkloreSession
+from forklore.adapters.running import run
+from forklore.adapters.storable import restored
 from forklore.adapters.strands import ForkloreSessionRepository
+from forklore.client import jsontext
 from forklore.client.results import AttachedFile
-from tests.clients.adapters.chats import CHATS, Chat, data_url, photo, source
+from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, photo, source
+from tests.clients.adapters.claude_agent_lines import said
 from tests.clients.adapters.metered import Metered
 from tests.clients.adapters.services import Service
 from tests.clients.adapters.wires import Wire
 
 LARGE = photo(1, 40_000)
+NUMBERS = ormsgpack.OPT_NON_STR_KEYS
 
 
 @pytest.fixture(params=CHATS)
@@ -141,37 +152,106 @@ def test_a_photo_that_an_admin_has_removed_is_zeros(chat: Chat) -> None:
         assert chat(other, "Look!", [photo(3, 50_000)]) == [bytes(40_000), photo(2, 50_000), photo(3, 50_000)]
 
 
-def test_a_text_that_looks_like_a_reference_comes_back(service: Service, user: str) -> None:
+@pytest.mark.parametrize("framework", ["openai-agents", "langgraph"])
+def test_a_text_that_looks_like_a_reference_comes_back(service: Service, user: str, framework: str) -> None:
+    chat = CHATS[framework]
     with wired(service, user) as (client, _):
-        CHATS["openai-agents"](client, "Look!", [LARGE])
-        [entry] = client.named("openai/chat").entries()
-        [attachment] = entry.attachments or ()
-        text = f"attachment:{attachment.id}:{'0' * 64}:40000"
-        assert CHATS["openai-agents"](client, text, [LARGE]) == [LARGE, LARGE]
+        chat(client, "Look!", [LARGE])
+        [attachment] = attached(client)
+        for name in (attachment.id, ID):
+            assert chat(client, f"[attachment:{name}:{'0' * 64}:40000:+=]", [LARGE])
+        photos = [LARGE, LARGE, LARGE, photo(2, 3_000_000)]
+        assert chat(client, "Look again!", [photos[-1]]) == photos
+    with wired(service, user) as (client, wire):
+        assert chat(client, "And now?", []) == photos
+        assert wire.moved <= 3_000_000  # the largest photo is no part of it
 
 
-def test_the_type_is_the_one_that_stands_nearest() -> None:
-    letters = base64.b64encode(LARGE).decode()
-    pdf = source("data", "media_type", LARGE) | {"media_type": "application/pdf"}
-    found = {
-        str([data_url(LARGE), f"data:;base64,{letters}"]): ["image/png", "application/octet-stream"],
-        str([source("data", "media_type", LARGE), pdf]): ["image/png", "application/pdf"],
-        str({"input_audio": {"data": letters, "format": "wav"}}): ["audio/x-wav"],
-        str({"text": letters}): [],
+def test_the_type_is_that_of_the_bytes() -> None:
+    types = {
+        b"\x89PNG\r\n\x1a\n": "image/png",
+        b"\xff\xd8\xff\xe0": "image/jpeg",
+        b"RIFF\x00\x01\x02\x03WEBPVP8 ": "image/webp",
+        b"RIFF\x00\x01\x02\x03WAVEfmt ": "audio/x-wav",
+        b"%PDF-1.7": "application/pdf",
+        b"\x00\x00\x00\x20ftypisom": "video/mp4",
+        "Größe;Preis\n".encode() * 10: "text/plain",
     }
-    for text, types in found.items():
-        assert [one.content_type for one in files_in(text)] == types
+    for begin, content_type in types.items():
+        behind = b"1;2\n" * 10_000 if content_type == "text/plain" else random.Random(1).randbytes(40_000)
+        [found] = files_in(base64.b64encode(begin + behind).decode())
+        assert (found.content, found.content_type) == (begin + behind, content_type)
+    for odd in (bytes(40_000), random.Random(1).randbytes(40_000)):
+        assert list(files_in(f"data:image/png;base64,{base64.b64encode(odd).decode()}")) == list[File]()
 
 
-def test_the_length_in_front_of_a_text_is_no_part_of_the_file() -> None:
-    for size in range(40_000, 40_400):
-        held = source("data", "media_type", photo(1, size))
-        text = ormsgpack.packb(held).decode("latin-1")
-        [found] = files_in(text)
-        assert (found.content, text[found.start : found.stop]) == (photo(1, size), held["data"])
+def drawn(draw: random.Random) -> str:
+    """Return base64 with something around it, of either alphabet, with and without padding."""
+    letters = base64.b64encode(photo(draw.randrange(4), 33_000 + draw.randrange(3))).decode()
+    if draw.random() < 0.3:
+        letters = letters.replace("+", "-").replace("/", "_")
+    if draw.random() < 0.3:
+        letters = letters.rstrip("=")
+    pieces = [
+        "",
+        " ",
+        "7",
+        "_",
+        "=",
+        "==",
+        "：",
+        "é",
+        "\n",
+        "\\",
+        '"',
+        "data:image/png;base64,",
+        "AB+",
+        "[",
+        "]",
+    ]
+    before, behind = ("".join(draw.choices(pieces, k=2)) for _ in range(2))
+    return before + letters + behind
 
 
-def test_base64_that_would_not_come_back_stays_where_it_is() -> None:
+def test_files_come_back_from_whatever_stands_around_them() -> None:
+    """Records of JSON, some with half of a surrogate pair, and of msgpack, with numbers as keys."""
+    draw, cut = random.Random(1), 0
+    with Forklore.local(user="ann") as client:
+        files, other = Files.of(client), Files()
+        for _ in range(600):
+            texts = [drawn(draw) for _ in range(draw.randrange(1, 3))]
+            odd = draw.choice(["", "é", "\ud83d", "[attachment:"])
+            record = {"a": texts, texts[0][:3]: [{"deep": texts[0], "n": 1.5}, None, odd]}
+            [(value, ids)] = run(client, files.stored([record]))
+            text, _ = run(client, other.mended(jsontext.write([value]), ids))
+            assert restored(jsontext.read(text)[0]) == record
+            numbers = {draw.randrange(128): each for each in texts}
+            packed = ormsgpack.packb([numbers, [texts[0], draw.randrange(128)]], option=NUMBERS).decode(
+                "latin-1"
+            )
+            [(stored, in_it)] = run(client, files.cut([packed]))
+            assert run(client, other.mended(stored, in_it))[0] == packed
+            cut += bool(ids) + bool(in_it)
+    assert cut > 1_000
+
+
+def test_what_would_not_come_back_stays_where_it_is() -> None:
     letters = base64.b64encode(LARGE).decode()
     for odd in (letters[:-3] + "B==", letters.replace("+", "-")):
-        assert list(files_in(f"image/png {odd}")) == list[File]()
+        found = [one for one in files_in(odd) if one.stop == len(odd)]
+        assert found == list[File]()
+
+
+def test_a_call_names_as_many_photos_as_its_entries_can(service: Service, user: str) -> None:
+    photos = [photo(number, 2_000_000) for number in range(12)]
+    with wired(service, user) as (client, _):
+        session = ForkloreSession("chat", client)
+        items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(one)}]} for one in photos]
+        items += [{"role": "user", "content": str(number)} for number in range(1_000)]
+        anyio.run(session.add_items, items)
+        assert anyio.run(session.get_items) == items
+        store, key = ForkloreSessionStore(client), SessionKey(project_key="-trip", session_id=ID)
+        blocks: list[Any] = [{"type": "image", "source": source("data", "media_type", one)} for one in photos]
+        lines = [said("assistant", [block]) for block in blocks]
+        anyio.run(store.append, key, lines)
+        assert anyio.run(store.load, key) == lines

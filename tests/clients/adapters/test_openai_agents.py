@@ -190,7 +190,7 @@ def test_more_than_50_items_are_added_at_once_and_taken_away_one_by_one(service:
 
 @pytest.mark.parametrize("sizes", [[1] * 51, [99_000] * 50, [419_999, 2] * 11 + [1] * 4000, [5_000] * 999])
 def test_items_fit_into_the_entries_of_one_append(sizes: list[int]) -> None:
-    packs = packs_of(sizes)
+    packs = packs_of(sizes, [0] * len(sizes))
     assert len(packs) <= APPEND_ENTRIES_MAX
     assert [at for start, stop in packs for at in range(start, stop)] == list(range(len(sizes)))
 

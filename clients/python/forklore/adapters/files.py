@@ -1,16 +1,16 @@
 """Files in what a framework stores: large ones become attachments, and come back byte by byte.
 
-Frameworks write the bytes of a file as base64. A long run of it is a file if a media type or a
-format stands near it. What is stored has `attachment:ID:SHA256:SIZE` in its place.
+Frameworks write the bytes of a file as base64. A long run of it is a file if its bytes begin as
+those of a file do, or are a text. In its place stands `[attachment:ID:SHA256:SIZE:KIND]`.
 """
 
 import re
 from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from json import dumps, loads
+from itertools import islice, repeat
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -20,27 +20,47 @@ from forklore import AsyncForklore, BadRequestError, ConflictError, Forklore, No
 from forklore.adapters.running import Steps
 from forklore.adapters.storable import storable
 from forklore.client import jsontext
-from forklore.client.files import type_of
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.client.results import Entry
 
 E = TypeVar("E", bound=Entry)
 LETTERS_MIN = 43_692
 """Of base64. Less than 32 KB stays where it is."""
-NEAR = 200
-"""Characters before and after a file, in which its type is looked for."""
 SURE_S = 12 * 3600
 """For so long an attachment surely can be named that was uploaded or asked for. It is a day."""
 HELD_BYTES_MAX = 100_000_000
 """Of the files that a client has sent or read, and does not read again."""
 RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LETTERS_MIN},}}+={{0,2}}")
-DATA_URL = re.compile(r"data:([^;,\"]*)[^,\"]*;base64,$", re.ASCII | re.IGNORECASE)
-TYPE = re.compile(r"(?:application|audio|font|image|model|text|video)/[a-z0-9.+-]+", re.ASCII | re.IGNORECASE)
-FORMAT = re.compile(r"format\W{1,6}([a-z0-9]{2,5})", re.ASCII)
 REFERENCE = re.compile(
-    r"attachment:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{64}):([0-9]{5,9})(_?)"
+    r"\[attachment:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{64}):([0-9]{1,9}):([+_])(=?)\]"
 )
-"""With `_` behind it the base64 is that of URLs, which has `-` and `_` for `+` and `/`."""
+"""It begins and ends with what no escape of JSON has. KIND: with `_` the base64 is that of URLs,
+which has `-` and `_` for `+` and `/`; without `=` it has no padding."""
+TYPES = {
+    re.compile(begins, re.DOTALL): content_type
+    for begins, content_type in (
+        (rb"\x89PNG\r\n\x1a\n", "image/png"),
+        (rb"\xff\xd8\xff", "image/jpeg"),
+        (rb"GIF8[79]a", "image/gif"),
+        (rb"RIFF.{4}WEBP", "image/webp"),
+        (rb"II\*\0|MM\0\*", "image/tiff"),
+        (rb".{4}ftyp(?:hei|mif)", "image/heic"),
+        (rb".{4}ftypavif", "image/avif"),
+        (rb"%PDF-", "application/pdf"),
+        (rb"PK\x03\x04", "application/zip"),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+        (rb"RIFF.{4}WAVE", "audio/x-wav"),
+        (rb"ID3|\xff[\xf2\xf3\xfa\xfb]", "audio/mpeg"),
+        (rb"fLaC", "audio/flac"),
+        (rb"OggS", "audio/ogg"),
+        (rb".{4}ftypM4A", "audio/mp4"),
+        (rb".{4}ftypqt", "video/quicktime"),
+        (rb".{4}ftyp", "video/mp4"),
+        (rb"\x1a\x45\xdf\xa3", "video/webm"),
+    )
+}
+"""How the bytes of a file begin. Of two that fit the first one counts."""
+NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f]")
 
 
 class Stored(NamedTuple):
@@ -56,13 +76,14 @@ class Stored(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file in a text, from `start` to `stop`."""
+    """A file in a text, from `start` to `stop`. kind: how its base64 is written."""
 
     start: int
     stop: int
     content: bytes
     content_type: str
-    letters: str
+    kind: str
+    digest: str
 
 
 def attachments(stored: Sequence[Stored]) -> dict[str, Any]:
@@ -74,39 +95,109 @@ def attachments(stored: Sequence[Stored]) -> dict[str, Any]:
 def files_in(text: str) -> Iterator[File]:
     """Yield the large files in a text.
 
-    In msgpack the length of a text stands in front of it. Up to three of its bytes may look like
-    base64, which has four letters for three bytes.
+    In msgpack the length of a text stands in front of it, and a number may stand behind it. Up to
+    three of these bytes look like base64.
 
-    >>> run = "AAAA" * 11_000
-    >>> [(one.content_type, len(one.content)) for one in files_in(f"image/png,{run}")]
-    [('image/png', 33000)]
-    >>> list(files_in(run))
+    >>> run = b64encode(b"%PDF-" + bytes(33_000)).decode()
+    >>> [(one.start, one.content_type, one.kind) for one in files_in(f"PDF: {run}")]
+    [(5, 'application/pdf', '+=')]
+    >>> list(files_in("AAAA" * 11_000))
     []
     """
     for run in RUN.finditer(text):
-        start, stop = run.start() + len(run[0]) % 4, run.end()
-        content_type = _type_of(text[max(0, run.start() - NEAR) : run.start()], text[stop : stop + NEAR])
-        letters = text[start:stop]
-        is_of_urls = "-" in letters or "_" in letters
-        content = (urlsafe_b64decode if is_of_urls else b64decode)(letters)
-        if content_type is not None and _letters(content, is_of_urls=is_of_urls) == letters:
-            yield File(start, stop, content, content_type, "_" if is_of_urls else "")
+        found = (_file(run[0][skip:], run.start() + skip) for skip in range(4))
+        yield from islice((one for one in found if one is not None), 1)
 
 
-def _letters(content: bytes, *, is_of_urls: bool) -> str:
-    return (urlsafe_b64encode if is_of_urls else b64encode)(content).decode()
+def _file(run: str, start: int) -> File | None:
+    """Return the file that a run of base64 begins with; None if there is none."""
+    letters = run.rstrip("=")
+    for stop in dict.fromkeys((len(run), len(letters), len(letters) // 4 * 4)):
+        kind = ("_" if "-" in run or "_" in run else "+") + ("" if stop % 4 else "=")
+        content = _content(run[:stop], kind)
+        if content is not None and (content_type := _type_of(content)) is not None:
+            digest = sha256(content).hexdigest()
+            return File(start, start + stop, content, content_type, kind, digest)
+    return None
 
 
-def _type_of(before: str, after: str) -> str | None:
-    """Return the type that stands nearest; None if there is none, so that it is no file."""
-    if data_url := DATA_URL.search(before):
-        return data_url[1].lower() if TYPE.fullmatch(data_url[1]) else "application/octet-stream"
-    found = [(len(before) - one.end(), one[0].lower()) for one in TYPE.finditer(before)]
-    found += [(one.start(), one[0].lower()) for one in TYPE.finditer(after)]
-    if not found:
-        found = [(len(before) - one.end(), type_of(f"x.{one[1]}")) for one in FORMAT.finditer(before)]
-        found += [(one.start(), type_of(f"x.{one[1]}")) for one in FORMAT.finditer(after)]
-    return min(found)[1] if found else None
+def _content(letters: str, kind: str) -> bytes | None:
+    """Return the bytes of base64; None if these would not come back as the same letters."""
+    bare = letters.rstrip("=")
+    if len(bare) % 4 == 1:
+        return None
+    content = (urlsafe_b64decode if "_" in kind else b64decode)(bare + "=" * (-len(bare) % 4))
+    return content if _letters(content, kind) == letters else None
+
+
+def _letters(content: bytes, kind: str) -> str:
+    letters = (urlsafe_b64encode if "_" in kind else b64encode)(content).decode()
+    return letters if "=" in kind else letters.rstrip("=")
+
+
+def _type_of(content: bytes) -> str | None:
+    """Return the type of a file; None if it is none that is known, and no text."""
+    known = (content_type for begin, content_type in TYPES.items() if begin.match(content))
+    if found := next(known, None):
+        return found
+    try:
+        return None if NO_TEXT.search(content.decode()) else "text/plain"
+    except UnicodeDecodeError:
+        return None
+
+
+def cut(text: str, files: Sequence[File], ids: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Return a text with references in place of files, and the ids of these.
+
+    ids: of attachments, by SHA-256. A text that would not come back as it was stays whole.
+    """
+    pieces, at = [], 0
+    contents = {ids[one.digest]: one.content for one in files if one.digest in ids}
+    for one in files:
+        if one.digest in ids:
+            named = f"[attachment:{ids[one.digest]}:{one.digest}:{len(one.content)}:{one.kind}]"
+            pieces += [text[at : one.start], named]
+            at = one.stop
+    made = "".join([*pieces, text[at:]])
+    return (made, list(contents)) if put_back(made, contents) == text else (text, [])
+
+
+def put_back(text: str, contents: Mapping[str, bytes]) -> str:
+    """Return a text with files in place of references. contents: by the ids of attachments."""
+
+    def letters(one: re.Match[str]) -> str:
+        return _letters(contents[one[1]], one[4] + one[5]) if one[1] in contents else one[0]
+
+    return REFERENCE.sub(letters, text)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts that a value of JSON holds, without the names in it."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case Mapping() as held:
+                waiting += held.values()
+            case list() | tuple() as some:
+                waiting += some
+
+
+def replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return a value of JSON with other texts in it.
+
+    >>> replaced({"a": ["b", 1]}, {"b": "c"})
+    {'a': ['c', 1]}
+    """
+    match value:
+        case str():
+            return texts.get(value, value)
+        case Mapping():
+            return dict(zip(value, map(replaced, value.values(), repeat(texts)), strict=True))
+        case list() | tuple():
+            return list(map(replaced, value, repeat(texts)))
+    return value
 
 
 class Files:
@@ -126,53 +217,52 @@ class Files:
         return _of_clients.setdefault(client, cls())
 
     def stored(self, records: Sequence[Any]) -> Steps[list[Stored]]:
-        """Return what one append stores of records. Their ten largest files are uploaded.
+        """Return what is stored of records of JSON. The ten largest files of each are uploaded.
 
         The other ones stay inside, and so do all if the deployment keeps no attachments.
         """
-        cut = yield from self.cut([dumps(record) for record in records])
-        return [
-            Stored(storable(loads(text)), ids) if ids else Stored.whole(record)
-            for record, (text, ids) in zip(records, cut, strict=True)
-        ]
+        made = yield from self.cut(records)
+        return [Stored(storable(value), ids) for value, ids in made]
 
-    def cut(self, texts: Sequence[str], named: Collection[str] = ()) -> Steps[list[tuple[str, list[str]]]]:
-        """Return texts with references in place of their ten largest files, and the ids of these.
+    def cut(self, records: Sequence[Any], named: Collection[str] = ()) -> Steps[list[tuple[Any, list[str]]]]:
+        """Return records with references in place of their ten largest files, and the ids of these.
 
         named: attachments that need not be named again. These are no part of the ten.
+        A file to which a text refers already stays where it is.
         """
-        whole = [(text, list[str]()) for text in texts]
-        if self._is_off or any(map(REFERENCE.search, texts)):  # it would not come back as it was
-            return whole
-        found = [list(files_in(text)) for text in texts]
-        sizes = {one.content: one.content_type for files in found for one in files}
-        references: dict[bytes, tuple[str, str]] = {}
-        room = ATTACHMENTS_PER_ENTRY_MAX
-        for content in sorted(sizes, key=len, reverse=True):
-            digest = sha256(content).hexdigest()
-            made: str | None = self._sure.get(digest, ("", 0.0))[0]
-            if made not in named:
-                made = (yield from self._uploaded(content, sizes[content], digest)) if room else None
-                room -= made is not None
-            if made:
-                references[content] = made, digest
-        done = []
-        for text, files in zip(texts, found, strict=True):
-            pieces, ids, at = [], [], 0
-            for one in files:
-                if one.content in references:
-                    made, digest = references[one.content]
-                    pieces += [
-                        text[at : one.start],
-                        f"attachment:{made}:{digest}:{len(one.content)}{one.letters}",
-                    ]
-                    ids.append(made)
-                    at = one.stop
-            done.append(("".join([*pieces, text[at:]]), ids))
+        done: list[tuple[Any, list[str]]] = []
+        if self._is_off:
+            return [(record, []) for record in records]
+        known = {one[1] for text in texts_in(records) for one in REFERENCE.finditer(text)}
+        for record in records:
+            found = {text: list(files_in(text)) for text in texts_in(record) if len(text) >= LETTERS_MIN}
+            uploaded = yield from self._named(found, named)
+            ids = {digest: made for digest, made in uploaded.items() if made not in known}
+            cuts = {text: cut(text, files, ids) for text, files in found.items()}
+            used = dict.fromkeys(each for _, some in cuts.values() for each in some)
+            texts = {text: now for text, (now, _) in cuts.items()}
+            done.append((replaced(record, texts) if used else record, list(used)))
         return done
 
-    def _uploaded(self, content: bytes, content_type: str, digest: str) -> Steps[str | None]:
+    def _named(self, found: Mapping[str, Sequence[File]], named: Collection[str]) -> Steps[dict[str, str]]:
+        """Return the attachments of a record's files, by SHA-256. At most ten are named anew."""
+        ids: dict[str, str] = {}
+        room = ATTACHMENTS_PER_ENTRY_MAX
+        files = {one.digest: one for some in found.values() for one in some}
+        for one in sorted(files.values(), key=lambda one: len(one.content), reverse=True):
+            made: str | None = self._sure.get(one.digest, ("", 0.0))[0]
+            if made not in named:
+                made = (yield from self._uploaded(one)) if room else None
+                room -= made is not None
+            if made:
+                ids[one.digest] = made
+        return ids
+
+    def _uploaded(self, file: File) -> Steps[str | None]:
         """Return the attachment that has the bytes; None if the service takes none of them."""
+        if self._is_off:
+            return None
+        content, content_type, digest = file.content, file.content_type, file.digest
         known, at = self._sure.get(digest, ("", 0.0))
         if at and monotonic() - at < SURE_S:
             return known
@@ -202,15 +292,16 @@ class Files:
             done.append(entry if now == text else replace(entry, content=jsontext.read(now)))
         return done
 
-    def mended(self, text: str, ids: Collection[str] | None = None) -> Steps[tuple[str, set[str]]]:
+    def mended(self, text: str, ids: Collection[str]) -> Steps[tuple[str, set[str]]]:
         """Return a text with the bytes that it refers to, and the ids of those that are there.
 
-        ids: only these; None: all. In place of what an admin has removed are as many zeros.
+        ids: of the text; others are none of its references. In place of what an admin has removed
+        are as many zeros.
         """
         contents: dict[str, bytes] = {}
         gone = set()
-        for one in REFERENCE.finditer(text):
-            if one[1] in contents or (ids is not None and one[1] not in ids):
+        for one in REFERENCE.finditer(text) if ids else ():
+            if one[1] in contents or one[1] not in ids:
                 continue
             try:
                 contents[one[1]] = yield from self._read(one[1])
@@ -218,11 +309,7 @@ class Files:
             except NotFoundError:
                 contents[one[1]] = bytes(int(one[3]))
                 gone.add(one[1])
-
-        def put_back(one: re.Match[str]) -> str:
-            return _letters(contents[one[1]], is_of_urls=one[4] == "_") if one[1] in contents else one[0]
-
-        return REFERENCE.sub(put_back, text), contents.keys() - gone
+        return put_back(text, contents) if contents else text, contents.keys() - gone
 
     def _read(self, attachment_id: str) -> Steps[bytes]:
         content = self._held.get(attachment_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.storable import checked_size, shortened
-from forklore.client.limits import APPEND_ENTRIES_MAX, packs
+from forklore.client.limits import APPEND_ENTRIES_MAX, ATTACHMENTS_PER_ENTRY_MAX, packs
 
 Line = Mapping[str, Any]
 
@@ -64,7 +64,9 @@ def messages_of(lines: Sequence[Line], stored: Sequence[Stored]) -> Iterator[Mes
     for line, kept in zip(lines, stored, strict=True):
         role, size = role_of(line), checked_size("a line of a transcript", kept.value, BYTES_MAX)
         speaks_next = role is not None and message.role is not None and USER in (role, message.role)
-        if message.lines and (speaks_next or message.size + size > BYTES_MAX):
+        files = {one for each in (*message.stored, kept) for one in each.ids} if kept.ids else ()
+        is_full = message.size + size > BYTES_MAX or len(files) > ATTACHMENTS_PER_ENTRY_MAX
+        if message.lines and (speaks_next or is_full):
             yield message
             message = Message(None if speaks_next else message.role)
         message.role = message.role or role

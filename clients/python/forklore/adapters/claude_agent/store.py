@@ -71,7 +71,7 @@ class ForkloreSessionStore(SessionStore):
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Append a batch of lines, in one request if it has up to 2,450,000 bytes.
 
-        Its ten largest files are sent before, unless the service has them.
+        The ten largest files of each line are sent before, unless the service has them.
         A batch that failed can be appended again: no line of it is doubled.
         Raises TooLargeError for a line of more than 2,450,000 bytes; then nothing is appended.
         """

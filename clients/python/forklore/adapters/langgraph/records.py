@@ -1,6 +1,7 @@
 """What a thread's entries hold: checkpoints and writes, as values. Nothing is sent here."""
 
 import base64
+import json
 import uuid
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ class Record:
     def of(cls, head: Mapping[str, Any], body: tuple[str, bytes], ids: Collection[str] = ()) -> "Record":
         """Return the record of a body, which the serializer has made."""
         kind, data = body
+        if ids:
+            data = json.dumps(list(ids)).encode() + b"\n" + data
         text = base64.b64encode(zlib.compress(data)).decode()
         parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)] or [""]
         of = {"record": uuid.uuid4().hex, "parts": len(parts), "type": kind, "base": 64}
@@ -63,13 +66,20 @@ class Record:
     @property
     def body(self) -> tuple[str, bytes]:
         """What the serializer made, with its type; with references unless it is mended."""
-        return self.head["type"], self._stored if self.mended is None else self.mended
+        return self.head["type"], self.stored[1] if self.mended is None else self.mended
 
     @property
-    def _stored(self) -> bytes:
-        """The body without the bytes of attachments. Records without a base are in base 85."""
+    def stored(self) -> tuple[list[str], bytes]:
+        """The attachments that the body refers to, and the body without their bytes.
+
+        Records without a base are in base 85.
+        """
         decode = base64.b64decode if self.head.get("base") == 64 else base64.b85decode
-        return zlib.decompress(decode("".join(self.parts)))
+        data = zlib.decompress(decode("".join(self.parts)))
+        if not self.head.get("files"):
+            return [], data
+        ids, _, body = data.partition(b"\n")
+        return json.loads(ids), body
 
     @property
     def place(self) -> Place:

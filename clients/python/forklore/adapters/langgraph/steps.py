@@ -135,8 +135,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         """Put the bytes of attachments back into the bodies of records."""
         for record in records:
             if record.head.get("files") and record.is_whole and record.mended is None:
-                text = record.body[1].decode("latin-1")
-                text, record.ids = yield from self._files.mended(text)
+                ids, body = record.stored
+                text, record.ids = yield from self._files.mended(body.decode("latin-1"), ids)
                 record.mended = text.encode("latin-1")
 
     def _append(

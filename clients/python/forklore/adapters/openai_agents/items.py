@@ -13,7 +13,7 @@ from typing import Any
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.storable import checked_size, restored, shortened
 from forklore.client.errors import TooLargeError
-from forklore.client.limits import APPEND_ENTRIES_MAX, PAGE_BYTES_MAX, packs
+from forklore.client.limits import APPEND_ENTRIES_MAX, ATTACHMENTS_PER_ENTRY_MAX, PAGE_BYTES_MAX, packs
 from forklore.client.messages import role_of, text_of
 from forklore.client.results import Entry
 
@@ -26,7 +26,8 @@ PACKS, PACK_BYTES_MAX = 25, 420_000
 """Items of a pack: so many that all items are in 25 packs, unless their bytes end a pack earlier.
 
 The bytes end less than 24 packs of an append: a pack and the first item after it pass their
-bound, and each item stands in two of these sums at most. So there are never more than 50 packs.
+bound, and each item stands in two of these sums at most. So there are never more than 50 packs,
+unless their files end many of them.
 """
 
 
@@ -47,21 +48,27 @@ def drafts_of(items: Sequence[Item], stored: Sequence[Stored]) -> list[dict[str,
     if sum(sizes) > PAGE_BYTES_MAX:
         told = f"items added at once have at most {PAGE_BYTES_MAX} bytes as escaped JSON, not {sum(sizes)}"
         raise TooLargeError(told)
+    files = [len(one.ids) for one in stored]
     if len(contents) > APPEND_ENTRIES_MAX:
-        contents = [_content(both[start:stop]) for start, stop in packs_of(sizes)]
+        contents = [_content(both[start:stop]) for start, stop in packs_of(sizes, files)]
+    if len(contents) > APPEND_ENTRIES_MAX:
+        told = f"items added at once name {sum(files)} large files, more than an append can"
+        raise TooLargeError(told)
     return [{"contentType": CONTENT_TYPE, "content": content} for content in contents]
 
 
-def packs_of(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return from where to where each pack goes; no pack of several passes its bound of bytes.
+def packs_of(sizes: Sequence[int], files: Sequence[int]) -> list[tuple[int, int]]:
+    """Return from where to where each pack goes; no pack of several passes its bounds.
 
-    >>> packs_of([400_000, 100_000, 1])
-    [(0, 1), (1, 2), (2, 3)]
-    >>> len(packs_of([1] * 1000)), len(packs_of([99_000] * 50))
+    files: how many attachments each item names.
+
+    >>> packs_of([400_000, 100_000, 1, 1], [0, 0, 6, 6])
+    [(0, 1), (1, 2), (2, 3), (3, 4)]
+    >>> len(packs_of([1] * 1000, [0] * 1000)), len(packs_of([99_000] * 50, [0] * 50))
     (25, 25)
     """
-    most = ceil(len(sizes) / PACKS), PACK_BYTES_MAX
-    some = packs(range(len(sizes)), most, lambda at: (1, sizes[at]))
+    most = ceil(len(sizes) / PACKS), PACK_BYTES_MAX, ATTACHMENTS_PER_ENTRY_MAX
+    some = packs(range(len(sizes)), most, lambda at: (1, sizes[at], files[at]))
     return [(pack[0], pack[-1] + 1) for pack in some]
 
 
