@@ -11,7 +11,7 @@ import ormsgpack
 import pytest
 from claude_agent_sdk import SessionKey
 
-from forklore import Forklore, TooLargeError
+from forklore import Forklore, NotFoundError, TooLargeError
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.adapters.files import File, Files, files_in
 from forklore.adapters.langgraph import ForkloreSaver
@@ -150,6 +150,19 @@ def test_a_photo_that_an_admin_has_removed_is_zeros(chat: Chat) -> None:
         if chat is CHATS["langgraph"]:
             ForkloreSaver(Wire().wrapped(client)).prune(["chat"])
         assert chat(other, "Look!", [photo(3, 50_000)]) == [bytes(40_000), photo(2, 50_000), photo(3, 50_000)]
+
+
+def test_a_change_that_names_a_removed_photo_is_refused_once() -> None:
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        wire = Wire()
+        session = ForkloreSession("chat", wire.wrapped(client))
+        items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(LARGE)}]}]
+        anyio.run(session.add_items, items)
+        [removed] = attached(client)
+        client.api.admin_remove_attachment(removed.id)
+        wire.lives = len(wire.sent) + 10
+        with pytest.raises(NotFoundError, match="no attachment"):
+            anyio.run(session._atomic_replace_items, items)
 
 
 @pytest.mark.parametrize("framework", ["openai-agents", "langgraph"])
