@@ -172,16 +172,21 @@ def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
 
 
 class LosesAnswers:
-    """A transport that does the work, and loses every answer to a write while `loses` is set."""
+    """A transport that does the work, and loses every answer to a write while `loses` is set.
+
+    kept: how many answers to writes come before.
+    """
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
-        self.loses = False
+        self.loses, self.kept = False, 0
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         answer = self._inner.send(call, timeout_s)
         if self.loses and call.shape.method != "GET":
-            raise TransportError("lost")
+            self.kept -= 1
+            if self.kept < 0:
+                raise TransportError("lost")
         return answer
 
     def located(self, url: str) -> str:
@@ -214,8 +219,9 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
 
     async def story(client: Client) -> list[dict[str, Any]]:
         lossy.loses = True
-        with pytest.raises(Refused, match="repeat it with the same one"):
-            await call(client, tool, **given)
+        for lossy.kept in (0, 1) if write in ("as_fork", "new") else (0,):
+            with pytest.raises(Refused, match="repeat it with the same one"):
+                await call(client, tool, **given)
         lossy.loses = False
         answers = [await call(client, tool, **given) for _ in range(2)]
         if "text" in given:

@@ -263,6 +263,7 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("read_conversation", {"conversation_id": "x", "limit": 51}, "limit"),
         ("read_conversation", {"conversation_id": "x", "entry_id": "e", "before": "f"}, "before one, or"),
         ("read_conversation", {"conversation_id": "0" * 32}, "not_found"),
+        ("delete_conversation", {"conversation_id": "x" * 36}, "conversation_id"),
         ("name_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
         ("fork_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
         ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),

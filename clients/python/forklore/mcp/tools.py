@@ -237,7 +237,7 @@ class Tools:
         self,
         call: Call,
         conversation_id: Annotated[
-            str, Field(min_length=36, max_length=36, description="Its id, not a name.")
+            str, Field(pattern=f"^{UUID.pattern}$", description="Its id, not a name.")
         ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> shown.Done:
