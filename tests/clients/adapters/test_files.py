@@ -2,6 +2,7 @@
 
 import base64
 import random
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,8 @@ import ormsgpack
 import pytest
 from claude_agent_sdk import SessionKey
 
-from forklore import Forklore, TooLargeError
+from forklore import Forklore, NotFoundError, TooLargeError
+from forklore.adapters import files
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.adapters.files import File, Files, files_in
 from forklore.adapters.langgraph import ForkloreSaver
@@ -21,7 +23,7 @@ from forklore.adapters.storable import restored
 from forklore.adapters.strands import ForkloreSessionRepository
 from forklore.client import jsontext
 from forklore.client.results import AttachedFile
-from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, photo, source
+from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, of_url, photo, source
 from tests.clients.adapters.claude_agent_lines import said
 from tests.clients.adapters.metered import Metered
 from tests.clients.adapters.services import Service
@@ -152,6 +154,49 @@ def test_a_photo_that_an_admin_has_removed_is_zeros(chat: Chat) -> None:
         assert chat(other, "Look!", [photo(3, 50_000)]) == [bytes(40_000), photo(2, 50_000), photo(3, 50_000)]
 
 
+def test_a_change_that_names_a_removed_photo_is_refused_once() -> None:
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        wire = Wire()
+        session = ForkloreSession("chat", wire.wrapped(client))
+        items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(LARGE)}]}]
+        anyio.run(session.add_items, items)
+        [removed] = attached(client)
+        client.api.admin_remove_attachment(removed.id)
+        wire.lives = len(wire.sent) + 10
+        with pytest.raises(NotFoundError, match="no attachment"):
+            anyio.run(session._atomic_replace_items, items)
+
+
+def test_a_photo_that_an_admin_has_removed_can_be_stored_again(
+    monkeypatch: pytest.MonkeyPatch, chat: Chat
+) -> None:
+    monkeypatch.setattr(files, "SURE_S", -1)
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        CHATS["openai-agents"](client, "Look!", [LARGE])
+        [removed] = attached(client)
+        client.api.admin_remove_attachment(removed.id)
+        if chat is CHATS["openai-agents"]:
+            assert chat(client, "Again", [LARGE]) == [LARGE, LARGE]
+        else:
+            assert chat(client, "Again", [LARGE]) == [LARGE]
+
+
+def test_a_photo_comes_back_under_the_id_of_an_import(service: Service, user: str) -> None:
+    with wired(service, user) as (client, _):
+        CHATS["openai-agents"](client, "Look!", [LARGE])
+        [entry] = client.named("openai/chat").entries()
+        [old] = entry.attachments or ()
+        new = str(uuid.uuid4())
+        text = jsontext.write(entry.content)
+        reference = text[text.index("[attachment:") :].partition("]")[0]
+        shown = reference.replace(old.id, new)
+        client.named("openai/imported").append_all(
+            [{"contentType": entry.content_type, "content": jsontext.read(text.replace(reference, shown))}]
+        )
+        items: list[Any] = anyio.run(ForkloreSession("imported", client).get_items)
+        assert of_url(items[0]["content"][1]["image_url"]) == LARGE
+
+
 @pytest.mark.parametrize("framework", ["openai-agents", "langgraph"])
 def test_a_text_that_looks_like_a_reference_comes_back(service: Service, user: str, framework: str) -> None:
     chat = CHATS[framework]
@@ -217,19 +262,19 @@ def test_files_come_back_from_whatever_stands_around_them() -> None:
     """Records of JSON, some with half of a surrogate pair, and of msgpack, with numbers as keys."""
     draw, cut = random.Random(1), 0
     with Forklore.local(user="ann") as client:
-        files, other = Files.of(client), Files()
+        mine, other = Files.of(client), Files()
         for _ in range(600):
             texts = [drawn(draw) for _ in range(draw.randrange(1, 3))]
             odd = draw.choice(["", "é", "\ud83d", "[attachment:"])
             record = {"a": texts, texts[0][:3]: [{"deep": texts[0], "n": 1.5}, None, odd]}
-            [(value, ids)] = run(client, files.stored([record]))
+            [(value, ids)] = run(client, mine.stored([record]))
             text, _ = run(client, other.mended(jsontext.write([value]), ids))
             assert restored(jsontext.read(text)[0]) == record
             numbers = {draw.randrange(128): each for each in texts}
             packed = ormsgpack.packb([numbers, [texts[0], draw.randrange(128)]], option=NUMBERS).decode(
                 "latin-1"
             )
-            [(stored, in_it)] = run(client, files.cut([packed]))
+            [(stored, in_it)] = run(client, mine.cut([packed]))
             assert run(client, other.mended(stored, in_it))[0] == packed
             cut += bool(ids) + bool(in_it)
     assert cut > 1_000

@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice, repeat
@@ -26,8 +27,9 @@ from forklore.client.results import Entry
 E = TypeVar("E", bound=Entry)
 LETTERS_MIN = 43_692
 """Of base64. Less than 32 KB stays where it is."""
-SURE_S = 12 * 3600
-"""For so long an attachment surely can be named that was uploaded or asked for. It is a day."""
+SURE_S = 300
+"""For so long an attachment that was uploaded or asked for is named again without asking. An admin
+may remove it meanwhile: then what names it is refused."""
 HELD_BYTES_MAX = 100_000_000
 """Of the files that a client has sent or read, and does not read again."""
 RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LETTERS_MIN},}}+={{0,2}}")
@@ -288,9 +290,28 @@ class Files:
         for entry in entries:
             ids = {one.id for one in entry.attachments or ()}
             text = jsontext.write(entry.content) if ids else ""
-            now, _ = yield from self.mended(text, ids)
+            here = yield from self._here(text, ids)
+            now, _ = yield from self.mended(here, ids)
             done.append(entry if now == text else replace(entry, content=jsontext.read(now)))
         return done
+
+    def _here(self, text: str, ids: Collection[str]) -> Steps[str]:
+        """Return the text of an entry with the ids that its attachments have here.
+
+        An import gives them other ids than those in the text. They are found by their SHA-256.
+        """
+        known = {one[1]: one[2] for one in REFERENCE.finditer(text)}
+        if known.keys() <= set(ids):
+            return text
+        new = {}
+        for one in sorted(set(ids) - known.keys()):
+            with suppress(NotFoundError):
+                found = yield "get_attachment", {"attachment_id": one}
+                new[found.sha_256] = one
+        for old, digest in known.items():
+            if old not in ids and digest in new:
+                text = text.replace(f"[attachment:{old}:{digest}:", f"[attachment:{new[digest]}:{digest}:")
+        return text
 
     def mended(self, text: str, ids: Collection[str]) -> Steps[tuple[str, set[str]]]:
         """Return a text with the bytes that it refers to, and the ids of those that are there.

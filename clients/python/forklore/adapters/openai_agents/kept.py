@@ -161,10 +161,17 @@ class Kept:
         try:
             self._fork(tail.name, place, [*place.kept, *items], expected, if_match=tail.last.id)
         except (ConflictError, NotFoundError) as error:
-            if isinstance(error, ConflictError) and error.reason not in OVERTAKEN:
+            if not self._is_overtaken(error, tail.name):
                 raise
             return False
         return True
+
+    def _is_overtaken(self, error: ConflictError | NotFoundError, known: Name) -> bool:
+        """Return whether a change was refused because of another one.
+
+        A file may be missing, too, that an admin has removed.
+        """
+        return error.reason in OVERTAKEN if isinstance(error, ConflictError) else self._now() != known
 
     def replace_all(self, items: Sequence[Any]) -> None:
         """Put items in the place of all that there are, in one request that writes."""
@@ -185,7 +192,7 @@ class Kept:
                     entries=drafts,
                 )
             except (ConflictError, NotFoundError) as error:
-                if isinstance(error, ConflictError) and error.reason not in OVERTAKEN:
+                if not self._is_overtaken(error, now):
                     raise
             else:
                 return
