@@ -303,7 +303,7 @@ from forklore_local.server.log import show_lines_of
 show_lines_of(logging.getLogger("forklore"), verbose=False)
 {work}
 listener = socket.create_server(("127.0.0.1", 0))
-sys.exit(processes.Processes(2, listener, work, lambda: print("ready", flush=True)).run())
+sys.exit(processes.Processes(2, listener, work, lambda: os.write(1, b"ready\\n")).run())
 """
 
 
