@@ -88,8 +88,8 @@ adapters := claude-agent langgraph openai-agents pydantic-ai strands
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, ON_EVENT=… gets events
-	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, WORKERS=… processes serve it, ON_EVENT=… gets events
+	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(WORKERS), --workers $(WORKERS))$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the other test commands
 	$(python) -m ruff format --check

@@ -6,7 +6,7 @@ formats", and "Constraints".
 
 import re
 from collections.abc import Mapping
-from decimal import Context, Decimal, Inexact, Overflow
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Any
 
 from forklore_service.storage.connection import Item
@@ -116,7 +116,10 @@ def checked_number(text: str) -> str:
         return text
     if not _NUMBER.fullmatch(text):
         raise InvalidError(f"The parameter cannot be converted to a numeric value: {text}")
-    return _written(Decimal(text))
+    try:
+        return _written(Decimal(text))
+    except InvalidOperation:
+        raise InvalidError("Number overflow, or underflow") from None
 
 
 def _written(number: Decimal) -> str:

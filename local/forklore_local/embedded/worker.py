@@ -104,9 +104,8 @@ class Worker:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="forklore-worker", daemon=True)
                 self._thread.start()
-                if (
-                    task.message is not None and self._sweeps
-                ):  # a store that forgets has no jobs of an earlier process
+                # a store that forgets has no jobs of an earlier process
+                if task.message is not None and self._sweeps:
                     heapq.heappush(
                         self._waiting, (time.monotonic() + SWEEP_SECONDS, next(self._numbers), _Task(None))
                     )

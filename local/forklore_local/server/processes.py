@@ -1,8 +1,9 @@
 """Several processes behind one port: one listens, and the others, the workers, serve.
 
 The listening process hands each connection to a worker, one worker after the other. So a few
-connections are spread as evenly as many. It opens no folder and starts no thread: it may fork at
-any time.
+connections are spread as evenly as many. A worker gets one only when it has taken the one before:
+a worker that hangs costs one connection. The listening process opens no folder and starts no
+thread: it may fork at any time.
 
 A channel leads from it to each worker, and ends when the process at either end does. So no worker
 outlives the listening process, and a worker that has ended is started again.
@@ -33,8 +34,12 @@ PAUSE_SECONDS, PAUSE_SECONDS_MAX = 0.5, 30.0
 """The first pause before a worker that did not live for STEADY_SECONDS is started again, and the
 longest. Each is twice the one before.
 """
-HANDED_MAX = 64
-"""How many connections a worker may have to fetch before others get the next ones."""
+FULL_SECONDS = 0.2
+"""How long nothing is accepted if the system has no room for another connection."""
+STOP_SECONDS = 30
+"""After how long a worker that does not stop is killed."""
+OPEN_FILES = 10_240
+"""How many open files a process asks for. macOS allows no more."""
 TAKE, STOP = b"t", b"s"
 """What a worker is told. A connection goes with TAKE."""
 DONE = b"d"
@@ -78,6 +83,7 @@ class WorkersServer(uvicorn.Server):
         super().__init__(config)
         self._channel = channel
         self._connecting = set[asyncio.Task[object]]()
+        self._is_full = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Do nothing."""
@@ -99,9 +105,16 @@ class WorkersServer(uvicorn.Server):
             self.should_exit = True
             return
         self._tell()
-        if not handles:  # this process cannot have more open files; who called calls again
+        if not handles and not self._is_full:
+            _log.warning("too_many_open_files")
+        self._is_full = not handles
+        if not handles:  # who called calls again
             return
-        connection = socket.socket(fileno=handles[0])
+        try:
+            connection = socket.socket(fileno=handles[0])
+        except OSError:  # macOS: who called has gone
+            os.close(handles[0])
+            return
         connection.setblocking(False)
         connecting = loop.create_task(loop.connect_accepted_socket(self._protocol, connection))
         self._connecting.add(connecting)
@@ -122,20 +135,20 @@ class WorkersServer(uvicorn.Server):
 class _Worker:
     """A worker as the first process sees it. It has no channel while its process does not run.
 
-    ends: how often in a row it has ended soon. handed: connections that it has not confirmed yet.
+    handed: the connection that it has not confirmed yet. pause_s: before it was started.
     """
 
     def __init__(self) -> None:
-        self.process = self.ends = 0
+        self.process = 0
         self.channel: socket.socket | None = None
         self.is_ready = False
-        self.handed = deque[socket.socket]()
-        self.started_s = self.start_at_s = 0.0
+        self.handed: socket.socket | None = None
+        self.started_s = self.start_at_s = self.pause_s = 0.0
 
     @property
     def is_free(self) -> bool:
-        """Whether it takes one more connection."""
-        return self.is_ready and len(self.handed) < HANDED_MAX
+        """Whether it takes a connection."""
+        return self.is_ready and self.handed is None
 
 
 class Processes:
@@ -150,26 +163,33 @@ class Processes:
     ) -> None:
         self._listener, self._work, self._opened = listener, work, opened
         self._workers = [_Worker() for _ in range(number)]
+        self._turns = deque(self._workers)
+        self._waiting = deque[socket.socket]()
         self._is_open = self._is_stopping = False
-        self._status = self._turn = 0
+        self._status = 0
         self._others, self._other = os.pipe()
         self._signals, self._signalled = socket.socketpair()
 
     def run(self) -> int:
         """Serve until a signal comes; return 0, or the status of a first worker that cannot start.
 
-        A second signal ends the workers at once.
+        A second Ctrl+C ends the workers at once.
         """
+        _allow_open_files()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who started this may ignore it
         self._listener.listen(BACKLOG)
         for one in (self._listener, self._signals, self._signalled):
             one.setblocking(False)
         signal.set_wakeup_fd(self._signalled.fileno())
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, lambda *_: None)
-        while not self._is_stopping or any(worker.channel for worker in self._workers):
+        while True:
             pause_s = self._start_due()
             channels = {worker.channel: worker for worker in self._workers if worker.channel}
-            is_accepting = not self._is_stopping and any(worker.is_free for worker in self._workers)
+            if self._is_stopping and not channels:
+                return self._status
+            is_free = any(worker.is_free for worker in self._workers)
+            is_accepting = is_free and not self._waiting and not self._is_stopping
             listened = [self._signals, *channels, *([self._listener] if is_accepting else [])]
             found, _, _ = select.select(listened, [], [], pause_s)
             for channel in found:
@@ -177,10 +197,10 @@ class Processes:
                     self._hear(channels[channel], channel)
             if self._listener in found:
                 self._accept()
+            self._hand()
             if self._signals in found:
-                self._signals.recv(BACKLOG)
-                self._stop()
-        return self._status
+                for received in self._signals.recv(BACKLOG):
+                    self._stop(received)
 
     def _start_due(self) -> float | None:
         """Start the workers that are due. Return in how many seconds another one is."""
@@ -195,24 +215,28 @@ class Processes:
         return min(pauses, default=None) if self._is_open else None
 
     def _start(self, worker: _Worker, now_s: float) -> None:
-        ours, theirs = socket.socketpair()
-        worker.process = os.fork()
-        if worker.process == 0:
-            ours.close()
-            self._become(worker, theirs)
-        theirs.close()
+        worker.started_s = now_s
+        try:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                worker.process = os.fork()
+                if worker.process == 0:
+                    ours.close()
+                    self._become(worker, theirs)
+        except OSError as error:
+            log(f"forklore: cannot start a process: {error.strerror}")
+            self._start_later(worker, 1)
+            return
         ours.setblocking(False)
-        worker.channel, worker.started_s = ours, now_s
+        worker.channel = ours
 
     def _become(self, worker: _Worker, channel: socket.socket) -> NoReturn:
         """Be a worker, from the start of its process to the end."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)
-            for other in self._workers:
-                for one in (*other.handed, *filter(None, [other.channel])):
-                    one.close()
-            for one in (self._listener, self._signals, self._signalled):
+            others = [one for other in self._workers for one in (other.handed, other.channel) if one]
+            for one in (*others, *self._waiting, self._listener, self._signals, self._signalled):
                 one.close()
             is_first = worker is self._workers[0]
             os.close(self._other if is_first else self._others)
@@ -230,8 +254,9 @@ class Processes:
         if not said:
             self._end(worker, channel)
         for _ in said:
-            if worker.is_ready:
-                worker.handed.popleft().close()
+            if worker.handed:
+                worker.handed.close()
+                worker.handed = None
                 continue
             worker.is_ready = True
             if not (self._is_open or self._is_stopping):
@@ -239,51 +264,63 @@ class Processes:
                 self._opened()
 
     def _end(self, worker: _Worker, channel: socket.socket) -> None:
-        """Note that a worker has ended. Others get the connections that had not reached it."""
+        """Note that a worker has ended. Another one gets the connection that it has not taken."""
         channel.close()
         worker.channel, worker.is_ready = None, False
-        left, worker.handed = worker.handed, deque()
-        status = os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1])
+        if worker.handed:
+            self._waiting.append(worker.handed)
+            worker.handed = None
+        self._start_later(worker, os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1]))
+
+    def _start_later(self, worker: _Worker, status: int) -> None:
+        """Say when a worker that has ended starts again; stop if nothing has been served yet."""
         if not (self._is_open or self._is_stopping):
             self._status, self._is_stopping = abs(status), True
         if self._is_stopping:
             return
         now_s = time.monotonic()
-        worker.ends = worker.ends + 1 if now_s - worker.started_s < STEADY_SECONDS else 0
-        pause_s = min(PAUSE_SECONDS * 2 ** (worker.ends - 1), PAUSE_SECONDS_MAX) if worker.ends else 0.0
-        worker.start_at_s = now_s + pause_s
-        _log.warning("worker_ended", extra={"status": status, "startsInSeconds": pause_s})
-        for connection in left:
-            self._hand(connection)
+        is_soon = now_s - worker.started_s < STEADY_SECONDS
+        worker.pause_s = min(worker.pause_s * 2 or PAUSE_SECONDS, PAUSE_SECONDS_MAX) if is_soon else 0.0
+        worker.start_at_s = now_s + worker.pause_s
+        _log.warning("worker_ended", extra={"status": status, "startsInSeconds": worker.pause_s})
 
     def _accept(self) -> None:
         try:
-            connection, _ = self._listener.accept()
-        except OSError:  # who called has gone
+            self._waiting.append(self._listener.accept()[0])
+        except (BlockingIOError, ConnectionError):  # who called has gone
             return
-        self._hand(connection)
+        except OSError:
+            time.sleep(FULL_SECONDS)
 
-    def _hand(self, connection: socket.socket) -> None:
-        """Hand a connection to the next worker that takes it. It stays open here until then."""
-        for _ in self._workers:
-            self._turn = (self._turn + 1) % len(self._workers)
-            worker = self._workers[self._turn]
-            if worker.channel and worker.is_free:
-                with suppress(OSError):
-                    socket.send_fds(worker.channel, [TAKE], [connection.fileno()])
-                    worker.handed.append(connection)
-                    return
-        connection.close()
-
-    def _stop(self) -> None:
-        """Tell the workers to stop, and the second time end them."""
-        is_again, self._is_stopping = self._is_stopping, True
-        for worker in self._workers:
-            if worker.channel and is_again:
-                os.kill(worker.process, signal.SIGKILL)
-            elif worker.channel:
+    def _hand(self) -> None:
+        """Hand each connection to the next free worker. It stays open here until it is taken."""
+        for worker in list(self._turns):
+            if self._waiting and worker.is_free and worker.channel:
                 with suppress(OSError):  # it has just ended
-                    worker.channel.send(STOP)
-        if not is_again:
+                    socket.send_fds(worker.channel, [TAKE], [self._waiting[0].fileno()])
+                    worker.handed = self._waiting.popleft()
+                    self._turns.remove(worker)
+                    self._turns.append(worker)
+
+    def _stop(self, number: int) -> None:
+        """Tell the workers to stop, or end them: at a second Ctrl+C, or after STOP_SECONDS."""
+        running = [(worker.process, worker.channel) for worker in self._workers if worker.channel]
+        if not self._is_stopping:
+            self._is_stopping = True
+            for _, channel in running:
+                with suppress(OSError):  # it has just ended
+                    channel.send(STOP)
             self._listener.close()
             os.close(self._other)
+            signal.alarm(STOP_SECONDS)
+        elif number != signal.SIGTERM:
+            for process, _ in running:
+                os.kill(process, signal.SIGKILL)
+
+
+def _allow_open_files() -> None:
+    """Let this process and its workers have more open files: each connection is one."""
+    import resource  # Windows has none, and one process serves there
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, OPEN_FILES)), hard))

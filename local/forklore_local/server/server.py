@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from forklore_local.embedded.folder import DataError
+from forklore_local.embedded.folder import FILE, DataError
 from forklore_local.embedded.opened import Opened
 from forklore_local.embedded.worker import Worker
 from forklore_local.server.asgi import App
@@ -115,6 +115,7 @@ class _Server:
         self._url = _url(self._listener)
         self._environment = {**environment, "FORKLORE_URL": self._url}
         self._workers = _workers(arguments.workers, arguments.data)
+        self._file: os.stat_result | None = None
         set_environment()
 
     def run(self) -> int:
@@ -124,8 +125,21 @@ class _Server:
         return Processes(self._workers, self._listener, self._serve, self._greet).run()
 
     def _greet(self) -> None:
+        """Say that the server is ready. What is in the folder now is what all workers serve."""
+        if self._workers > 1:
+            self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
         write(BANNER.format(url=self._url, store=told), sys.stdout)
+
+    def _require_in_place(self) -> None:
+        """Raise OSError in a worker if there is another folder than the one that others serve."""
+        if self._file is None:
+            return
+        folder: Path = self._arguments.data
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(self._file, (folder / FILE).stat()):
+                return
+        raise OSError(f"{folder} was removed or replaced while it was open; start this program again")
 
     def _serve(self, work: Work | None) -> int:
         """Serve in this process, as one of several workers or alone. Return as `run` does.
@@ -137,6 +151,7 @@ class _Server:
         with contextlib.ExitStack() as stack:
             stack.callback(events.close)
             try:
+                self._require_in_place()
                 events.open(self._environment)
                 objects, moment = _open_store(arguments.data, events, stack, is_first=is_first)
             except (OSError, DatabaseError, DataError, ValueError) as error:
@@ -177,12 +192,13 @@ def _workers(asked: int | None, data: Path | None) -> int:
     Raises ValueError if there is no folder that several of them can share.
     """
     if data is None or os.environ.get(ENDPOINT):
-        if asked is not None and asked > 1:
+        if data is None and asked is not None and asked > 1:
             raise ValueError("--workers needs --data: several processes share a folder only")
         return 1
     workers = usual_number() if asked is None else asked
     if workers > 1 and not can_fork():
-        log("one process serves, for this system cannot share a port between several")
+        if asked is not None:
+            log("one process serves, for this system cannot share a port between several")
         return 1
     return workers
 

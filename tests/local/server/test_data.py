@@ -132,7 +132,7 @@ def test_a_folder_that_cannot_be_created_prints_one_line_and_exits_with_2(tmp_pa
 
 
 def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
-    given = ["RUN=nowhere", "DATA=./my data", "ALLOW_HOST=box", "ON_EVENT=agent:at_home"]
+    given = ["RUN=nowhere", "DATA=./my data", "WORKERS=3", "ALLOW_HOST=box", "ON_EVENT=agent:at_home"]
     done = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "run", *given],
         cwd=ROOT,
@@ -144,7 +144,7 @@ def test_make_run_passes_the_folder_and_the_receiver_to_the_server() -> None:
     [*_, command] = done.stdout.splitlines()
     assert command == (
         'exec "nowhere/bin/python" -m forklore_local.server'
-        ' --data "./my data" --allow-host "box" --on-event "agent:at_home"'
+        ' --data "./my data" --workers 3 --allow-host "box" --on-event "agent:at_home"'
     )
 
 

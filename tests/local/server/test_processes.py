@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +143,7 @@ def test_a_worker_with_too_many_open_files_serves_again_when_some_are_closed(tmp
         [full, _] = workers_of(local)
         few = len(list(Path(f"/proc/{full}/fd").iterdir())) + 3
         resource.prlimit(full, resource.RLIMIT_NOFILE, (few, few))
-        address = ("127.0.0.1", int(local.url.rsplit(":", 1)[1]))
-        idle = [socket.create_connection(address, timeout=60) for _ in range(20)]
+        idle = [connected(local) for _ in range(20)]
         wait_until(lambda: bool(select.select(idle, [], [], 0)[0]))  # some are closed at once
         for one in idle:
             one.close()
@@ -154,7 +154,63 @@ def test_a_worker_with_too_many_open_files_serves_again_when_some_are_closed(tmp
             return False
 
         wait_until(is_back)
-        assert local.stop() == (0, "")
+        status, lines = local.stop()
+    assert status == 0
+    assert {json.loads(line)["message"] for line in lines.splitlines()} == {"too_many_open_files"}
+
+
+def stop_for_now(process: int) -> None:
+    """Stop a process as Ctrl+Z does. It has stopped when this returns."""
+    os.kill(process, signal.SIGSTOP)
+    wait_until(lambda: Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+
+
+@pytest.mark.failure("killed-worker")
+def test_a_worker_that_hangs_costs_one_connection(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local, ExitStack() as idle:
+        [one, hangs] = workers_of(local)
+        idle.callback(os.kill, hangs, signal.SIGKILL)
+        stop_for_now(hangs)
+        for _ in range(2):
+            idle.enter_context(connected(local))
+        assert [process_of(local) for _ in range(4)] == [one] * 4
+
+
+@pytest.mark.failure("killed-worker")
+def test_no_connection_is_lost_that_killed_workers_had_not_taken(tmp_path: Path) -> None:
+    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local, ExitStack() as open_ones:
+        workers = workers_of(local)
+        for worker in workers:
+            stop_for_now(worker)
+        asking = [open_ones.enter_context(connected(local)) for _ in range(5)]
+        for one in asking:
+            one.sendall(b"GET /odd/process HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        assert [one.recv(12) for one in asking] == [b"HTTP/1.1 200"] * 5
+
+
+def connected(local: Running) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(local.url.rsplit(":", 1)[1])), timeout=60)
+
+
+@pytest.mark.failure("killed-worker")
+def test_a_worker_that_is_started_again_makes_no_new_folder(tmp_path: Path) -> None:
+    data, errors = tmp_path / "data", b""
+    with server(tmp_path, "--data", str(data), *TWO) as local:
+        [killed, _] = workers_of(local)
+        data.rename(tmp_path / "moved")
+        os.kill(killed, signal.SIGKILL)
+
+        def is_refused() -> bool:
+            nonlocal errors
+            assert local.process.stderr
+            if select.select([local.process.stderr], [], [], 0)[0]:
+                errors += os.read(local.process.stderr.fileno(), 65536)
+            return f"forklore: {data} was removed or replaced".encode() in errors
+
+        wait_until(is_refused)
+        assert not data.exists()
 
 
 @pytest.mark.failure("killed-worker")
@@ -181,27 +237,6 @@ def test_each_worker_answers_its_open_requests_before_the_server_stops(tmp_path:
         assert (local.process.returncode, errors) == (0, "")
 
 
-def test_a_second_signal_ends_workers_that_are_held_up(tmp_path: Path) -> None:
-    with server(tmp_path, "--data", str(tmp_path / "data"), *TWO) as local:
-        [*_, held_up] = workers_of(local)
-        os.kill(held_up, signal.SIGSTOP)
-        try:
-            local.process.send_signal(signal.SIGINT)
-            wait_until(lambda: is_refused(local.url))
-            assert local.stop(signal.SIGINT) == (0, "")
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(held_up, signal.SIGCONT)  # else it would outlive a test that failed
-
-
-def is_refused(url: str) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=60):
-            return False
-    except ConnectionRefusedError:
-        return True
-
-
 def test_each_event_is_told_once_whichever_worker_has_written(tmp_path: Path) -> None:
     hook = Webhook()
     data = ("--data", str(tmp_path / "data"), "--port", "0", *TWO)
@@ -209,7 +244,7 @@ def test_each_event_is_told_once_whichever_worker_has_written(tmp_path: Path) ->
         made = [httpx.post(f"{local.url}/v1/conversations", headers=ANN, json={}) for _ in range(12)]
         ids = [answer.json()["id"] for answer in made]
         hook.wait_for(12)
-        assert local.stop() == (0, "")
+        assert local.stop()[0] == 0  # a line tells of an event whose answer has not come yet
     hook.close()
     assert sorted(event["detail"]["treeId"] for event in hook.taken) == sorted(ids)
 
@@ -243,6 +278,7 @@ def test_a_number_of_workers_that_cannot_be_is_refused(
     ("arguments", "environ", "told"),
     [
         (TWO, {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}, "--workers needs --data"),
+        (["--data", "data", *TWO], {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}, "--data and FORKL"),
         (["--data", "data", *TWO, "--on-event", "nothing:at_all"], {}, "--on-event nothing:at_all"),
         (["--data", "file/data", *TWO], {}, "cannot keep data in"),
     ],
@@ -260,7 +296,7 @@ def test_what_several_processes_cannot_serve_is_one_line_and_2(
 
 
 ALONE = """\
-import logging, os, socket, sys, threading
+import logging, os, resource, signal, socket, sys, time
 from forklore_local.server import processes
 from forklore_local.server.log import show_lines_of
 
@@ -271,21 +307,28 @@ sys.exit(processes.Processes(2, listener, work, lambda: print("ready", flush=Tru
 """
 
 
-def alone(work: str) -> subprocess.Popen[str]:
-    """Start a server of two workers that only do `work`."""
-    return subprocess.Popen(
+@contextmanager
+def alone(work: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a server of two workers that only do `work`. All are killed at the end."""
+    process = subprocess.Popen(
         [sys.executable, "-c", ALONE.format(work=work)],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
     )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def test_the_first_worker_ends_after_the_others() -> None:
     """It tells the events of what they write."""
-    process = alone("""
-import time
+    with alone("""
 def work(given):
     given.channel.send(b".")
     given.channel.recv(1)
@@ -295,17 +338,82 @@ def work(given):
         time.sleep(0.3)
     print("first" if given.is_first else "other", flush=True)
     return 0
-""")
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGTERM)
-    printed, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
-    assert (process.returncode, printed, errors) == (0, "other\nfirst\n", "")
+""") as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        printed, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        assert (process.returncode, printed, errors) == (0, "other\nfirst\n", "")
+
+
+@pytest.mark.parametrize(
+    ("works_s", "again", "ended"), [(0.3, signal.SIGTERM, 2), (600, signal.SIGINT, 0), (600, None, 0)]
+)
+def test_a_second_ctrl_c_or_a_long_wait_ends_the_workers_at_once(
+    works_s: float, again: signal.Signals | None, ended: int
+) -> None:
+    with alone(f"""
+processes.STOP_SECONDS = {1 if again is None else 600}
+def work(given):
+    given.channel.send(b".")
+    os.write(1, b"starts\\n")
+    given.channel.recv(1)
+    os.write(1, b"told\\n")
+    time.sleep({works_s})
+    os.write(1, b"ended\\n")
+    return 0
+""") as process:
+        assert process.stdout
+        assert sorted(process.stdout.readline() for _ in range(3)) == ["ready\n", "starts\n", "starts\n"]
+        process.send_signal(signal.SIGTERM)
+        if again is not None:
+            assert [process.stdout.readline() for _ in range(2)] == ["told\n"] * 2
+            process.send_signal(again)
+        printed, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        assert (process.returncode, printed.count("ended\n"), errors) == (0, ended, "")
+
+
+def test_a_worker_may_have_as_many_open_files_as_the_system_lets_it() -> None:
+    with alone("""
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+def work(given):
+    print(resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, processes.OPEN_FILES), hard), flush=True)
+    return 3
+""") as process:
+        assert (process.communicate(timeout=STOPS_WITHIN_SECONDS), process.returncode) == (("True\n", ""), 3)
+
+
+@pytest.mark.failure("killed-worker")
+def test_a_process_that_cannot_be_started_now_is_started_later() -> None:
+    with alone("""
+processes.PAUSE_SECONDS = 0.01
+forks = iter([os.fork, None, os.fork])
+def fork():
+    if start := next(forks):
+        return start()
+    raise BlockingIOError(11, "too many processes")
+os.fork = fork
+def work(given):
+    given.channel.send(b".")
+    if not given.is_first:
+        print("other", flush=True)
+    given.channel.recv(1)
+    return 0
+""") as process:
+        assert process.stdout
+        assert [process.stdout.readline() for _ in range(2)] == ["ready\n", "other\n"]
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        [told, line] = errors.splitlines()
+        assert told == "forklore: cannot start a process: too many processes"
+        assert (process.returncode, json.loads(line)["message"]) == (0, "worker_ended")
 
 
 @pytest.mark.failure("killed-worker")
 def test_a_worker_that_ends_at_once_is_started_after_longer_and_longer_pauses() -> None:
-    process = alone("""
+    with alone("""
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some programs do that start others
 processes.PAUSE_SECONDS, processes.PAUSE_SECONDS_MAX, processes.STEADY_SECONDS = 0.01, 0.04, 600.0
 def work(given):
     if given.is_first:
@@ -313,14 +421,14 @@ def work(given):
         given.channel.recv(1)
         return 0
     raise RuntimeError("a secret text")
-""")
-    assert process.stderr
-    pauses: list[float] = []
-    while len(pauses) < 4:
-        line = process.stderr.readline()
-        assert "secret" not in line
-        if line.startswith("{"):
-            pauses.append(json.loads(line)["startsInSeconds"])
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=STOPS_WITHIN_SECONDS)
-    assert (process.returncode, pauses) == (0, [0.01, 0.02, 0.04, 0.04])
+""") as process:
+        assert process.stderr
+        pauses: list[float] = []
+        while len(pauses) < 4:
+            line = process.stderr.readline()
+            assert "secret" not in line
+            if line.startswith("{"):
+                pauses.append(json.loads(line)["startsInSeconds"])
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=STOPS_WITHIN_SECONDS)
+        assert (process.returncode, pauses) == (0, [0.01, 0.02, 0.04, 0.04])
