@@ -63,6 +63,7 @@ def test_a_turn_after_ten_photos_moves_no_bytes_of_them(service: Service, user: 
     photos = [photo(number) for number in range(10)]
     with wired(service, user) as (client, wire):
         chat(client, "Look!", photos)
+        assert wire.sent.count("uploadAttachment") == 20  # each of them takes two
         wire.sent.clear()
         wire.moved = 0
         assert chat(client, "And now?", []) == photos

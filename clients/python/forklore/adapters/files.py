@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from forklore import AsyncForklore, BadRequestError, ConflictError, Forklore, NotFoundError
-from forklore.adapters.running import Steps
+from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import storable
 from forklore.client import jsontext
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
@@ -210,6 +210,8 @@ class Files:
         """By SHA-256: the id of an attachment, and when the service was asked for it; 0: never."""
         self._held: OrderedDict[str, bytes] = OrderedDict()
         """By id."""
+        self._sending: set[str] = set()
+        """SHA-256."""
         self._holding = Lock()
         self._is_off = False
 
@@ -254,11 +256,26 @@ class Files:
         for one in sorted(files.values(), key=lambda one: len(one.content), reverse=True):
             made: str | None = self._sure.get(one.digest, ("", 0.0))[0]
             if made not in named:
-                made = (yield from self._uploaded(one)) if room else None
+                made = (yield from self._uploaded_once(one)) if room else None
                 room -= made is not None
             if made:
                 ids[one.digest] = made
         return ids
+
+    def _uploaded_once(self, file: File) -> Steps[str | None]:
+        """Return the attachment that has the bytes, which another thread may be sending now."""
+        while not self._may_send(file.digest):
+            yield PAUSE, {}
+        try:
+            return (yield from self._uploaded(file))
+        finally:
+            self._sending.discard(file.digest)
+
+    def _may_send(self, digest: str) -> bool:
+        with self._holding:
+            is_free = digest not in self._sending
+            self._sending.add(digest)
+        return is_free
 
     def _uploaded(self, file: File) -> Steps[str | None]:
         """Return the attachment that has the bytes; None if the service takes none of them."""
