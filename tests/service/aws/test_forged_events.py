@@ -11,7 +11,10 @@ from tests.service.aws.world import CONVERSATIONS, ROOT, World
 from tools.deployment.template import read_template
 from tools.harness.gateway import PROJECT, Gateway, stored
 
-FUNCTIONS = [f for f in read_template(PROJECT / "template.yaml").functions if f.routes]
+SERVED = [f for f in read_template(PROJECT / "template.yaml").functions if f.routes]
+FUNCTIONS = [f for f in SERVED if f.name != "McpFunction"]
+[TOOLS] = [f for f in SERVED if f not in FUNCTIONS]
+"""The function whose errors are those of another protocol."""
 
 
 def changed(event: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -98,6 +101,12 @@ def test_an_event_of_something_else_is_refused(gateway: Gateway, function: Any, 
 
 
 @pytest.mark.failure("forged-event")
+@pytest.mark.parametrize("event", ALIEN.values(), ids=list(ALIEN))
+def test_the_tools_refuse_an_event_of_something_else(gateway: Gateway, event: Any) -> None:
+    assert gateway.raw(TOOLS, event) == {"statusCode": 400, "headers": {}, "body": ""}
+
+
+@pytest.mark.failure("forged-event")
 @pytest.mark.parametrize(("path", "value"), WRONG_PARTS, ids=lambda part: ascii(part)[:40])
 def test_an_event_with_a_part_of_another_shape_is_refused(gateway: Gateway, path: str, value: Any) -> None:
     function, event = gateway.event("GET", CONVERSATIONS, headers=[("Authorization", "Bearer ann")])
@@ -168,3 +177,11 @@ def test_a_function_with_a_wrong_setting_refuses_requests_and_says_what_to_set(
 
     with pytest.raises(RuntimeError, match=f"set {name}"):
         gateway.handle(function, event)
+
+
+def test_the_tools_answer_503_if_credentials_cannot_be_checked(gateway: Gateway) -> None:
+    _, event = gateway.event("POST", "/mcp")
+    event["requestContext"]["authorizer"] = {"lambda": {"unavailable": True, "userId": "ann"}}
+
+    told = {"retry-after": str(RETRY_SECONDS)}
+    assert gateway.raw(TOOLS, event) == {"statusCode": 503, "headers": told, "body": ""}

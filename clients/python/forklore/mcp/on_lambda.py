@@ -13,16 +13,24 @@ import anyio
 
 from forklore.mcp.http import App, make_app
 
-UNAUTHORIZED = {"statusCode": 401, "headers": {"www-authenticate": "Bearer"}, "body": ""}
-"""The answer to who is nobody. The authorizer refuses no request."""
+RETRY_SECONDS = 5
+"""After which the authorizer asks the issuer of tokens again."""
 
 
-def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+def handler(event: Any, context: Any) -> dict[str, Any]:  # noqa: ARG001
     """Answer a request that API Gateway hands on in payload format 2.0."""
-    authorizer = event["requestContext"].get("authorizer") or {}
-    if not (authorizer.get("lambda") or {}).get("userId"):
-        return UNAUTHORIZED
+    if not isinstance(event, dict) or event.get("version") != "2.0":
+        return _refusal(400)
+    caller = (event["requestContext"].get("authorizer") or {}).get("lambda") or {}
+    if caller.get("unavailable") is True:
+        return _refusal(503, **{"retry-after": str(RETRY_SECONDS)})
+    if not caller.get("userId"):  # the authorizer refuses no request
+        return _refusal(401, **{"www-authenticate": "Bearer"})
     return anyio.run(_answer, _app(), event)
+
+
+def _refusal(status: int, **headers: str) -> dict[str, Any]:
+    return {"statusCode": status, "headers": headers, "body": ""}
 
 
 @cache
