@@ -84,9 +84,10 @@ def quiet(blank: Page, dialogs: list[str]) -> Any:
 
 def expect_texts(texts: Locator, expected: list[str]) -> None:
     """Wait until elements have these texts, letter by letter."""
-    expect(texts).to_have_count(len(expected))
-    found = texts.evaluate_all("all => all.map(one => one.textContent)")
-    assert found == [shown(text) for text in expected]
+    written = [shown(text) for text in expected]
+    steps.expect_read(
+        texts.page, lambda: texts.evaluate_all("all => all.map(one => one.textContent)"), written
+    )
 
 
 def test_hostile_titles_previews_and_tags_are_text_in_the_list(
