@@ -193,12 +193,15 @@ def wait_for_news(page: Page, times: int = 1) -> None:
             pass
 
 
-def let_time_pass(page: Page, is_so: Callable[[], bool]) -> None:
-    """Let time pass in a `timed` page, one look for news after the other, until it is so."""
+def let_time_pass(page: Page, is_so: Callable[[], bool], *, drawn_ms: int = 50) -> None:
+    """Let time pass in a `timed` page, one look for news after the other, until it is so.
+
+    drawn_ms: for so long the page may draw what a look has found, before time passes again.
+    """
 
     def look() -> bool:
         page.clock.fast_forward(EVERY_MS)
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(drawn_ms)
         return is_so()
 
     wait_until(page, look)

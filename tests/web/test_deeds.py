@@ -111,6 +111,7 @@ def test_title_names_tags_and_score_are_changed_together(page: Page, api: Forklo
 
 def test_tags_that_somebody_else_changed_meanwhile_are_not_overwritten(page: Page, grown: Pond) -> None:
     act(page, "Names and tags")
+    expect(dialog(page).get_by_label("Tags")).to_be_visible()  # it has read them
     grown.side.update(tags={"of": "bob"})
     dialog(page).get_by_label("Tags").fill("mine")
     press(page, "Save")

@@ -438,7 +438,8 @@ def test_a_server_that_comes_and_goes_is_greeted_once(
         context.set_offline(True)
         steps.let_time_pass(page, steps.said(page, LOST).is_visible)
         context.set_offline(False)
-        steps.let_time_pass(page, lambda: not steps.said(page, LOST).is_visible())
+        # The greeting stays for eight seconds, which are three looks.
+        steps.let_time_pass(page, lambda: not steps.said(page, LOST).is_visible(), drawn_ms=1_000)
         expect(greeting).to_have_count(greets)
         page.clock.fast_forward(9_000)
         expect(greeting).to_have_count(0)
