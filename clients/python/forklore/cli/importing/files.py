@@ -78,7 +78,7 @@ def _input(path: Path, copy: Path) -> Input:
 
 
 Passes = Callable[[str, str], str]
-"""Returns by a format and a digest the id of a record's tree, if that is passed over; else nothing."""
+"""Returns by format and digest the id of a record's tree if it is passed over, else nothing."""
 
 
 @dataclass(slots=True)
