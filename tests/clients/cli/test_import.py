@@ -373,6 +373,25 @@ def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklor
     assert set(sent) == {"listConversations"}
 
 
+def test_conversations_without_an_id_stay_apart_also_where_others_are_not_read_again(
+    run: Forklore, export: Path
+) -> None:
+    def talk(*texts: str) -> dict[str, Any]:
+        return {"chat_messages": [{"sender": "human", "text": text} for text in texts]}
+
+    rows = [talk("first"), talk("Hi", "one"), talk("Hi", "two"), talk("Hi", "three")]
+    export.write_text(json.dumps(rows))
+    assert "4 trees, 7 entries\n" in run(f"import {export}").err
+
+    rows[2]["chat_messages"].append({"sender": "human", "text": "more"})
+    export.write_text(json.dumps(rows))
+
+    told = run(f"import {export}").err
+    assert "4 trees, 8 entries, 7 of them from an earlier import\n" in told
+    assert "not read again, as unchanged: 2 trees" in told
+    assert "changed" not in told.replace("unchanged", "")
+
+
 def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:
     run(f"import {export}")
     rows = json.loads(export.read_text())

@@ -95,14 +95,14 @@ class FileImport:
     def _found(self, known: Known, trees_max: int | None) -> Iterator[Plan | Unchanged]:
         options, passed = self.options, list[Unchanged]()
 
-        def passes(kind: str, digest: str) -> bool:
-            """Tell whether a conversation is there as the file has it. Then it is not read."""
+        def passes(kind: str, digest: str) -> str:
+            """Return the id of a conversation that is there as the file has it. It is not read."""
             if self.trees + len(passed) == trees_max:
                 raise _EnoughError
             told = digest_of(digest, owner=options.owner, kind=kind, again=options.again)
             there = known(kind, told) if self.trees else None
             passed.extend([there] if there else [])
-            return there is not None
+            return there.tree_id if there else ""
 
         trees = read_file(
             self.path,

@@ -40,7 +40,7 @@ TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
-READ_AS = 1
+READ_AS = 2
 """Grows when readers make other trees than before. Then no earlier import is taken for the same."""
 ABOUT_LINE_BYTES = 200
 """Of the metadata, for what is told of one line of a tree."""
