@@ -6,9 +6,16 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp.client import Client
+from mcp.client.auth.utils import (
+    build_protected_resource_metadata_discovery_urls,
+    extract_resource_metadata_from_www_auth,
+    handle_protected_resource_response,
+)
+from mcp.shared.auth import ProtectedResourceMetadata
 
 from forklore import Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
@@ -285,12 +292,19 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
     run(bobs, over_http(url, bob))
 
 
+LISTS = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+
+
 @pytest.mark.parametrize(
     ("method", "headers", "body", "status"),
     [
         ("POST", {}, b"{}", 401),
         ("POST", {"Authorization": "Basic YW5uOng="}, b"{}", 401),
         ("POST", {"Authorization": "Bearer"}, b"{}", 401),
+        ("POST", {"Authorization": "Bearer " + "x" * 300}, LISTS, 401),
+        ("POST", {"Authorization": "Bearer ann", "X-API-Key": "wrong"}, LISTS, 401),
+        ("POST", {"Authorization": "Bearer ann", "X-API-Key": "local-key"}, LISTS, 200),
+        ("GET", {}, b"", 401),
         ("GET", {"Authorization": "Bearer ann"}, b"", 405),
         ("DELETE", {"Authorization": "Bearer ann"}, b"", 405),
         ("POST", {"Authorization": "Bearer ann", "Origin": "https://mallory.example"}, b"{}", 403),
@@ -310,21 +324,27 @@ def test_a_request_that_is_none_for_the_tools_is_refused(
     assert answer.status_code == status
 
 
-def test_the_function_answers_401_to_whom_the_authorizer_does_not_know() -> None:
-    nobody = Gateway(lambda event: handler(event, None), None)
-    request = httpx2.Request("POST", "https://api.example/mcp", headers={"Authorization": "Bearer x"})
+def test_who_has_no_token_is_told_by_the_function_where_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKLORE_URL", "https://api.example")
+    monkeypatch.setenv("FORKLORE_ISSUER", "https://issuer.example/")
 
-    answer = handler(nobody.event(request, b"{}"), None)
+    async def story() -> tuple[httpx2.Response, ProtectedResourceMetadata]:
+        gateway = Gateway(lambda event: handler(event, None), None)
+        async with httpx2.AsyncClient(transport=gateway) as http:
+            refused = await http.post("https://api.example/mcp", headers={"Authorization": "Bearer x"})
+            where = extract_resource_metadata_from_www_auth(refused)
+            assert where in build_protected_resource_metadata_discovery_urls(None, "https://api.example/mcp")
+            said = await handle_protected_resource_response(await http.get(where))
+            assert said is not None
+            return refused, said
 
-    assert (answer["statusCode"], answer["headers"]) == (401, {"www-authenticate": "Bearer"})
+    refused, said = anyio.run(story)
 
-
-def test_a_bad_token_is_told_as_the_api_tells_it(url: str) -> None:
-    async def story(client: Client) -> None:
-        with pytest.raises(Refused, match="401 "):
-            await call(client, "list_conversations")
-
-    run(story, over_http(url, "x" * 300))
+    assert refused.status_code == 401
+    assert (str(said.resource), [str(one) for one in said.authorization_servers]) == (
+        "https://api.example/mcp",
+        ["https://issuer.example/"],
+    )
 
 
 def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.LogCaptureFixture) -> None:

@@ -105,6 +105,7 @@ class Found(_Shown):
     entry_id: str
     role: str | None
     highlights: list[Text]
+    user_id: str | None
     agent_id: str | None
     created_at: str
 
@@ -224,6 +225,7 @@ def found(hit: results.Hit) -> Found:
         entry_id=hit.entry_id,
         role=hit.line.role and hit.line.role.lower(),
         highlights=hit.highlights,
+        user_id=hit.entry and hit.entry.user_id,
         agent_id=hit.agent_id,
         created_at=hit.created_at,
     )
