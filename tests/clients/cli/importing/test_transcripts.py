@@ -163,6 +163,7 @@ def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None
 
     assert shape(tree) == [("u", None), ("c", "u"), ("v", "c")]
     assert (tree.title, tree.messages[1].role) == ("Mend it", "SYSTEM")
+    assert [one.is_summary for one in tree.messages] == [False, False, True]
     assert sorted(report.lines()) == [
         "hidden message: 1 (meta)",
         "record that is no message: 3 (file-history-snapshot in line 3, summary of another session, p)",
@@ -253,6 +254,7 @@ def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None
         ("SYSTEM", "So far: x", None),
     ]
     assert tree.messages[1].content["source"]["encrypted_content"] == "e"
+    assert [one.is_summary for one in tree.messages] == [False] * 4 + [True]
     assert sorted(report.lines()) == [
         "hidden message: 1 (1)",
         "record that is no message: 1 (ghost_snapshot in line 8)",

@@ -4,8 +4,9 @@ A row names the one before it as its `parentUuid`, so a session is a tree. Rows 
 the model, which have its id, become one message, unless something forks between them. The results
 of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
 child of the call that started it. A summary is the title. Where the session was compacted, the rows
-go on after those before it. Where a session goes on after a row of another one of the file, it has
-the rows above that one, too. A last line that is half written is left out: the session runs.
+go on after those before it, and the model remembers the summary and what follows. Where a session
+goes on after a row of another one of the file, it has the rows above that one, too. A last line
+that is half written is left out: the session runs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -240,6 +241,7 @@ class _Session:
             role="tool" if self._result_ids(first) else role,
             said=said,
             at=first.get("timestamp"),
+            is_summary=bool(first.get("isCompactSummary")),
             source={"model": told.pop("model", None), "metadata": {**told, **about}},
             left_out=_reason(first),
         )

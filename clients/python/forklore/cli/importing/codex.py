@@ -62,6 +62,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 id=f"{len(messages) + 1}",
                 parent=messages[-1].id if messages else None,
                 role=_role_of(item, kind),
+                is_summary=kind == "compacted",
                 said=shown,
                 left_out=None if shown else Reason.HIDDEN,
                 at=line.get("timestamp") or item.get("timestamp"),

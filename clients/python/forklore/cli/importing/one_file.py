@@ -127,11 +127,10 @@ class FileImport:
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""
-        owner, again = self.options.owner, self.options.again
+        owner, again, with_context = self.options.owner, self.options.again, self.options.is_agent
         if isinstance(tree, ForeignTree):
-            return plan_tree(tree, owner=owner, report=self.report, again=again)
+            return plan_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
         for entry in (one for stored in tree.conversations for one in stored.entries):
             for lost in self.brought.find(entry.members, entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)
-        with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)

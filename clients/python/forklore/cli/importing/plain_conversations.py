@@ -67,7 +67,8 @@ class Message:
     it is not imported; what hangs on it hangs on its parent. is_child: it begins a conversation
     that its parent, such as the call of a tool, has started. may_be_empty: it is kept even without
     words. key: what its entry is known by, if that is not its id. is_gap: there is no message, only
-    its id.
+    its id. is_summary: from here on a model remembers this and what follows, in place of what was
+    before.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Message:
     may_be_empty: bool = False
     key: str = ""
     is_gap: bool = False
+    is_summary: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,7 +183,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         seen.add(message.id)
     elements = (_element_of(message, tools, report, held) for message in found.messages)
     nodes = [
-        Node(message.id, message.parent, element, message.is_child, message.key)
+        Node(message.id, message.parent, element, message.is_child, message.key, message.is_summary)
         for message, element in zip(found.messages, elements, strict=True)
     ]
     grown = grow(nodes, report)
