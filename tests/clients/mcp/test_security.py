@@ -16,8 +16,9 @@ from mcp.client.auth.utils import (
     handle_protected_resource_response,
 )
 from mcp.shared.auth import ProtectedResourceMetadata
+from mcp.shared.exceptions import MCPError
 
-from forklore import Forklore
+from forklore import Forklore, text_of
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.transports import Transport
 from forklore.mcp import shown
@@ -137,6 +138,17 @@ def test_no_id_of_a_call_leads_to_what_another_one_made_with_it(service: Forklor
     assert [one.user_id for one in mallory.conversation(theirs).entries()] == ["mallory"]
 
 
+def test_without_a_network_each_list_says_what_has_failed() -> None:
+    async def story(client: Client) -> None:
+        with pytest.raises(Refused, match="listConversations was sent once and has no answer"):
+            await call(client, "list_conversations")
+        with pytest.raises(MCPError, match="listConversations was sent once and has no answer"):
+            await client.list_resources()
+
+    with Forklore("http://127.0.0.1:9", token="ann", retries=0) as away:
+        run(story, here(away))
+
+
 @pytest.mark.parametrize(
     ("tool", "misnamed"),
     [
@@ -162,6 +174,22 @@ def test_an_argument_that_a_tool_does_not_have_is_refused(ann: Forklore, tool: s
     run(story, here(ann))
 
     assert len([*chat.forks()]) == len([*chat.entries()]) == len([*ann.conversations()]) == 1
+
+
+@pytest.mark.parametrize("name", ["null", "true", "7", "[]", '"x"'])
+def test_a_name_that_looks_like_json_is_a_name(ann: Forklore, name: str) -> None:
+    other, chat = ann.conversation(), ann.conversation()
+    other.say("user", "a secret elsewhere")
+    entry = chat.say("user", "a secret here")
+
+    async def story(client: Client) -> list[str]:
+        await call(client, "name_conversation", call_id=once(), conversation_id=chat.id, name=name)
+        found = await call(client, "search_conversations", query="secret", conversation_id=name)
+        said = await call(client, "say", call_id=once(), text=name, conversation_id=name)
+        return [*(one["entry_id"] for one in found["found"]), said["conversation_id"]]
+
+    assert run(story, here(ann)) == [entry.id, chat.id]
+    assert [text_of(one) for one in chat.entries()] == ["a secret here", name]
 
 
 def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
@@ -386,7 +414,7 @@ def test_a_tool_that_fails_leaves_a_trace_without_texts(
 def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Forklore) -> None:
     chat = ann.conversation()
     hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041"
-    chat.say("user", f"secret {hidden}")
+    chat.say("user", f"secret {hidden}", agent_id=f"an agent {hidden}")
     chat.update(title=f"secret\nof {hidden}{'x' * 200}")
 
     async def story(client: Client) -> list[str]:

@@ -197,9 +197,10 @@ def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known
     assert branch["conversation_id"] == fork.id
 
 
-def test_a_turn_takes_the_memory_along(ann: Forklore) -> None:
+@pytest.mark.parametrize("memory", [["greeted"], '["greeted"]'])
+def test_a_turn_takes_the_memory_along(ann: Forklore, memory: object) -> None:
     async def story(client: Client) -> str:
-        said = await call(client, "say", call_id=once(), text="Hello", context=["greeted"])
+        said = await call(client, "say", call_id=once(), text="Hello", context=memory)
         return str(said["conversation_id"])
 
     assert ann.conversation(run(story, here(ann))).context.latest() == ["greeted"]

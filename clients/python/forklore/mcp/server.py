@@ -11,7 +11,9 @@ from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import ToolAnnotations
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from forklore.client import VERSION, results
@@ -88,6 +90,15 @@ def make_server(
     return server
 
 
+class _Arguments(FuncMetadata):
+    """The arguments of a tool. What looks like JSON is a text: `null` may be a name."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return what was given. Some programs send a list as its JSON."""
+        parsed = super().pre_parse_json(data)
+        return {name: parsed[name] if name == "context" else held for name, held in data.items()}
+
+
 class _Tool(Tool):
     """A tool that says in few words which arguments are wrong."""
 
@@ -109,6 +120,7 @@ def _tool(run: Run[Any], annotations: ToolAnnotations) -> Tool:
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
+    tool.fn_metadata = _Arguments(**dict(tool.fn_metadata))
     return tool
 
 
@@ -137,7 +149,7 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
             return answer
         client = client_of(Context(request_context=context))
         page = await anyio.to_thread.run_sync(
-            _failing_as(_resource_error, lambda: client.api.list_conversations(limit=ROWS))
+            _failing_as(_listing_error, lambda: client.api.list_conversations(limit=ROWS))
         )
         return {**answer, "resources": [_resource_of(one) for one in page.data]}
 
@@ -198,6 +210,10 @@ def _tool_error(error: Exception) -> Exception:
 def _resource_error(error: Exception) -> Exception:
     kind = ResourceNotFoundError if isinstance(error, NotFoundError) else ResourceError
     return kind(_said(error))
+
+
+def _listing_error(error: Exception) -> Exception:
+    return MCPError(INTERNAL_ERROR, _said(error))
 
 
 def _said(error: Exception) -> str:

@@ -54,8 +54,8 @@ class Said(_Shown):
     role: str | None
     text: Text
     is_cut: bool
-    user_id: str
-    agent_id: str | None
+    user_id: Text
+    agent_id: Text | None
     created_at: str
 
 
@@ -105,8 +105,8 @@ class Found(_Shown):
     entry_id: str
     role: str | None
     highlights: list[Text]
-    user_id: str | None
-    agent_id: str | None
+    user_id: Text | None
+    agent_id: Text | None
     created_at: str
 
 
