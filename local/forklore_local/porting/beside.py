@@ -17,9 +17,8 @@ from forklore_service.domain import keys
 from forklore_service.domain.attachments import File
 from forklore_service.domain.model import Entry
 from forklore_service.storage import items
-from forklore_service.storage.objects import Objects, WrongBytesError
+from forklore_service.storage.objects import Expected, Objects, WrongBytesError
 from forklore_service.storage.table import Table
-from forklore_service.usecases.shared.attachments import expected
 
 ENDING = ".files"
 LOOKS_MAX = 8
@@ -45,7 +44,7 @@ class Beside:
     def _kept(self, table: Table, file: File) -> File:
         if not file.is_removed and self._wrong(file) is not None:
             try:
-                copy_bytes(_objects(table), file.attachment_id, expected(file), self._place(file))
+                copy_bytes(_objects(table), file.attachment_id, _expected(file), self._place(file))
                 self._seen.add((file.size, file.sha256))
             except WrongBytesError:
                 [now] = _files(table, [file.attachment_id])  # it may have been removed meanwhile
@@ -114,11 +113,11 @@ class Beside:
                 if table.try_commit(actions.put_file(there, at=table.now())) is not None:
                     continue
                 self._brought.discard(file.attachment_id)
-            if there.is_going or expected(there) != expected(file):
+            if there.is_going or _expected(there) != _expected(file):
                 raise RefusedError(f"attachment {file.attachment_id} is being removed, or is another one")
             has_bytes = not (file.is_removed or there.is_removed)
             if has_bytes and file.attachment_id not in self._brought:
-                if not objects.holds(file.attachment_id, expected(file)):
+                if not objects.holds(file.attachment_id, _expected(file)):
                     self._store(objects, file)
                 self._brought.add(file.attachment_id)
             return
@@ -128,7 +127,7 @@ class Beside:
         self.check(file)
         try:
             with self._place(file).open("rb") as kept:
-                objects.store(file.attachment_id, kept, expected(file))
+                objects.store(file.attachment_id, kept, _expected(file))
         except WrongBytesError as error:
             raise FormatError(f"{file.sha256} in {self._folder.name} was changed") from error
         except OSError as error:
@@ -142,6 +141,10 @@ def _objects(table: Table) -> Objects:
     if table.objects is None:
         raise PortingError("there are attachments: name their bucket with --bucket")
     return table.objects
+
+
+def _expected(file: File) -> Expected:
+    return Expected(file.content_type, file.size, file.sha256)
 
 
 def _files(table: Table, named: Sequence[str]) -> list[File]:
