@@ -161,6 +161,9 @@ _SYNCED: Json = {
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",
+    "agentId": "planner",
+    "tags": {"topic": "travel"},
+    "metadata": {"score": 0.8},
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",

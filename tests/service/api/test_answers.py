@@ -202,6 +202,8 @@ def test_a_fork_without_an_entry_shows_none() -> None:
     assert answers.fork(blank, Head("ann", AT), is_current=False, now_s=0) == {
         "conversationId": FORK,
         "title": None,
+        "tags": {},
+        "metadata": JsonText("{}", None),
         "forkedAtConversationId": ROOT,
         "forkedAtPosition": "blank",
         "lastEntryId": None,
