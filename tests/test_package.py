@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from forklore.client import VERSION
 from forklore_local.server import page as page_files
 from tests.test_layering import FRAMEWORKS, PARTS
 
@@ -53,6 +54,10 @@ def metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         return email.message_from_bytes(archive.read(name))
+
+
+def test_the_client_knows_its_version(metadata: Message) -> None:
+    assert metadata["Version"] == VERSION
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,14 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 from botocore.exceptions import ClientError
 
+from forklore.mcp.on_lambda import METADATA
 from forklore_local.server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
 from tests.deployment.document import of_type, read_document
 from tests.deployment.test_emulated_restore import AT, EmulatedAws
@@ -28,13 +30,14 @@ PARAMETERS = {
     "Admins": "adam",
     "Events": "on",
     "Attachments": "on",
+    "Mcp": "on",
     "Architecture": PROCESSORS.get(platform.machine(), "x86_64"),
 }
 OTHER = {"arm64": "x86_64", "x86_64": "arm64"}[PARAMETERS["Architecture"]]
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 
 
-ON = {"PublishesEvents", "KeepsAttachments", None}
+ON = {"PublishesEvents", "KeepsAttachments", "ServesTools", None}
 """The conditions of the options that are on here; None: what is always there."""
 
 
@@ -54,12 +57,20 @@ class Deployed:
         keys = json.dumps(key_set(self._key), separators=(",", ":"))
         return self.emulated.deploy(build, IssuerKeys=keys, **PARAMETERS)
 
-    def send(self, method: str, path: str, *, user: str | None = "alice", body: object = None) -> Response:
-        headers = {}
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        user: str | None = "alice",
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        sent = dict(headers or {})
         if user is not None:
             token = make_token(user, self._key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
-            headers = {"Authorization": f"Bearer {token}", "X-API-Key": API_KEY}
-        return self.emulated.request(self._api_id, method, path, body=body, headers=headers)
+            sent |= {"Authorization": f"Bearer {token}", "X-API-Key": API_KEY}
+        return self.emulated.request(self._api_id, method, path, body=body, headers=sent)
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +176,23 @@ def test_forklore_answers_requests_without_a_route(
 
     assert answer.status == status
     assert answer.json["requestId"] == answer.headers["x-request-id"]
+
+
+def test_the_tools_are_listed_for_callers_and_lead_others_to_the_issuer(deployed: Deployed) -> None:
+    """The function itself cannot reach the API here: its address is one of AWS."""
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+
+    listed = deployed.send("POST", "/mcp", body=listing, headers=accepted)
+    refused = deployed.send("POST", "/mcp", user=None, body=listing, headers=accepted)
+    told = deployed.send("GET", METADATA, user=None)
+
+    assert "say" in [one["name"] for one in listed.json["result"]["tools"]]
+    assert (refused.status, refused.body) == (401, b"")
+    assert refused.headers["www-authenticate"].endswith(f'{METADATA}"')
+    assert told.json["authorization_servers"] == [ISSUER]
+    assert told.json["resource"] == f"{deployed.outputs['ApiAddress']}/mcp"
+    assert deployed.send("GET", "/mcp").status == 404
 
 
 def test_agents_invoke_their_function_directly(deployed: Deployed) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from forklore.mcp.on_lambda import METADATA
 from forklore_service.api.operations import (
     admin,
     answer_logs,
@@ -59,8 +60,8 @@ SERVED = {
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""
-TOOLS = {"POST /mcp": "McpFunction"}
-"""The route of the tools for agents, which call those operations."""
+TOOLS = {"POST /mcp": "mcp", f"GET {METADATA}": "mcpMetadata"}
+"""The routes of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {
@@ -217,7 +218,7 @@ def test_only_this_api_may_invoke_the_functions_and_the_authorizer() -> None:
     assert granted == {
         **dict.fromkeys(SERVED, "${Api}/*/*"),
         "AuthorizerFunction": "${Api}/authorizers/${Authorizer}",
-        "McpFunction": "${Api}/*/POST/mcp",
+        "McpFunction": "${Api}/*/mcp",
     }
 
 
@@ -241,7 +242,7 @@ def test_every_operation_has_a_route_that_leads_to_the_function_that_serves_it()
         f"{operation.method} {operation.path}": function
         for function, operations in SERVED.items()
         for operation in operations
-    } | {"$default": "ConversationsFunction", **TOOLS}
+    } | {"$default": "ConversationsFunction", **dict.fromkeys(TOOLS, "McpFunction")}
     assert len(routes) == len(ROUTES)
 
 
@@ -255,7 +256,7 @@ def test_the_page_for_operators_says_what_the_metrics_of_all_operations_cost() -
 
 def test_a_route_has_the_name_of_its_operation() -> None:
     operations = {f"{o.method} {o.path}": o.name for served in SERVED.values() for o in served}
-    operations |= dict.fromkeys(TOOLS, "mcp")
+    operations |= TOOLS
 
     for name, route in ROUTES.items():
         operation = operations.get(route["RouteKey"], "default")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.support.machine_clock import MachineClock
 
@@ -25,15 +26,18 @@ Process = subprocess.Popen[str]
 
 
 @contextmanager
-def started(module: str, *arguments: str, endpoint: str, table: str) -> Iterator[Process]:
+def started(
+    module: str, *arguments: str, endpoint: str, table: str, attachments: str = ""
+) -> Iterator[Process]:
     """Start a module of the tests on a table, and end it with the context.
 
-    It also ends by itself when this process is gone.
+    It also ends by itself when this process is gone. attachments: the folder of their bytes; empty:
+    one of its own.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=PROJECT,
-        env=environment(endpoint, table),
+        env=environment(endpoint, table) | {"FORKLORE_ATTACHMENTS": attachments},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -69,9 +73,16 @@ def environment(endpoint: str, table: str) -> dict[str, str]:
 def local_servers(clocks: Sequence[MachineClock], *, endpoint: str, table: str) -> Iterator[list[str]]:
     """Yield the addresses of local servers on one table, one for each clock, in that order."""
     with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory())
         processes = [
             stack.enter_context(
-                started("tests.support.server", *clock.arguments, endpoint=endpoint, table=table)
+                started(
+                    "tests.support.server",
+                    *clock.arguments,
+                    endpoint=endpoint,
+                    table=table,
+                    attachments=folder,
+                )
             )
             for clock in clocks
         ]

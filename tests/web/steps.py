@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from playwright.sync_api import FloatRect, Locator, Page, Request, Route, expect
 
@@ -323,6 +324,34 @@ def edit(page: Page, old: str, new: str) -> None:
 def press(page: Page, text: str, label: str) -> None:
     """Press a button of the entry with this text."""
     turn(page, text).get_by_role("button", name=label).click()
+
+
+# Files
+
+IS_LOADED = "image => image.complete && image.naturalWidth > 0"
+
+
+def picture(page: Page | Locator, name: str) -> Locator:
+    return page.get_by_role("img", name=name, exact=True)
+
+
+def expect_shown(image: Locator) -> None:
+    """Wait until a picture is there, pixel by pixel."""
+    expect(image).to_be_visible()
+    wait_until(image.page, lambda: bool(image.evaluate(IS_LOADED)))
+
+
+def enclosed(page: Page) -> Locator:
+    """The files of the message that is written."""
+    return page.get_by_role("list", name="Files of this message").get_by_role("listitem")
+
+
+def choose(page: Page, *files: tuple[str, str, bytes]) -> None:
+    """Choose files with a name, a type and bytes."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Attach files").click()
+    given: list[Any] = [{"name": name, "mimeType": kind, "buffer": held} for name, kind, held in files]
+    chooser.value.set_files(given)
 
 
 # What is stored

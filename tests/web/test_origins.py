@@ -1,17 +1,20 @@
 """Whom the page and the service trust: the small server for a stage, its successor, other pages."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from forklore import Forklore
 from forklore.cli.exploring.forwarder import Forwarder
 from tests.clients.cli.exploring import Seen, answering, forwarder, odd_stage
 from tests.clients.cli.test_process import RUN_S, started
+from tests.web import steps
 from tests.web.browser import Watch
+from tests.web.png import grey
 from tests.web.steps import wait_until
 from tests.web.test_restart import kept_port
 
@@ -79,6 +82,62 @@ def test_the_page_shows_a_stage_to_who_pastes_a_token(
     sign_in(page, user)
 
     expect(page.get_by_text("Two nights in Lisbon").first).to_be_visible()
+
+
+@pytest.fixture
+def with_files(url: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[tuple[Page, Watch]]:
+    """The page of `forklore explore` for a stage whose files are at an address of their own."""
+    allowed = getattr(request, "param", True)
+    elsewhere = lambda route: answer_text(route, '"/files/', f'"{url}/files/')  # noqa: E731
+    with forwarder(url, files_at=url if allowed else None) as server:
+        watch = Watch(server.url.rstrip("/"))
+        watch.expect(f"^request: (GET|PUT|OPTIONS) {url}/files/")
+        with browser.new_context(base_url=server.url) as context:
+            context.set_default_timeout(steps.WAIT_S * 1000)
+            watch.follow(context)
+            page = context.new_page()
+            page.route(re.compile("/v1/(attachments|conversations/.*/entries(?!.*wait=))"), elsewhere)
+            yield page, watch
+
+
+def answer_text(route: Route, old: str, new: str) -> None:
+    """Let the service answer, and change what it says."""
+    answer = route.fetch()
+    route.fulfill(response=answer, body=answer.text().replace(old, new))
+
+
+def test_files_of_a_stage_are_got_from_its_bucket_and_sent_there_without_a_token(
+    with_files: tuple[Page, Watch], api: Forklore, user: str
+) -> None:
+    page, watch = with_files
+    made = api.create()
+    made.say("user", "Look", files=[("casa.png", grey())])
+    to_bucket: list[str] = []
+    page.on("request", lambda one: to_bucket.append(str(one.all_headers())) if "/files/" in one.url else None)
+    page.goto(f"/{steps.at_conversation(made.id)}")
+    sign_in(page, user)
+
+    steps.expect_shown(steps.picture(page, "casa.png"))
+    steps.choose(page, ("large.bin", "", bytes(1_500_000)))
+    expect(steps.enclosed(page)).to_have_text(re.compile("large.bin1.5 MB"))
+
+    assert len(to_bucket) >= 2
+    assert [one for one in to_bucket if user in one or "authorization" in one.lower()] == []
+    assert watch.unexpected() == []
+
+
+@pytest.mark.parametrize("with_files", [False], indirect=True)
+def test_files_of_a_stage_whose_bucket_was_not_named_are_not_asked_for(
+    with_files: tuple[Page, Watch], api: Forklore, user: str, url: str
+) -> None:
+    page, _ = with_files
+    made = api.create()
+    made.say("user", "Look", files=[("casa.png", grey())])
+    page.goto(f"/{steps.at_conversation(made.id)}")
+    sign_in(page, user)
+
+    told = f"To see it here, start forklore explore with --attachments {url}"
+    expect(steps.entry(page, "Look")).to_contain_text(told)
 
 
 def test_the_form_says_of_which_stage_it_wants_a_token(browser: Browser) -> None:

@@ -10,6 +10,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator
+from io import BufferedIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -83,9 +84,10 @@ class FolderObjects:
     def link(self, object_id: str, *, name: str, content_type: str) -> Link:  # noqa: ARG002
         return Link(self.place(object_id).absolute().as_uri(), timestamp(link_end(time.time()) * 1000))
 
-    def store(self, object_id: str, content: bytes, expected: Expected) -> None:
+    def store(self, object_id: str, content: BufferedIOBase, expected: Expected) -> None:
         with self.arriving(object_id, expected) as arriving:
-            arriving.write(content)
+            while piece := content.read(PIECE_BYTES):
+                arriving.write(piece)
             with contextlib.suppress(FileNotFoundError):  # as if it were deleted after it was kept
                 arriving.keep()
 
@@ -116,10 +118,8 @@ class FolderObjects:
         Others may still write to the file.
         """
         try:
-            with _failing(), place.open("rb") as file, self.arriving(object_id, expected) as arriving:
-                while piece := file.read(PIECE_BYTES):
-                    arriving.write(piece)
-                arriving.keep()
+            with _failing(), place.open("rb") as file:
+                self.store(object_id, file, expected)
         except (FileNotFoundError, WrongBytesError):
             return False
         return True

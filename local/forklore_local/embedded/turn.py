@@ -3,7 +3,8 @@
 SQLite lets whoever asks first have its lock, so a process that writes without pause would always be
 faster than one that waits for it. And what a request decides would be out of date each time it is
 written. So a process asks for the turn before it asks for SQLite's lock, and keeps it while it
-decides again. The turn is a courtesy: who waits too long for it goes on without it.
+decides again. The turn is a courtesy: who waits too long for it goes on without it, and for a while
+does not wait again, for a process that was stopped may have it.
 """
 
 import threading
@@ -16,6 +17,8 @@ from typing import IO
 TURN = "forklore.turn.lock"
 """The process whose turn it is locks this file of the folder."""
 TURN_SECONDS = 1.0
+IMPATIENT_SECONDS = 5.0
+"""How long nobody waits after a turn that did not come."""
 LOOK_SECONDS = 0.0005
 
 
@@ -27,6 +30,7 @@ class Turn:
         self._lock = threading.Lock()
         self._file: IO[bytes] | None = None
         self._holders = set[object]()
+        self._wait_from_s = 0.0
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -48,18 +52,24 @@ class Turn:
                     self._leave()
 
     def _wait(self, folder: Path) -> None:
-        give_up_at = time.monotonic() + TURN_SECONDS
+        now_s = time.monotonic()
+        is_patient = now_s >= self._wait_from_s
+        give_up_at = now_s + TURN_SECONDS if is_patient else now_s
         with suppress(ModuleNotFoundError, OSError):  # no such locks here, or the folder is gone
             import fcntl
 
             if self._file is None:
                 self._file = (folder / TURN).open("ab")
-            while time.monotonic() < give_up_at:
+            while True:
                 try:
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     return
                 except BlockingIOError:
+                    if time.monotonic() >= give_up_at:
+                        break
                     time.sleep(LOOK_SECONDS)
+            if is_patient:
+                self._wait_from_s = give_up_at + IMPATIENT_SECONDS
 
     def _leave(self) -> None:
         if self._file is not None:

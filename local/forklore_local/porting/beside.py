@@ -126,7 +126,8 @@ class Beside:
     def _store(self, objects: Objects, file: File) -> None:
         self.check(file)
         try:
-            objects.store(file.attachment_id, self._place(file).read_bytes(), _expected(file))
+            with self._place(file).open("rb") as kept:
+                objects.store(file.attachment_id, kept, _expected(file))
         except WrongBytesError as error:
             raise FormatError(f"{file.sha256} in {self._folder.name} was changed") from error
         except OSError as error:

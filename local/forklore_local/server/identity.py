@@ -66,6 +66,10 @@ class LocalAuthorizer:
         named = roles.with_implied(roles.roles_of_user(user_id, self.patterns))
         return Identity(userId=user_id, clientId=client_id, roles=sorted(named))
 
+    def is_known(self, headers: Headers) -> bool:
+        """Tell whether a request says who calls."""
+        return self(headers)["userId"] is not None
+
 
 def read_authorizer(environ: Mapping[str, str], clients: Sequence[str] = ()) -> LocalAuthorizer:
     """Return the authorizer that FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS describe.

@@ -11,16 +11,18 @@ outlives the listening process, and a worker that has ended is started again.
 
 import asyncio
 import logging
+import math
 import os
-import select
+import selectors
 import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import uvicorn
 
@@ -28,6 +30,8 @@ from forklore_local.server.log import frames, log
 
 USUAL_MAX = 4
 """How many workers there are at the most, if nobody says how many."""
+CORES = Path("/sys/fs/cgroup/cpu.max")
+"""How much of how many microseconds a container computes; `max` where there is no bound."""
 BACKLOG = 2048
 STEADY_SECONDS = 10.0
 PAUSE_SECONDS, PAUSE_SECONDS_MAX = 0.5, 30.0
@@ -52,8 +56,11 @@ def can_fork() -> bool:
 
 
 def usual_number() -> int:
-    """Return the number of workers if nobody says how many: one for each core."""
+    """Return the number of workers if nobody says how many: one for each core that they may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no container, or no bound
+        some, of_all = map(int, CORES.read_text().split())
+        cores = min(cores, math.ceil(some / of_all))
     return min(cores, USUAL_MAX)
 
 
@@ -70,7 +77,7 @@ class Work:
     def wait_for_others(self) -> None:
         """Wait, as the first worker, until no other serves or the listening process is killed."""
         if self._others is not None:
-            select.select([self._others, self.channel.fileno()], [], [])
+            _readable([self._others, self.channel])
 
 
 class WorkersServer(uvicorn.Server):
@@ -191,7 +198,7 @@ class Processes:
             is_free = any(worker.is_free for worker in self._workers)
             is_accepting = is_free and not self._waiting and not self._is_stopping
             listened = [self._signals, *channels, *([self._listener] if is_accepting else [])]
-            found, _, _ = select.select(listened, [], [], pause_s)
+            found = _readable(listened, pause_s)
             for channel in found:
                 if channel in channels:
                     self._hear(channels[channel], channel)
@@ -316,6 +323,14 @@ class Processes:
         elif number != signal.SIGTERM:
             for process, _ in running:
                 os.kill(process, signal.SIGKILL)
+
+
+def _readable(files: Iterable[Any], seconds: float | None = None) -> list[Any]:
+    """Wait until some of these can be read, and return them. Their handles may be large."""
+    with selectors.PollSelector() as waiting:
+        for one in files:
+            waiting.register(one, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in waiting.select(seconds)]
 
 
 def _allow_open_files() -> None:

@@ -18,7 +18,7 @@ import uvicorn
 from forklore_local.embedded.folder import FILE, DataError
 from forklore_local.embedded.opened import Opened
 from forklore_local.embedded.worker import Worker
-from forklore_local.server.asgi import App
+from forklore_local.server.asgi import App, Headers
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
@@ -49,7 +49,7 @@ BANNER = """\
 see the conversations at {url}/
 forklore listens on {url}
 the API reference is at {url}/docs
-
+{tools}
 Try it; the bearer token is the user id:
   curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
 -H 'Content-Type: application/json' -d '{{"title":"Hello"}}'
@@ -57,7 +57,8 @@ Try it; the bearer token is the user id:
 {store}
 Ctrl+C stops it.
 """
-Beside = Callable[[App, str], App]
+Beside = Callable[[App, str, Callable[[Headers], bool]], App]
+TOOLS = "the tools for agents are at {url}/mcp\n"
 FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: --data ./data"""
 
@@ -67,15 +68,16 @@ def main(
     *,
     arguments: Sequence[str] | None = None,
     command: str = COMMAND,
-    beside: Beside = lambda app, _url: app,
+    tools: Callable[[], Beside] | None = None,
 ) -> int:
     """Serve until a signal comes; return 0 or CANNOT_START.
 
     functions: returns those that requests call. arguments: of the command line; None: those of this
-    process. command: what the user called, for the usage. beside: adds paths to the app whose
-    address it is told.
+    process. command: what the user called, for the usage. tools: returns what adds the tools for
+    agents to an app, by its address and by who is known; None: there is no option for them.
     """
-    chosen = _parser(command).parse_args(arguments)
+    chosen = _parser(command, has_tools=tools is not None).parse_args(arguments)
+    beside = tools() if tools and chosen.mcp else None
     environment = dict(os.environ)  # as the user has it: the server changes its own
     show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
     gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
@@ -106,7 +108,7 @@ class _Server:
         functions: Sequence[Function],
         arguments: argparse.Namespace,
         environment: Mapping[str, str],
-        beside: Beside,
+        beside: Beside | None,
     ) -> None:
         self._functions, self._arguments, self._beside = functions, arguments, beside
         self._listener = _listen(arguments.host, arguments.port)
@@ -129,7 +131,8 @@ class _Server:
         if self._workers > 1:
             self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
-        write(BANNER.format(url=self._url, store=told), sys.stdout)
+        tools = TOOLS.format(url=self._url) if self._beside else ""
+        write(BANNER.format(url=self._url, tools=tools, store=told), sys.stdout)
 
     def _require_in_place(self) -> None:
         """Raise OSError in a worker if there is another folder than the one that others serve."""
@@ -164,7 +167,9 @@ class _Server:
                 explain=hinted,
                 verbose=arguments.verbose,
             )
-            paths = self._beside(with_page(with_reference(gateway, document)), self._url)
+            paths = with_page(with_reference(gateway, document))
+            if self._beside:
+                paths = self._beside(paths, self._url, self._authorizer.is_known)
             configuration = _configuration(paths, self._callers, objects)
             events.start()
             server: uvicorn.Server
@@ -254,7 +259,7 @@ def _open_store(
     return objects, opened.database.moment
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
+def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=command,
         description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
@@ -299,7 +304,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
     )
-    if command != COMMAND:  # who calls this takes it before
+    if has_tools:
         parser.add_argument("--mcp", action="store_true", help="also serve the tools for agents, at /mcp")
     parser.add_argument(
         "--verbose",

@@ -373,6 +373,47 @@ def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklor
     assert set(sent) == {"listConversations"}
 
 
+def test_conversations_without_an_id_stay_apart_also_where_others_are_not_read_again(
+    run: Forklore, export: Path
+) -> None:
+    def talk(*texts: str) -> dict[str, Any]:
+        return {"chat_messages": [{"sender": "human", "text": text} for text in texts]}
+
+    rows = [talk("first"), talk("Hi", "one"), talk("Hi", "two"), talk("Hi", "three")]
+    export.write_text(json.dumps(rows))
+    assert "4 trees, 7 entries\n" in run(f"import {export}").err
+
+    rows[2]["chat_messages"].append({"sender": "human", "text": "more"})
+    export.write_text(json.dumps(rows))
+
+    told = run(f"import {export}").err
+    assert "4 trees, 8 entries, 7 of them from an earlier import\n" in told
+    assert "not read again, as unchanged: 2 trees" in told
+    assert "changed" not in told.replace("unchanged", "")
+
+
+def test_an_agent_that_imports_a_compacted_session_remembers_the_summary(
+    run: Forklore, tmp_path: Path
+) -> None:
+    def row(uuid: str, above: str | None, **more: Any) -> dict[str, Any]:
+        named = {"sessionId": "s", "uuid": uuid, "parentUuid": above, "type": "user"}
+        return {**named, "message": {"role": "user", "content": f"text {uuid}"}, **more}
+
+    path = tmp_path / "session.jsonl"
+    rows = [row("a", None), row("b", "a", isCompactSummary=True), row("c", "b")]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    agent = replace(run, options=(*run.options, "--client", "planner"))
+
+    [told] = agent(f"import {path}").lines
+    assert agent(f"import {path}").err == f"{path}: 1 tree, 5 entries, 5 of them from an earlier import\n"
+
+    session = told.split("\t")[0]
+    memory = agent(f"log {session} --context --oneline --reverse").lines
+    assert [line.split(" ", 2)[2] for line in memory] == ["text b", "text c"]
+    assert [line[-1] for line in agent(f"log {session} --oneline --reverse").lines] == ["a", "b", "c"]
+    assert "3 entries" in run(f"import {path} --again user").err
+
+
 def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:
     run(f"import {export}")
     rows = json.loads(export.read_text())

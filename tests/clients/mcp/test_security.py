@@ -6,11 +6,19 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp.client import Client
+from mcp.client.auth.utils import (
+    build_protected_resource_metadata_discovery_urls,
+    extract_resource_metadata_from_www_auth,
+    handle_protected_resource_response,
+)
+from mcp.shared.auth import ProtectedResourceMetadata
+from mcp.shared.exceptions import MCPError
 
-from forklore import Forklore
+from forklore import Forklore, text_of
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.transports import Transport
 from forklore.mcp import shown
@@ -130,6 +138,17 @@ def test_no_id_of_a_call_leads_to_what_another_one_made_with_it(service: Forklor
     assert [one.user_id for one in mallory.conversation(theirs).entries()] == ["mallory"]
 
 
+def test_without_a_network_each_list_says_what_has_failed() -> None:
+    async def story(client: Client) -> None:
+        with pytest.raises(Refused, match="listConversations was sent once and has no answer"):
+            await call(client, "list_conversations")
+        with pytest.raises(MCPError, match="listConversations was sent once and has no answer"):
+            await client.list_resources()
+
+    with Forklore("http://127.0.0.1:9", token="ann", retries=0) as away:
+        run(story, here(away))
+
+
 @pytest.mark.parametrize(
     ("tool", "misnamed"),
     [
@@ -155,6 +174,22 @@ def test_an_argument_that_a_tool_does_not_have_is_refused(ann: Forklore, tool: s
     run(story, here(ann))
 
     assert len([*chat.forks()]) == len([*chat.entries()]) == len([*ann.conversations()]) == 1
+
+
+@pytest.mark.parametrize("name", ["null", "true", "7", "[]", '"x"'])
+def test_a_name_that_looks_like_json_is_a_name(ann: Forklore, name: str) -> None:
+    other, chat = ann.conversation(), ann.conversation()
+    other.say("user", "a secret elsewhere")
+    entry = chat.say("user", "a secret here")
+
+    async def story(client: Client) -> list[str]:
+        await call(client, "name_conversation", call_id=once(), conversation_id=chat.id, name=name)
+        found = await call(client, "search_conversations", query="secret", conversation_id=name)
+        said = await call(client, "say", call_id=once(), text=name, conversation_id=name)
+        return [*(one["entry_id"] for one in found["found"]), said["conversation_id"]]
+
+    assert run(story, here(ann)) == [entry.id, chat.id]
+    assert [text_of(one) for one in chat.entries()] == ["a secret here", name]
 
 
 def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
@@ -285,12 +320,19 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
     run(bobs, over_http(url, bob))
 
 
+LISTS = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+
+
 @pytest.mark.parametrize(
     ("method", "headers", "body", "status"),
     [
         ("POST", {}, b"{}", 401),
         ("POST", {"Authorization": "Basic YW5uOng="}, b"{}", 401),
         ("POST", {"Authorization": "Bearer"}, b"{}", 401),
+        ("POST", {"Authorization": "Bearer " + "x" * 300}, LISTS, 401),
+        ("POST", {"Authorization": "Bearer ann", "X-API-Key": "wrong"}, LISTS, 401),
+        ("POST", {"Authorization": "Bearer ann", "X-API-Key": "local-key"}, LISTS, 200),
+        ("GET", {}, b"", 401),
         ("GET", {"Authorization": "Bearer ann"}, b"", 405),
         ("DELETE", {"Authorization": "Bearer ann"}, b"", 405),
         ("POST", {"Authorization": "Bearer ann", "Origin": "https://mallory.example"}, b"{}", 403),
@@ -310,21 +352,27 @@ def test_a_request_that_is_none_for_the_tools_is_refused(
     assert answer.status_code == status
 
 
-def test_the_function_answers_401_to_whom_the_authorizer_does_not_know() -> None:
-    nobody = Gateway(lambda event: handler(event, None), None)
-    request = httpx2.Request("POST", "https://api.example/mcp", headers={"Authorization": "Bearer x"})
+def test_who_has_no_token_is_told_by_the_function_where_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKLORE_URL", "https://api.example")
+    monkeypatch.setenv("FORKLORE_ISSUER", "https://issuer.example/")
 
-    answer = handler(nobody.event(request, b"{}"), None)
+    async def story() -> tuple[httpx2.Response, ProtectedResourceMetadata]:
+        gateway = Gateway(lambda event: handler(event, None), None)
+        async with httpx2.AsyncClient(transport=gateway) as http:
+            refused = await http.post("https://api.example/mcp", headers={"Authorization": "Bearer x"})
+            where = extract_resource_metadata_from_www_auth(refused)
+            assert where in build_protected_resource_metadata_discovery_urls(None, "https://api.example/mcp")
+            said = await handle_protected_resource_response(await http.get(where))
+            assert said is not None
+            return refused, said
 
-    assert (answer["statusCode"], answer["headers"]) == (401, {"www-authenticate": "Bearer"})
+    refused, said = anyio.run(story)
 
-
-def test_a_bad_token_is_told_as_the_api_tells_it(url: str) -> None:
-    async def story(client: Client) -> None:
-        with pytest.raises(Refused, match="401 "):
-            await call(client, "list_conversations")
-
-    run(story, over_http(url, "x" * 300))
+    assert refused.status_code == 401
+    assert (str(said.resource), [str(one) for one in said.authorization_servers]) == (
+        "https://api.example/mcp",
+        ["https://issuer.example/"],
+    )
 
 
 def test_no_log_has_what_a_tool_was_called_with(ann: Forklore, caplog: pytest.LogCaptureFixture) -> None:
@@ -366,7 +414,7 @@ def test_a_tool_that_fails_leaves_a_trace_without_texts(
 def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Forklore) -> None:
     chat = ann.conversation()
     hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041"
-    chat.say("user", f"secret {hidden}")
+    chat.say("user", f"secret {hidden}", agent_id=f"an agent {hidden}")
     chat.update(title=f"secret\nof {hidden}{'x' * 200}")
 
     async def story(client: Client) -> list[str]:

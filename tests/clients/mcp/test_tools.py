@@ -1,6 +1,7 @@
 """Each tool does its work over each transport, and tells an agent what it is."""
 
 import json
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from forklore import Forklore
+from forklore.client import VERSION
+from forklore.client.calls import Call, RawAnswer
+from forklore.client.transports import Transport
+from forklore.mcp import server
 from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Refused, by_events, call, here, once, over_http, over_stdio, run
 
@@ -31,7 +36,9 @@ async def every_tool(client: Client) -> None:
     trip = asked["conversation_id"]
     await call(client, "say", call_id=once(), text="Casa do Jardim.", conversation_id=trip)
     found = await call(client, "search_conversations", query="lisbon", conversation_id=trip)
-    assert [one["entry_id"] for one in found["found"]] == [asked["entry_id"]]
+    [hit] = found["found"]
+    assert hit["entry_id"] == asked["entry_id"]
+    assert hit["user_id"].startswith("ann")
 
     tried = await call(
         client,
@@ -102,6 +109,11 @@ def test_each_tool_by_events_of_a_gateway(url: str, mode: str, monkeypatch: pyte
     run(every_tool, by_events(invoke, f"ann-{uuid.uuid4().hex[:8]}", mode=mode))
 
 
+def described(schema: dict[str, Any]) -> bool:
+    """Tell whether a member of a schema, or its form that is not null, is described."""
+    return any("description" in one for one in (schema, *schema.get("anyOf", ())))
+
+
 @pytest.mark.parametrize("allows", [False, True])
 def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows: bool) -> None:
     async def story(client: Client) -> list[Any]:
@@ -115,6 +127,7 @@ def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows
         assert tool.output_schema["type"] == "object", name
         assert tool.annotations.read_only_hint == (name in READS), name
         assert tool.annotations.idempotent_hint, name
+        assert [one for one, said in tool.input_schema["properties"].items() if not described(said)] == []
         assert ("call_id" in tool.input_schema.get("required", ())) == (name in WRITES), name
         assert bool(tool.annotations.destructive_hint) == (name in {*ALLOWED, "name_conversation"}), name
 
@@ -184,9 +197,10 @@ def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known
     assert branch["conversation_id"] == fork.id
 
 
-def test_a_turn_takes_the_memory_along(ann: Forklore) -> None:
+@pytest.mark.parametrize("memory", [["greeted"], '["greeted"]'])
+def test_a_turn_takes_the_memory_along(ann: Forklore, memory: object) -> None:
     async def story(client: Client) -> str:
-        said = await call(client, "say", call_id=once(), text="Hello", context=["greeted"])
+        said = await call(client, "say", call_id=once(), text="Hello", context=memory)
         return str(said["conversation_id"])
 
     assert ann.conversation(run(story, here(ann))).context.latest() == ["greeted"]
@@ -259,7 +273,11 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("say", {"text": "", "call_id": "12345678"}, "text"),
         ("say", {"text": "x", "call_id": "12345678", "role": "system"}, "role"),
         ("say", {"text": "x", "call_id": "12345678", "after_entry_id": "e"}, "needs the conversation"),
-        ("read_conversation", {"conversation_id": "nobody knows it"}, "not_found"),
+        (
+            "read_conversation",
+            {"conversation_id": "nobody knows it"},
+            "'nobody knows it' is no id, and none of",
+        ),
         ("read_conversation", {"conversation_id": "x", "limit": 51}, "limit"),
         ("read_conversation", {"conversation_id": "x", "entry_id": "e", "before": "f"}, "before one, or"),
         ("read_conversation", {"conversation_id": "0" * 32}, "not_found"),
@@ -270,8 +288,50 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
     ],
 )
 def test_what_a_tool_cannot_do_is_told(ann: Forklore, tool: str, given: dict[str, Any], said: str) -> None:
-    async def story(client: Client) -> None:
-        with pytest.raises(Refused, match=said):
+    async def story(client: Client) -> str:
+        with pytest.raises(Refused, match=said) as refused:
             await call(client, tool, **given)
+        return str(refused.value)
 
-    run(story, here(ann))
+    assert "pydantic" not in run(story, here(ann))
+
+
+def test_the_server_says_its_version(ann: Forklore) -> None:
+    async def story(client: Client) -> str:
+        assert client.server_info is not None
+        return client.server_info.version
+
+    assert run(story, here(ann)) == VERSION
+
+
+class SlowAnswers:
+    """A transport that needs longer for each call than a tool has."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.sent: list[str] = []
+
+    def send(self, call: Call, timeout_s: float) -> RawAnswer:
+        self.sent.append(call.shape.name)
+        time.sleep(server.BUDGET_S)
+        return self._inner.send(call, timeout_s)
+
+    def located(self, url: str) -> str:
+        return self._inner.located(url)
+
+    def close(self) -> None:
+        """Leave the service open for the other tests."""
+
+
+def test_a_tool_has_one_budget_for_all_its_requests(ann: Forklore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "BUDGET_S", 0.5)
+    slow = SlowAnswers(ann._transport)
+
+    async def story(client: Client) -> None:
+        with pytest.raises(Refused, match="listEntries was sent 0 times"):
+            await call(client, "read_conversation", conversation_id="trip")
+
+    ann.named("trip").say("user", "Hello")
+    run(story, here(ann._over(slow, ann._identity)))
+
+    assert slow.sent == ["lookUpName"]

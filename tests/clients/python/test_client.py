@@ -47,6 +47,18 @@ def test_options_hold_for_the_copy_alone() -> None:
     assert boto.payloads == []
 
 
+def test_a_budget_is_that_of_all_calls_together(ann: Forklore) -> None:
+    hurried = ann.with_options(budget=0.3)
+
+    def ask_on() -> None:
+        for _ in range(1_000_000):
+            hurried.api.check_health()
+
+    with pytest.raises(NoAnswerError, match="checkHealth was sent 0 times"):
+        ask_on()
+    ann.api.check_health()
+
+
 def test_options_hold_for_conversations_of_the_copy(ann: Forklore) -> None:
     chat = ann.named("trip")
     chat.say("user", "Hello")

@@ -194,7 +194,7 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
             {"timeout": "3"},
             {"deadline": float("inf")},
         ),
-        *({"deadline": True}, {"retries": -1}, {"retries": 1.5}),
+        *({"deadline": True}, {"retries": -1}, {"retries": 1.5}, {"budget": "3"}),
     ],
 )
 def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:

@@ -158,6 +158,16 @@ def test_no_sending_waits_longer_than_its_timeout_or_than_what_is_left() -> None
     assert done.error
 
 
+def test_no_sending_waits_longer_than_the_budget_of_all_calls() -> None:
+    done = run(
+        a_call(), LOST, options=Options(timeout_s=8.0, end_s=110.0), takes_s=100.0, jitter=lambda *_: 1.0
+    )
+
+    assert [one.timeout_s for one in done.sent] == [8.0, 1.0]
+    assert (done.slept, done.error is None) == ([1.0], False)
+    assert 0 < Options().ending(20.0).wait_s <= 14
+
+
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_a_call_is_sent_again_at_most_so_often(retries: int) -> None:
     done = run(a_call(), LOST, options=Options(retries_max=retries))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -54,7 +55,7 @@ def test_what_is_stored_is_held_listed_and_linked_to_until_it_is_deleted(
 ) -> None:
     assert not objects.holds(object_id, expected())
 
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, BytesIO(CONTENT), expected())
 
     assert objects.holds(object_id, expected())
     assert not objects.holds(object_id, expected(OTHER))
@@ -72,7 +73,7 @@ def test_other_bytes_than_the_expected_ones_are_not_kept(
     objects: FolderObjects, object_id: str, wrong: bytes
 ) -> None:
     with pytest.raises(WrongBytesError):
-        objects.store(object_id, wrong, expected())
+        objects.store(object_id, BytesIO(wrong), expected())
 
     assert files_in(objects.folder) == []
 
@@ -102,7 +103,7 @@ def test_a_file_that_is_uploaded_is_taken_once_it_is_whole(
 )
 def test_what_is_no_object_id_reaches_no_file(objects: FolderObjects, hostile: str) -> None:
     for use in (
-        lambda: objects.store(hostile, CONTENT, expected()),
+        lambda: objects.store(hostile, BytesIO(CONTENT), expected()),
         lambda: objects.holds(hostile, expected()),
         lambda: objects.upload(hostile, expected()),
         lambda: objects.link(hostile, name="a", content_type="image/png"),
@@ -139,7 +140,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_nothing_that_is_held_or_r
     assert not objects.holds(object_id, expected())
     assert list(objects.all()) == [(object_id, 1_000_000)]
 
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, BytesIO(CONTENT), expected())
     assert objects.holds(object_id, expected())
     objects.delete(object_id)
     assert files_in(objects.folder) == []
@@ -157,7 +158,7 @@ def test_what_a_killed_process_has_left_is_removed_after_a_day(
     for part in (old, incoming / object_id):
         os.utime(part, (day_ago, day_ago))
 
-    FolderObjects(objects.folder).store(str(uuid.uuid4()), CONTENT, expected())
+    FolderObjects(objects.folder).store(str(uuid.uuid4()), BytesIO(CONTENT), expected())
 
     assert sorted(incoming.iterdir()) == [incoming / object_id, young]
 
@@ -177,7 +178,7 @@ def test_what_is_deleted_while_it_is_stored_counts_as_stored(
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _file: objects.delete(object_id))
 
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, BytesIO(CONTENT), expected())
 
 
 @pytest.mark.parametrize("gone", [".", "incoming"])
@@ -187,11 +188,11 @@ def test_what_cannot_be_kept_because_its_folder_is_gone_is_told(
     monkeypatch.setattr(os, "fsync", lambda _file: shutil.rmtree(objects.folder / gone))
 
     with pytest.raises(StoreFailedError):
-        objects.store(object_id, CONTENT, expected())
+        objects.store(object_id, BytesIO(CONTENT), expected())
 
 
 def test_only_their_owner_may_read_the_objects(objects: FolderObjects, object_id: str) -> None:
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, BytesIO(CONTENT), expected())
 
     found = {stat.S_IMODE(one.stat().st_mode) for one in [objects.folder, *objects.folder.rglob("*")]}
     assert found == {0o700, 0o600}
@@ -201,7 +202,7 @@ def test_a_disk_that_refuses_is_told_without_the_name_of_a_file(tmp_path: Path, 
     (tmp_path / "attachments").write_text("no folder")
 
     with pytest.raises(StoreFailedError) as caught:
-        FolderObjects(tmp_path / "attachments").store(object_id, CONTENT, expected())
+        FolderObjects(tmp_path / "attachments").store(object_id, BytesIO(CONTENT), expected())
 
     assert str(tmp_path) not in caught.value.message
 
@@ -211,7 +212,7 @@ def test_the_objects_of_a_folder_remain_and_those_of_none_are_gone_at_the_end(
 ) -> None:
     for folder in (tmp_path / "data", None):
         opened = Opened(folder)
-        opened.objects.store(object_id, CONTENT, expected())
+        opened.objects.store(object_id, BytesIO(CONTENT), expected())
         place = opened.objects.place(object_id)
         opened.close()
         assert place.exists() == (folder is not None)

@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,3 +77,28 @@ def test_who_waits_too_long_for_the_turn_goes_on_without_it(
         with stopped.taken():
             done(service, "createConversation", {"title": "made"})
         stopped.close()
+
+
+def test_a_process_that_stops_in_its_turn_does_not_slow_each_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    def waited(for_turn: Turn) -> float:
+        began_s = now_s
+        with for_turn.taken():
+            return now_s - began_s
+
+    monkeypatch.setattr(turn, "time", SimpleNamespace(monotonic=lambda: now_s, sleep=sleep))
+    stopped, mine = Turn(tmp_path), Turn(tmp_path)
+    with stopped.taken():
+        assert waited(mine) >= turn.TURN_SECONDS
+        assert [waited(mine) for _ in range(3)] == [0, 0, 0]
+        now_s += turn.IMPATIENT_SECONDS
+        assert waited(mine) >= turn.TURN_SECONDS
+    stopped.close()
+    mine.close()

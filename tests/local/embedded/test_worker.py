@@ -14,6 +14,7 @@ from forklore_local.embedded import worker as module
 from forklore_local.embedded.engine import NAME
 from forklore_local.embedded.opened import Opened
 from forklore_local.embedded.service import EmbeddedService
+from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import worker
 from tests.local.embedded.test_service import ask
@@ -225,13 +226,17 @@ def test_stopping_waits_for_the_job_that_runs(monkeypatch: pytest.MonkeyPatch) -
     running, release = threading.Event(), threading.Event()
     done: list[str] = []
 
-    def slow(*_: Any, **__: Any) -> None:
+    service = at_once()
+    ours = opened_of(service).worker.queue
+
+    def slow(_table: Table, queue: Queue, *_: Any, **__: Any) -> None:
+        if queue is not ours:
+            return  # a worker of another test still runs
         running.set()
         release.wait(60)
         done.append("job")
 
     monkeypatch.setattr(worker, "work", slow)
-    service = at_once()
     chat, _ = conversation(service, entries=0)
     ask(service, "deleteConversation", conversationId=chat)
     assert running.wait(60)

@@ -1,7 +1,10 @@
 """The bytes of attachments beside the file of an export."""
 
+import hashlib
 import json
+import tracemalloc
 import uuid
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,29 @@ def file(store: Store, photo: str, tmp_path: Path) -> Path:
 
 def beside(file: Path) -> Path:
     return file.with_name("all.jsonl.files") / str(PHOTO["sha256"])
+
+
+def test_the_bytes_of_a_large_file_are_never_held_at_once(store: Store, tmp_path: Path) -> None:
+    content = bytes(8_000_000)
+    said: dict[str, Any] = {"name": "film.mp4", "contentType": "video/mp4", "size": len(content)}
+    said |= {"sha256": hashlib.sha256(content).hexdigest()}
+    made = Process(store).ask("uploadAttachment", world.ANN, **said).id
+    assert store.objects is not None
+    store.objects.store(made, BytesIO(content), Expected("video/mp4", len(content), str(said["sha256"])))
+    seen: dict[str, Any] = {
+        "contentType": "history",
+        "content": [{"text": "look", "attachments": [{"id": made}]}],
+    }
+    assert Process(store).ask("appendEntry", world.ANN, conversationId=world.ROOT, **seen).status == 201
+
+    with fresh_store("other") as other:
+        tracemalloc.start()
+        exported(store, tmp_path / "all.jsonl")
+        imported(other, tmp_path / "all.jsonl")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert Process(other).ask("getAttachment", world.ANN, attachmentId=made).body["state"] == "ready"
+    assert most < len(content) / 2
 
 
 @pytest.mark.parametrize("found", [None, b"", b"dog"])
@@ -207,7 +233,7 @@ def test_the_bucket_is_at_the_endpoint_of_the_table(monkeypatch: pytest.MonkeyPa
             table_at(made.name, endpoint=at, region="eu-central-1", bucket="attachments") as table,
         ):
             assert table.objects is not None
-            table.objects.store(attachment_id, b"cat", cat)
+            table.objects.store(attachment_id, BytesIO(b"cat"), cat)
         assert S3Objects("attachments", client).holds(attachment_id, cat)
 
 
@@ -216,7 +242,7 @@ def test_bytes_come_from_a_bucket_as_well(tmp_path: Path) -> None:
     cat = Expected("image/png", 3, str(PHOTO["sha256"]))
     with served_bucket("attachments") as client:
         objects = S3Objects("attachments", client)
-        objects.store(attachment_id, b"cat", cat)
+        objects.store(attachment_id, BytesIO(b"cat"), cat)
 
         copy_bytes(objects, attachment_id, cat, tmp_path / "cat")
         with pytest.raises(WrongBytesError):

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,7 +54,7 @@ def object_id() -> str:
 @pytest.fixture
 def kept(objects: ServedObjects, object_id: str) -> str:
     """An object that is there."""
-    objects.store(object_id, CONTENT, EXPECTED)
+    objects.store(object_id, BytesIO(CONTENT), EXPECTED)
     return object_id
 
 

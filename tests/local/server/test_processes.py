@@ -1,5 +1,6 @@
 """Several processes serve one folder behind one port."""
 
+import fcntl
 import json
 import os
 import random
@@ -20,6 +21,7 @@ import httpx
 import pytest
 
 from forklore import Forklore
+from forklore_local.server import processes
 from forklore_local.server.server import main
 from tests.local.embedded.test_killed import check
 from tests.local.server.receiving import Webhook, wait_until
@@ -106,7 +108,8 @@ def test_what_eight_writers_were_answered_is_there_once_and_in_order_though_work
         with ThreadPoolExecutor(WRITERS) as threads:
             written = [threads.submit(write, number) for number in range(WRITERS)]
             for _ in range(3):
-                os.kill(random.choice(children_of(local.process.pid)), signal.SIGKILL)
+                with suppress(ProcessLookupError):  # the last one that was killed
+                    os.kill(random.choice(children_of(local.process.pid)), signal.SIGKILL)
                 time.sleep(random.uniform(0.1, 0.5))
             acknowledged = [one.result() for one in written]
         with Forklore(local.url, token="ann") as client:
@@ -143,8 +146,13 @@ def test_a_worker_with_too_many_open_files_serves_again_when_some_are_closed(tmp
         [full, _] = workers_of(local)
         few = len(list(Path(f"/proc/{full}/fd").iterdir())) + 3
         resource.prlimit(full, resource.RLIMIT_NOFILE, (few, few))
-        idle = [connected(local) for _ in range(20)]
-        wait_until(lambda: bool(select.select(idle, [], [], 0)[0]))  # some are closed at once
+        idle: list[socket.socket] = []
+
+        def is_full() -> bool:
+            idle.append(connected(local))
+            return bool(select.select(idle, [], [], 0)[0])  # one was closed at once
+
+        wait_until(is_full)
         for one in idle:
             one.close()
 
@@ -432,3 +440,30 @@ def work(given):
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=STOPS_WITHIN_SECONDS)
         assert (process.returncode, pauses) == (0, [0.01, 0.02, 0.04, 0.04])
+
+
+@pytest.mark.parametrize(("bound", "cores"), [("50000 100000", 1), ("200000 100000", 2), ("max 100000", 8)])
+def test_there_are_as_many_workers_as_a_container_has_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, cores: int
+) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(bound)
+    monkeypatch.setattr(processes, "CORES", file)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
+
+    assert processes.usual_number() == min(cores, processes.USUAL_MAX)
+
+
+def test_large_handles_are_waited_for() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    mine, other = socket.socketpair()
+    with mine, other:
+        handle = fcntl.fcntl(mine, fcntl.F_DUPFD, 2000)
+        try:
+            assert processes._readable([handle], 0) == []
+            other.send(b"x")
+            assert processes._readable([handle], 60) == [handle]
+        finally:
+            os.close(handle)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

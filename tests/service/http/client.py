@@ -22,7 +22,7 @@ from tests.service.model.asking import Caller
 
 SECONDS_MAX = 60.0
 JSON_TYPE = "application/json"
-OPERATIONS = {operation.name: operation for operation in operations.ALL}
+OPERATIONS = {operation.name: operation for operation in operations.ROUTES}
 
 Json = Any
 
@@ -101,6 +101,15 @@ class Service:
         check(operation, response, request_id=sent.get("X-Request-Id"))
         shown = json.loads(response.text, parse_float=Decimal) if response.content else None
         return Answer(response.status_code, shown, response.headers)
+
+    def bytes_at(self, link: str) -> bytes:
+        """Return the bytes at a link, which needs no credentials, and gives parts."""
+        whole = self._http.get(link)
+        part = self._http.get(link, headers={"Range": "bytes=1-"})
+        known = self._http.get(link, headers={"If-None-Match": whole.headers.get("etag", "")})
+        assert [whole.status_code, part.status_code, known.status_code] == [200, 206, 304], link
+        assert (part.content, known.content) == (whole.content[1:], b""), link
+        return whole.content
 
     def get(self, *arguments: Any, **options: Any) -> Json:
         """Return the body of a request that must succeed. The arguments are those of `ask`."""

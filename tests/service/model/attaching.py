@@ -34,8 +34,9 @@ class Attaching:
         if self._admins and self._choose.chance(0.2):
             caller, name = self._choose.one_of(*self._admins), "adminGetAttachment"
             given |= self._choose.justification()
-        elif self._choose.chance(0.3):
-            given["conversationId"] = self._choose.target()[0]
+        else:
+            name = self._choose.one_of(name, "getAttachmentContent")
+            given |= self._choose.some_of(conversationId=self._choose.target()[0])
         self._both.ask(Request(name, caller, given))
 
     def administer_attachments(self) -> None:

@@ -134,7 +134,7 @@ class Reading:
     # Everything
 
     def read_back(self) -> None:
-        """Read all conversations and lists, in one or another way."""
+        """Read all conversations, lists and files, in one or another way."""
         starters = {conversation.tree.started_by for conversation in self._choose.conversations}
         for conversation in self._choose.conversations:
             given = {"conversationId": conversation.id}
@@ -155,6 +155,10 @@ class Reading:
             self._list(Request("listConversations", caller, EVERYTHING))
             self._list(Request("listTransfers", caller))
         self.list_conversations()
+        for attachment_id, file in self._both.oracle.files.items():
+            caller = self._choose.caller()
+            if self._both.oracle.is_sure(caller, file):
+                self._both.ask(Request("getAttachmentContent", caller, {"attachmentId": attachment_id}))
 
     def _read_views(self, conversation: Conversation, members: Sequence[Caller]) -> None:
         def walk(caller: Caller, query: Json, *, forward: bool) -> None:

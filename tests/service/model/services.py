@@ -1,7 +1,8 @@
 """The ways in which a history reaches forklore: over HTTP, and in this process."""
 
+from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from random import Random
 
@@ -11,9 +12,21 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.background import sweeper
 from tests.service.http.client import OPERATIONS
 from tests.service.http.client import Service as HttpService
-from tests.service.model.asking import Answer, Request
+from tests.service.model.asking import Answer, Json, Request
 from tests.service.reliability.service import Process
 from tests.support.mailbox import Mailbox, run_deletion
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """The answer with the bytes of an attachment."""
+
+    status: int
+    body: Json
+
+    @classmethod
+    def of(cls, content: bytes) -> "Bytes":
+        return cls(200, {"content": b64encode(content).decode()})
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class OverHttp:
         body = {name: value for name, value in rest.items() if name not in query}
         headers = {"Idempotency-Key": request.key} if request.key else {}
         headers |= {"If-Match": f'"{request.if_match}"'} if request.if_match else {}
-        return self.service.ask(
+        answer = self.service.ask(
             request.caller,
             request.name,
             path=path,
@@ -39,6 +52,9 @@ class OverHttp:
             query=query,
             headers=headers,
         )
+        if answer.status == HTTPStatus.FOUND:
+            return Bytes.of(self.service.bytes_at(answer.headers["location"]))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -48,6 +64,8 @@ class InProcess:
     process: Process
 
     def answer(self, request: Request) -> Answer:
+        if request.name == "getAttachmentContent":
+            return self._content(replace(request, name="getAttachment"))
         caller = request.caller
         answer = self.process.ask(
             request.name,
@@ -58,6 +76,17 @@ class InProcess:
         )
         assert answer.status < 500 or answer.status == HTTPStatus.NOT_IMPLEMENTED, f"a bug: {answer}"
         return answer
+
+    def _content(self, request: Request) -> Answer:
+        """Return the bytes that are there for who is shown a link."""
+        shown = self.answer(request)
+        if shown.status != HTTPStatus.OK:
+            return shown
+        if "url" not in shown.body:
+            return Bytes(404, {"code": "not_found"})
+        objects = self.process.table.objects
+        assert objects is not None
+        return Bytes.of(b"".join(objects.read(request.given["attachmentId"])))
 
 
 class Worker:

@@ -102,10 +102,10 @@ def test_requests_at_once_make_one_client(object_id: str, monkeypatch: pytest.Mo
 def test_what_is_stored_is_held(objects: Objects, object_id: str) -> None:
     for wrong in (OTHER, CONTENT[:-1]):
         with pytest.raises(WrongBytesError):
-            objects.store(object_id, wrong, expected())
+            objects.store(object_id, io.BytesIO(wrong), expected())
         assert not objects.holds(object_id, expected())
 
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, io.BytesIO(CONTENT), expected())
 
     assert objects.holds(object_id, expected())
     objects.delete(object_id)
@@ -173,7 +173,7 @@ def test_a_bucket_that_does_not_answer_may_be_asked_again_and_one_that_refuses_i
 
 
 def test_bytes_are_read_whole_or_not_at_all(client: Any, objects: S3Objects, object_id: str) -> None:
-    objects.store(object_id, CONTENT, expected())
+    objects.store(object_id, io.BytesIO(CONTENT), expected())
     assert b"".join(objects.read(object_id)) == CONTENT
     objects.delete(object_id)
     with pytest.raises(WrongBytesError):

@@ -14,6 +14,7 @@ from typer.main import get_group
 
 from forklore.cli import exits
 from forklore.cli.registering import add_options
+from forklore.client import VERSION
 from forklore.client.errors import ApiError
 from forklore.extras import MissingExtraError
 
@@ -118,7 +119,7 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    add_options(app, _version, HELP)
+    add_options(app, VERSION, HELP)
     return app
 
 
@@ -175,12 +176,3 @@ def _flush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("forklore")
-    except PackageNotFoundError:
-        return "of a checkout"

@@ -5,6 +5,7 @@ thrown into it; or it yields Sleep. What it returns is the last answer. The driv
 `calling.py` do what it says.
 """
 
+import math
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,12 +37,14 @@ class Options:
     """How long a call may take.
 
     timeout_s: of one sending. deadline_s: of all of them, with their pauses. retries_max: how often
-    a call is sent again at the most; None: as often as the deadline allows.
+    a call is sent again at the most; None: as often as the deadline allows. end_s: when every call
+    ends, as `time.monotonic` tells it.
     """
 
     timeout_s: float = TIMEOUT_S
     deadline_s: float = DEADLINE_S
     retries_max: int | None = None
+    end_s: float = math.inf
 
     def __post_init__(self) -> None:
         """Raises InputError for what is no time or number."""
@@ -59,10 +62,15 @@ class Options:
         timeout_s, deadline_s = min(self.timeout_s, seconds), min(self.deadline_s, seconds)
         return replace(self, timeout_s=timeout_s, deadline_s=deadline_s)
 
+    def ending(self, seconds: float) -> "Options":
+        """Return the same for calls that have so many seconds together, from now on."""
+        return replace(self.within(Options(deadline_s=seconds).deadline_s), end_s=time.monotonic() + seconds)
+
     @property
     def wait_s(self) -> int:
         """How long the service may hold a request, so that its answer comes in time."""
-        return max(0, min(WAIT_SECONDS_MAX, int(min(self.timeout_s, self.deadline_s)) - IN_TIME_S))
+        longest = min(self.timeout_s, self.deadline_s, self.end_s - time.monotonic())
+        return max(0, min(WAIT_SECONDS_MAX, int(longest) - IN_TIME_S))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,7 @@ def attempts(
     the transport gets the key; another one, such as of a function for the token, is a NoAnswerError
     if an earlier sending may have arrived.
     """
-    give_up_at = now() + options.deadline_s
+    give_up_at = min(now() + options.deadline_s, options.end_s)
     last: Outcome = None
     sent, may_have_arrived = 0, False
     while True:

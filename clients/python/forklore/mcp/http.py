@@ -4,7 +4,7 @@ The tools call the API with the credentials of the request that calls them, and 
 who calls may do by a tool what they may do by the API, and nothing else.
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 import httpx2
@@ -17,21 +17,27 @@ from forklore.mcp.tools import Call
 PATH = "/mcp"
 BYTES_MAX = 2 * 1024 * 1024
 """Of a request. The longest text of a message is 1.2 MB if each of its letters is escaped."""
-DEADLINE_S = 9.0
-"""Of a request to the API with its repetitions. A tool makes three at the most, and the gateway
-waits 30 seconds for its answer."""
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
 
 
-def with_tools(app: App, url: str) -> App:
-    """Return `app` with the path of the tools. url: of the API that they call."""
+def with_tools(app: App, url: str, is_known: Callable[[Headers], bool]) -> App:
+    """Return `app` with the path of the tools.
+
+    url: of the API that they call. is_known: whether the headers of a request say who calls.
+    """
     tools = make_app(url)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await (tools if scope["path"] == PATH else app)(scope, receive, send)
+        if scope["path"] != PATH:
+            await app(scope, receive, send)
+        elif is_known(scope["headers"]):
+            await tools(scope, receive, send)
+        else:
+            await _refuse(send, 401, (b"www-authenticate", b"Bearer"))
 
     return serve
 
@@ -39,7 +45,7 @@ def with_tools(app: App, url: str) -> App:
 def make_app(url: str) -> App:
     """Return the app that answers a request of the protocol. url: of the API that the tools call.
 
-    Who listens checks Host and Origin.
+    Who listens checks Host, Origin and who calls.
     """
     http = httpx2.Client(trust_env=False)
     server = make_server(lambda call: _client_of(call, url, http))
@@ -48,20 +54,16 @@ def make_app(url: str) -> App:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is no stream to listen to, and no session to end
             await _refuse(send, 405, (b"allow", b"POST"))
-        elif not any(
-            name == b"authorization" and _token_of(held.decode("latin-1")) for name, held in scope["headers"]
-        ):
-            await _refuse(send, 401, (b"www-authenticate", b"Bearer"))
-        else:
-            server.streamable_http_app(
-                stateless_http=True,
-                json_response=True,
-                max_request_body_size=BYTES_MAX,
-                transport_security=checked_before,
-            )
-            manager = server.session_manager  # of this request alone
-            async with manager.run():
-                await manager.handle_request(scope, receive, send)
+            return
+        server.streamable_http_app(
+            stateless_http=True,
+            json_response=True,
+            max_request_body_size=BYTES_MAX,
+            transport_security=checked_before,
+        )
+        manager = server.session_manager  # of this request alone
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
 
     return serve
 
@@ -70,20 +72,8 @@ def _client_of(call: Call, url: str, http: httpx2.Client) -> Forklore:
     """Return a client with the credentials of the request that makes a call."""
     request = call.request_context.request
     assert request is not None, "over HTTP there is a request"
-    headers = request.headers
-    return Forklore(
-        url,
-        token=_token_of(headers["authorization"]),
-        client_key=headers.get("x-api-key"),
-        deadline=DEADLINE_S,
-        http=http,
-    )
-
-
-def _token_of(authorization: str) -> str | None:
-    """Return the token of a header; None for what is no token."""
-    kind, _, token = authorization.partition(" ")
-    return token.strip() or None if kind.lower() == "bearer" else None
+    _, _, token = request.headers["authorization"].partition(" ")
+    return Forklore(url, token=token.strip(), client_key=request.headers.get("x-api-key"), http=http)
 
 
 async def _refuse(send: Send, status: int, header: tuple[bytes, bytes]) -> None:

@@ -11,10 +11,12 @@ from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import ToolAnnotations
-from pydantic import Field
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, ToolAnnotations
+from pydantic import Field, ValidationError
 
-from forklore.client import results
+from forklore.client import VERSION, results
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError
 from forklore.client.synchronous.client import Forklore
 from forklore.mcp import shown
@@ -38,6 +40,8 @@ CHANGES = ToolAnnotations(
 )
 JSON = "application/json"
 NAME_MAX = 100
+BUDGET_S = 25.0
+"""Of a call of a tool, with all its requests to the API. The gateway waits 30 seconds for it."""
 
 
 def make_server(
@@ -51,7 +55,11 @@ def make_server(
     may_delete, may_share: whether there are tools that delete, and that let others in.
     """
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it logs what tools were called with
-    tools = Tools(client_of)
+
+    def hurried(call: Call) -> Forklore:
+        return client_of(call).with_options(budget=BUDGET_S)
+
+    tools = Tools(hurried)
     held = [
         _tool(_failing_as(_tool_error, run), annotations)
         for run, annotations in (
@@ -71,23 +79,48 @@ def make_server(
         "forklore",
         title="forklore",
         instructions=INSTRUCTIONS,
+        version=VERSION,
         tools=held,
         log_level="WARNING",
         subscriptions=False,
-        middleware=[_newest_listed(client_of)],
+        middleware=[_newest_listed(hurried)],
     )
     _add_resources(server, tools)
     _add_prompts(server)
     return server
 
 
+class _Arguments(FuncMetadata):
+    """The arguments of a tool. What looks like JSON is a text: `null` may be a name."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return what was given. Some programs send a list as its JSON."""
+        parsed = super().pre_parse_json(data)
+        return {name: parsed[name] if name == "context" else held for name, held in data.items()}
+
+
+class _Tool(Tool):
+    """A tool that says in few words which arguments are wrong."""
+
+    async def run(self, *given: Any, **named: Any) -> Any:
+        """Run the tool. Raises ToolError."""
+        try:
+            return await super().run(*given, **named)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.__cause__.errors())
+            raise ToolError(f"{self.name}: {'; '.join(wrong)}") from error.__cause__
+
+
 def _tool(run: Run[Any], annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments it does not have: one may have meant another place."""
-    tool = Tool.from_function(run, annotations=annotations)
+    tool = _Tool.from_function(run, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
+    tool.fn_metadata = _Arguments(**dict(tool.fn_metadata))
     return tool
 
 
@@ -116,7 +149,7 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
             return answer
         client = client_of(Context(request_context=context))
         page = await anyio.to_thread.run_sync(
-            _failing_as(_resource_error, lambda: client.api.list_conversations(limit=ROWS))
+            _failing_as(_listing_error, lambda: client.api.list_conversations(limit=ROWS))
         )
         return {**answer, "resources": [_resource_of(one) for one in page.data]}
 
@@ -177,6 +210,10 @@ def _tool_error(error: Exception) -> Exception:
 def _resource_error(error: Exception) -> Exception:
     kind = ResourceNotFoundError if isinstance(error, NotFoundError) else ResourceError
     return kind(_said(error))
+
+
+def _listing_error(error: Exception) -> Exception:
+    return MCPError(INTERNAL_ERROR, _said(error))
 
 
 def _said(error: Exception) -> str:

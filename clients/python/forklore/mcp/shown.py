@@ -54,8 +54,8 @@ class Said(_Shown):
     role: str | None
     text: Text
     is_cut: bool
-    user_id: str
-    agent_id: str | None
+    user_id: Text
+    agent_id: Text | None
     created_at: str
 
 
@@ -105,7 +105,8 @@ class Found(_Shown):
     entry_id: str
     role: str | None
     highlights: list[Text]
-    agent_id: str | None
+    user_id: Text | None
+    agent_id: Text | None
     created_at: str
 
 
@@ -224,6 +225,7 @@ def found(hit: results.Hit) -> Found:
         entry_id=hit.entry_id,
         role=hit.line.role and hit.line.role.lower(),
         highlights=hit.highlights,
+        user_id=hit.entry and hit.entry.user_id,
         agent_id=hit.agent_id,
         created_at=hit.created_at,
     )

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import Context
 from pydantic import AfterValidator, Field
 
-from forklore.client.errors import InputError
+from forklore.client.errors import InputError, NotFoundError
+from forklore.client.retrying import NOT_FOUND
 from forklore.client.synchronous.client import Forklore
 from forklore.client.synchronous.conversation import Conversation
 from forklore.mcp import shown
@@ -253,8 +254,11 @@ class Tools:
         self,
         call: Call,
         conversation_id: Reference,
-        user_id: Annotated[str, Field(min_length=1, max_length=255)],
-        access_level: Literal["reader", "writer", "manager"],
+        user_id: Annotated[str, Field(min_length=1, max_length=255, description="Who is let in.")],
+        access_level: Annotated[
+            Literal["reader", "writer", "manager"],
+            Field(description="What they may do; managers also share and delete branches."),
+        ],
     ) -> shown.Done:
         """Let another user read or write a whole fork tree, or change what a member may do."""
         opened = _open(self._client_of(call), conversation_id)
@@ -267,7 +271,13 @@ def _open(client: Forklore, reference: str) -> Conversation:
     if UUID.fullmatch(reference):
         return client.conversation(reference.lower())
     named = client.named(reference)
-    named.resolve()
+    try:
+        named.resolve()
+    except NotFoundError as error:
+        if error.code != NOT_FOUND:
+            raise
+        said = f"{reference!r} is no id, and none of your names: each agent of a user has its own names"
+        raise NotFoundError(said, code=NOT_FOUND) from error
     return named
 
 

@@ -5,6 +5,7 @@ An object is written once, as a whole, and never changed.
 
 import re
 from collections.abc import Iterator
+from io import BufferedIOBase
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -52,8 +53,11 @@ class Objects(Protocol):
         """Return the request that brings the bytes. It can be sent again until they are whole."""
         ...
 
-    def store(self, object_id: str, content: bytes, expected: Expected) -> None:
-        """Keep the bytes. Raises WrongBytesError if they are not the expected ones."""
+    def store(self, object_id: str, content: BufferedIOBase, expected: Expected) -> None:
+        """Keep the bytes of a file that is at its start, and never hold all of them.
+
+        Raises WrongBytesError if they are not the expected ones.
+        """
         ...
 
     def read(self, object_id: str) -> Iterator[bytes]:

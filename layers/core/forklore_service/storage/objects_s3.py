@@ -2,11 +2,13 @@
 
 import base64
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from io import BufferedIOBase
 from typing import Any
 
 from forklore_service.domain.ids import is_uuid, timestamp
@@ -60,9 +62,11 @@ class S3Objects:
         }
         return Upload("PUT", url, headers, ends_at)
 
-    def store(self, object_id: str, content: bytes, expected: Expected) -> None:
-        if (len(content), hashlib.sha256(content).hexdigest()) != (expected.size, expected.sha256):
+    def store(self, object_id: str, content: BufferedIOBase, expected: Expected) -> None:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        if (content.seek(0, os.SEEK_END), sha256) != (expected.size, expected.sha256):
             raise WrongBytesError("they are others than the expected ones")
+        content.seek(0)
         with _asking():
             self._client.put_object(**self._at(object_id), **_parameters(expected), Body=content)
 

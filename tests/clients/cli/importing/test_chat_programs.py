@@ -296,3 +296,69 @@ def test_a_nested_export_of_librechat_has_a_tree_of_messages() -> None:
 
     assert (found.source, found.title) == ("librechat", "T")
     assert told(found) == [("USER", "a", None), ("USER", "b", 0), ("USER", "d", 0)]
+
+
+def test_the_items_of_openais_responses_are_messages_calls_and_results() -> None:
+    url = {"type": "url_citation", "url": "https://example.org"}
+    said = {"type": "output_text", "text": "Wet.", "annotations": [url]}
+    rows: list[Raw] = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Rain?"}]},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"at": "Rome"}'},
+        {"type": "function_call_output", "call_id": "c", "output": "wet"},
+        {"type": "message", "role": "assistant", "content": [said]},
+    ]
+
+    trees = [*read(*rows), *read(rows), *read({"messages": rows})]
+
+    for tree in trees:
+        assert [one.role for one in tree.messages] == ["USER", "AI", "AI", "TOOL", "AI"]
+        assert [one.text for one in tree.messages] == ["Rain?", "", "", "", "Wet."]
+        assert [one.content.get("events") for one in tree.messages[1:]] == [
+            [{"type": "thinking", "thinking": "hm"}],
+            [{"type": "tool_use", "id": "c", "name": "look", "input": {"at": "Rome"}}],
+            [{"type": "tool_result", "tool_use_id": "c", "content": "wet", "name": "look"}],
+            [{"type": "text", "annotations": [url], "textAt": [0, 4]}],
+        ]
+
+
+def test_calls_and_observations_of_sharegpt_are_those_of_tools() -> None:
+    said = [
+        ("human", "Rain?"),
+        ("function_call", '{"name": "look", "arguments": {"at": "Rome"}}'),
+        ("observation", "wet"),
+        ("function_call", "no object"),
+    ]
+
+    [tree] = read({"conversations": [{"from": who, "value": text} for who, text in said]})
+
+    assert [one.role for one in tree.messages] == ["USER", "AI", "TOOL", "AI"]
+    assert tree.messages[1].content["events"] == [
+        {"type": "tool_use", "name": "look", "input": {"at": "Rome"}}
+    ]
+    assert tree.messages[2].content["events"][0]["content"] == "wet"
+    assert tree.messages[3].text == "no object"
+
+
+def test_a_message_of_open_webui_hangs_on_the_one_that_names_it_and_a_text_needs_no_type() -> None:
+    nodes: Raw = {
+        "a": {"role": "user", "content": [{"text": "Rain?"}], "childrenIds": ["b", "c"]},
+        "b": {"role": "assistant", "content": "Yes", "timestamp": 1},
+        "c": {"role": "assistant", "content": "No", "timestamp": 2},
+    }
+
+    [tree] = read({"id": "t", "chat": {"history": {"messages": nodes, "currentId": "b"}}})
+
+    assert told(tree) == [("USER", "Rain?", None), ("AI", "Yes", 0), ("AI", "No", 0)]
+    assert tree.current == 1
+
+
+def test_a_newer_chat_of_sillytavern_names_its_character_in_its_messages_only() -> None:
+    header = {"user_name": "unused", "character_name": "unused", "chat_metadata": {}}
+    said = {"name": "Oak", "is_user": False, "send_date": "2026-08-31 @00h00m01s"}
+
+    [one] = read(header, {**said, "mes": "Hi"})
+    [other] = read(header, {**said, "mes": "Hello"})
+
+    assert (one.title, one.created_at) == ("Oak", "2026-08-31T00:00:01.000Z")
+    assert one.tree_id != other.tree_id

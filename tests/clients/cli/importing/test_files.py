@@ -240,6 +240,7 @@ def test_how_much_there_is_to_do_is_estimated_from_how_far_the_file_is_read(tmp_
         (b'{"prompt": {"text": "x"}}', "no format that is known"),
         (b'{"prompt": "x", "completion": "y"}', "no format that is known"),
         (b"SQLite format 3\0", "a SQLite database of no framework that is known"),
+        (b"\x1f\x8b\x08", "compressed by gzip"),
     ],
 )
 def test_a_refusal_names_the_system_and_what_can_be_forced(tmp_path: Path, text: bytes, said: str) -> None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forklore.cli.importing import plan as plans
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
 from forklore.cli.importing.loading import ImportRefusedError, Loading
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
@@ -102,6 +105,60 @@ def test_a_stopped_import_goes_on_and_doubles_nothing(
     rows = service.ask("listEntries", conversationId=loading.conversation_id(0), allForks=True, limit=1000)
     assert len(rows["data"]) == len(tree.messages)
     assert len(service.forks(loading.conversation_id(0))) == len(plan.conversations)
+
+
+@examples(25)
+@given(
+    st.integers(0, 12).flatmap(lambda n: st.tuples(*(st.integers(0, i) for i in range(n)))),
+    st.sets(st.integers(0, 12)),
+    st.integers(1, 6),
+    st.data(),
+)
+def test_an_agent_remembers_the_last_summary_and_what_follows_and_so_does_every_fork(
+    new_service: Callable[..., Service],
+    parents: tuple[int, ...],
+    summaries: set[int],
+    size: int,
+    data: st.DataObject,
+) -> None:
+    service, plain = new_service("planner"), tree_with_parents(list(parents))
+    messages = [replace(one, is_summary=at in summaries) for at, one in enumerate(plain.messages)]
+    tree = replace(plain, messages=tuple(messages))
+    with mock.patch.object(plans, "BATCH_ENTRIES_MAX", size):
+        plan = plan_tree(tree, owner=service.user, report=ImportReport(), with_context=True)
+    service.stop_after = data.draw(st.integers(0, len(plan.batches)))
+    with suppress(Stopped):
+        service.load(plan)
+    service.stop_after, service.forgets = None, data.draw(st.sampled_from(["", "x"]))
+
+    loading = service.load(plan)
+
+    _, _, place_of = lines_of(tree, {at for at, one in enumerate(messages) if _memory(tree, at)})
+    for at, one in enumerate(messages):
+        shown = loading.conversation_id(place_of[at].conversation)
+        if one.replies and size > 1:
+            entry = loading.placed[place_of[at]][1]
+            shown = service.ask("forkConversation", conversationId=shown, atEntryId=entry, position="after")[
+                "id"
+            ]
+        elif one.replies:
+            continue
+        rows = service.ask("listEntries", conversationId=shown, channel="history", limit=1000)["data"]
+        assert [row["content"][0]["text"] for row in rows] == path_to(tree, at)
+        rows = service.ask("listEntries", conversationId=shown, channel="context", limit=1000)["data"]
+        assert [row["content"][0]["text"] for row in rows] == _memory(tree, at)
+
+
+def _memory(tree: ForeignTree, at: int) -> list[str]:
+    """Return the texts from the last summary on the way to a message to it; nothing without one."""
+    texts: list[str] = []
+    way: int | None = at
+    while way is not None:
+        texts.insert(0, tree.messages[way].text)
+        if tree.messages[way].is_summary:
+            return texts
+        way = tree.messages[way].parent
+    return []
 
 
 @pytest.mark.parametrize("forgets", ["", "x"])

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[4]
 FILES = [(ROOT / "examples" / "trees.jsonl", (3, 29, 12))]
 
 
-def planned(tree: ForeignTree, **given_: str) -> Plan:
-    return plan_tree(tree, **{"owner": "ann", **given_}, report=ImportReport())
+def planned(tree: ForeignTree, owner: str = "ann", again: str = "") -> Plan:
+    return plan_tree(tree, owner=owner, report=ImportReport(), again=again)
 
 
 def view(plan: Plan, number: int) -> list[str]:

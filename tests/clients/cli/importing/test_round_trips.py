@@ -107,6 +107,13 @@ def message_trees(tree: Tree, _current: int | None) -> Iterator[Raw]:
     yield {"message_tree_id": "t", "prompt": message(tree[0])}
 
 
+def messages_of_trees(tree: Tree, _current: int | None) -> Iterator[Raw]:
+    for one in tree:
+        role = {"user": "prompter", "assistant": "assistant"}[one.role]
+        named = {"message_id": one.id, "parent_id": one.above, "message_tree_id": "t"}
+        yield {**named, "role": role, "created_date": one.date, "text": one.text, "odd": ODD}
+
+
 def claude_code(tree: Tree, _current: int | None) -> Iterator[Raw]:
     for one in tree:
         content: Any = one.text if one.role == "user" else [{"type": "text", "text": one.text}]
@@ -188,7 +195,8 @@ def sillytavern(tree: Tree, _current: int | None) -> Iterator[Raw]:
 
 Write = Callable[[Tree, int | None], Iterator[Raw]]
 TREES: list[tuple[str, Write]] = [
-    *(("chatgpt", chatgpt), ("claude", claude), ("trees", message_trees), ("claude-code", claude_code)),
+    *(("chatgpt", chatgpt), ("claude", claude), ("trees", message_trees), ("trees", messages_of_trees)),
+    ("claude-code", claude_code),
     *(("open-webui", open_webui), ("librechat", librechat), ("librechat", librechat_flat)),
 ]
 LINES: list[tuple[str, Write]] = [

@@ -163,10 +163,47 @@ def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None
 
     assert shape(tree) == [("u", None), ("c", "u"), ("v", "c")]
     assert (tree.title, tree.messages[1].role) == ("Mend it", "SYSTEM")
+    assert [one.is_summary for one in tree.messages] == [False, False, True]
     assert sorted(report.lines()) == [
         "hidden message: 1 (meta)",
         "record that is no message: 3 (file-history-snapshot in line 3, summary of another session, p)",
     ]
+
+
+def test_messages_that_a_compaction_has_kept_follow_it_and_what_was_before_stays_above() -> None:
+    boundary: Raw = {"sessionId": "s", "type": "system", "content": "Conversation compacted"}
+    rows = [
+        row("u", None),
+        row("a", "u", "assistant"),
+        {**boundary, "uuid": "c", "parentUuid": None, "logicalParentUuid": "kept"},
+        row("sum", "c", isCompactSummary=True),
+        row("kept", "sum", "assistant"),
+        {**boundary, "uuid": "d", "parentUuid": None, "logicalParentUuid": "elsewhere"},
+        row("w", "d"),
+    ]
+    report = ImportReport()
+
+    tree = read(*rows, report=report)
+
+    assert [message_id for message_id, _ in shape(tree)] == ["u", "a", "c", "sum", "kept", "d", "w"]
+    assert [one.parent for one in tree.messages] == [None, *range(6)]
+    assert report.lines() == []
+
+
+def test_a_summary_with_a_message_is_one_and_a_sidechain_without_its_beginning_a_child() -> None:
+    report = ImportReport()
+
+    tree = read(
+        row("u", None),
+        row("a", "u", "assistant", call("t", prompt="Look")),
+        row("s", "lost", isSidechain=True, timestamp="2026-01-01T00:00:00Z"),
+        row("v", "a", "summary", "So far"),
+        report=report,
+    )
+
+    assert shape(tree) == [("u", None), ("a", "u"), ("s", "a"), ("v", "a")]
+    assert [one.is_child for one in tree.messages] == [False, False, True, False]
+    assert (tree.current, report.lines()) == (3, [])
 
 
 def test_a_session_that_goes_on_after_another_one_has_the_rows_above() -> None:
@@ -217,6 +254,7 @@ def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None
         ("SYSTEM", "So far: x", None),
     ]
     assert tree.messages[1].content["source"]["encrypted_content"] == "e"
+    assert [one.is_summary for one in tree.messages] == [False] * 4 + [True]
     assert sorted(report.lines()) == [
         "hidden message: 1 (1)",
         "record that is no message: 1 (ghost_snapshot in line 8)",
@@ -231,6 +269,20 @@ def test_an_older_rollout_has_the_items_as_they_are() -> None:
     )
 
     assert (tree.tree_id, [one.text for one in tree.messages]) == ("x", ["List"])
+
+
+def test_a_rollout_may_begin_with_an_id_and_a_time_alone_and_have_the_times_in_its_items() -> None:
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List"}]}
+    at = "2025-05-01T09:00:00Z"
+
+    old = read({"id": "x", "timestamp": at}, said)
+    new = read(
+        {"type": "session_meta", "payload": {"id": "y", "timestamp": at}},
+        {"type": "response_item", "payload": {**said, "timestamp": at}},
+    )
+
+    assert (old.source, old.tree_id) == ("codex", "x")
+    assert (new.source, new.messages[0].said_at) == ("codex", "2025-05-01T09:00:00.000Z")
 
 
 def test_a_rollout_that_names_a_session_again_goes_on() -> None:

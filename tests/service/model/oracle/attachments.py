@@ -12,9 +12,13 @@ IN_ENTRY = ("id", "contentType", "size")
 
 @dataclass(eq=False)
 class File:
-    """An attachment. said: what is shown of it. owner: None if the user was erased."""
+    """An attachment.
+
+    said: what is shown of it. content: its bytes, in base64. owner: None if the user was erased.
+    """
 
     said: Json
+    content: str
     owner: str | None
     was_named: bool = False
 
@@ -35,7 +39,8 @@ class Attachments(World):
         known = next(filter(self.stays, same), None) or self.files.get(chosen.get("id", NOT_CHOSEN))
         if known is None:
             told = {name: chosen.get(name, NOT_CHOSEN) for name in ("id", "createdAt")}
-            known = self.files[told["id"]] = File(said | told | {"state": "ready"}, r.caller.user)
+            shown = said | told | {"state": "ready"}
+            known = self.files[told["id"]] = File(shown, r.given["content"], r.caller.user)
         return 201, known.said
 
     def get_attachment(self, r: Request, _chosen: Json) -> Outcome:
@@ -43,6 +48,12 @@ class Attachments(World):
         require(file and self._may_read(r.caller, file, r.given.get("conversationId")), *NOT_FOUND)
         owner = {"userId": file.owner} if file and file.owner and r.caller.bypasses_membership else {}
         return 200, {**(file.said if file else {}), **owner}
+
+    def get_attachment_content(self, r: Request, chosen: Json) -> Outcome:
+        """Return what is at the end of the link."""
+        _, shown = self.get_attachment(r, chosen)
+        require(shown["state"] == "ready", *NOT_FOUND)
+        return 200, {"content": self.files[r.given["attachmentId"]].content}
 
     def list_attachments(self, r: Request, chosen: Json) -> Outcome:
         """Return the last one with each bytes and type. The service chooses the order of types."""
@@ -62,14 +73,15 @@ class Attachments(World):
         return 204, None
 
     def stays(self, file: File) -> bool:
-        """Tell whether it is sure to be there: an entry shows it, or none has ever named it."""
-        return not file.was_named or any(self._shows(tree.entries(), file) for tree in self.trees)
+        """Tell whether it is sure to be there: an entry shows it, or it waits for the first one."""
+        waits = not file.was_named and file.owner is not None
+        return waits or any(self._shows(tree.entries(), file) for tree in self.trees)
 
     def is_sure(self, caller: Caller, file: File) -> bool:
         """Tell whether it is sure what the caller may do: what is being removed may show it yet."""
         of_removed = [entry for tree in self.trees for c in tree.all for entry in c.own if c.is_removed]
         is_doubtful = file.owner != caller.user and self._shows(of_removed, file)
-        return file.owner is not None and self.stays(file) and not is_doubtful
+        return self.stays(file) and not is_doubtful
 
     def _require_attachments(self, r: Request, drafts: list[Json]) -> None:
         for one in [one for draft in drafts for one in named_in(draft)]:

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -202,7 +203,7 @@ def test_a_conversation_that_is_not_there_comes_before_an_attachment_that_is_not
     name(service, upload(service))
     unknown = "00000000-0000-7000-8000-000000000001"
     assert name(service, unknown, by=EVE).status == 403
-    assert "attachment" in name(service, unknown).body["details"]["message"]
+    assert name(service, unknown).body["details"]["field"] == "attachments"
 
 
 def test_what_was_not_sent_or_is_not_what_was_said_cannot_be_named(store: Store, service: Process) -> None:
@@ -406,7 +407,7 @@ def test_bytes_that_arrive_after_it_is_gone_are_deleted(
     delete_conversation(service.table, mailbox.queue, caller=ANN, conversation_id=ROOT, wait_s=0)
     settle(store, mailbox)
     for late in gone, removed:
-        store.objects.store(late, PHOTO, Expected("image/png", len(PHOTO), described()["sha256"]))
+        store.objects.store(late, BytesIO(PHOTO), Expected("image/png", len(PHOTO), described()["sha256"]))
     assert_intact(store)
     sweep(in_two_days(store), mailbox.queue)
     assert list(store.objects.all()) == []

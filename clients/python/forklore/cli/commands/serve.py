@@ -22,18 +22,18 @@ def register(app: typer.Typer) -> None:
         context_settings={"ignore_unknown_options": True},
     )
     def serve(
-        shell: Shell,
-        options: Annotated[list[str] | None, typer.Argument(metavar="OPTION")] = None,
-        mcp: Annotated[bool, typer.Option("--mcp", help="Also serve the tools for agents, at /mcp.")] = False,
+        shell: Shell, options: Annotated[list[str] | None, typer.Argument(metavar="OPTION")] = None
     ) -> None:
         """Serve the API on this machine until Ctrl+C. It needs the extra `local`."""
         with from_extra("local"):
             from forklore_local.server.server import end, main
-        more: dict[str, Any] = {}
-        if mcp:
-            with from_extra("mcp"):
-                from forklore.mcp.http import with_tools
-            more["beside"] = with_tools
         target = shell.target
         kept = [f"--data={target.data}"] if isinstance(target, InProcess) and target.data is not None else []
-        end(main(arguments=[*kept, *(options or ())], command="forklore serve", **more))
+        end(main(arguments=[*kept, *(options or ())], command="forklore serve", tools=_tools))
+
+
+def _tools() -> Any:
+    """Return what adds the tools for agents."""
+    with from_extra("mcp"):
+        from forklore.mcp.http import with_tools
+    return with_tools

@@ -4,8 +4,9 @@ A row names the one before it as its `parentUuid`, so a session is a tree. Rows 
 the model, which have its id, become one message, unless something forks between them. The results
 of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
 child of the call that started it. A summary is the title. Where the session was compacted, the rows
-go on after those before it. Where a session goes on after a row of another one of the file, it has
-the rows above that one, too. A last line that is half written is left out: the session runs.
+go on after those before it, and the model remembers the summary and what follows. Where a session
+goes on after a row of another one of the file, it has the rows above that one, too. A last line
+that is half written is left out: the session runs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +49,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         row = record.value
         if not isinstance(row, Mapping):
             report.add(Reason.OTHER_RECORD, record.place)
-        elif str(row.get("type")) in _TITLES:
+        elif _TITLES.get(str(row.get("type"))) in row:
             titles.append(row)
         elif not _is_id(row.get("uuid")):
             report.add(Reason.OTHER_RECORD, f"{row.get('type')} in {record.place}")
@@ -125,6 +126,7 @@ class _Session:
                 uuid: row if row.get("isSidechain") else {**row, "parentUuid": before}
                 for before, (uuid, row) in zip(above, self.rows.items(), strict=False)
             }
+        self._join_compacted()
         below: dict[str | None, list[str]] = {}
         for uuid, row in self.rows.items():
             below.setdefault(self._above(row), []).append(uuid)
@@ -149,6 +151,23 @@ class _Session:
             created_at=first.get("timestamp"),
             about={one: first[one] for one in _OF_ALL if one in first},
         )
+
+    def _join_compacted(self) -> None:
+        """Let a compacted session go on after the row before it in the file, if need be.
+
+        That is so where it names a row that is not there, or one below it: a message that the
+        compaction has kept.
+        """
+        before: str | None = None
+        for uuid, row in self.rows.items():
+            if row.get("logicalParentUuid") and not row.get("parentUuid"):
+                above, seen = _named_above(row), {uuid}
+                while above in self.rows and above not in seen:
+                    seen.add(above)
+                    above = _named_above(self.rows[above])
+                if above == uuid or _named_above(row) not in self.rows:
+                    self.rows[uuid] = {**row, "logicalParentUuid": before}
+            before = before if row.get("isSidechain") else uuid
 
     def _above(self, row: Row) -> str | None:
         """Return the row above one that is a message. Where it was compacted, it goes on there."""
@@ -208,7 +227,7 @@ class _Session:
     def _message(self, uuid: str, rows: list[Row]) -> Message:
         first, last = rows[0], rows[-1]
         parent = self._parent(uuid, first)
-        is_child = bool(first.get("isSidechain")) and parent is None
+        is_child = bool(first.get("isSidechain")) and parent not in self.rows
         said = [part for row in rows for part in _said_in(row)]
         message = last.get("message")
         envelope = next(iter(self.rows.values()))
@@ -222,6 +241,7 @@ class _Session:
             role="tool" if self._result_ids(first) else role,
             said=said,
             at=first.get("timestamp"),
+            is_summary=bool(first.get("isCompactSummary")),
             source={"model": told.pop("model", None), "metadata": {**told, **about}},
             left_out=_reason(first),
         )

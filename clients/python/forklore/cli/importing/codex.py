@@ -8,10 +8,9 @@ another one, names a session again: it goes on all the same.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.messages import parsed
+from forklore.cli.importing.messages import ITEM, role_of_item, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 _HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions ")
@@ -22,7 +21,12 @@ _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compact
 def is_line(value: Mapping[str, Any]) -> bool:
     """Tell whether a record is a line of a rollout."""
     is_new = value.get("type") in _TYPES and isinstance(value.get("payload"), Mapping)
-    return is_new or {"id", "timestamp", "instructions"} <= value.keys()
+    return is_new or _begins(value)
+
+
+def _begins(line: Mapping[str, Any]) -> bool:
+    """Tell whether a line of an older rollout is its first one."""
+    return {"id", "timestamp"} <= line.keys() <= {"id", "timestamp", "instructions", "git"}
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
@@ -34,7 +38,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         payload = line.get("payload")
         item = payload if isinstance(payload, Mapping) else line
         kind = line.get("type") if item is payload else "response_item"
-        begins = kind == "session_meta" or (item is line and "instructions" in line and "type" not in line)
+        begins = kind == "session_meta" or (item is line and _begins(line))
         if begins and found is None:
             found = Conversation(
                 id=item.get("id") if isinstance(item.get("id"), str) else None,
@@ -58,22 +62,11 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 id=f"{len(messages) + 1}",
                 parent=messages[-1].id if messages else None,
                 role=_role_of(item, kind),
+                is_summary=kind == "compacted",
                 said=shown,
                 left_out=None if shown else Reason.HIDDEN,
-                at=line.get("timestamp"),
-                source=rest(
-                    item,
-                    "type",
-                    "role",
-                    "content",
-                    "name",
-                    "arguments",
-                    "input",
-                    "output",
-                    "call_id",
-                    "summary",
-                    "message",
-                ),
+                at=line.get("timestamp") or item.get("timestamp"),
+                source=rest(item, *ITEM, "message"),
             )
         )
     if found is not None:
@@ -81,10 +74,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
 
 
 def _role_of(item: Mapping[str, Any], kind: object) -> object:
-    if kind == "compacted":
-        return "system"
-    held = str(item.get("type"))
-    return item.get("role") if held == "message" else "tool" if held.endswith("_output") else "assistant"
+    return "system" if kind == "compacted" else role_of_item(item)
 
 
 def _said_in(item: Mapping[str, Any], kind: object) -> list[str | dict[str, Any]]:
@@ -92,26 +82,3 @@ def _said_in(item: Mapping[str, Any], kind: object) -> list[str | dict[str, Any]
     if kind == "compacted":
         return [str(item.get("message") or "[compacted]")]
     return said_in_item(item) if kind == "response_item" else []
-
-
-def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
-    """Return what an item of a model's response says, in its order."""
-    held = str(item.get("type"))
-    if held == "message":
-        return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
-    if held == "reasoning":
-        thought = [*listed(item.get("summary")), *listed(item.get("content"))]
-        texts = [str(part.get("text", "")) for part in thought if isinstance(part, Mapping)]
-        return [{"type": "thinking", "thinking": "\n\n".join(texts)}] if any(texts) else []
-    if held.endswith("_output"):
-        return [{"type": "tool_result", "tool_use_id": item.get("call_id"), "content": item.get("output")}]
-    if held.endswith("_call"):
-        given: Any = next((item[name] for name in ("arguments", "input", "action") if item.get(name)), {})
-        name = item.get("name") or held.removesuffix("_call")
-        return [{"type": "tool_use", "id": item.get("call_id"), "name": name, "input": parsed(given)}]
-    return []
-
-
-def _part_of(part: Mapping[str, Any]) -> str | dict[str, Any]:
-    text = part.get("text")
-    return text if isinstance(text, str) else dict(part)

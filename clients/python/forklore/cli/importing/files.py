@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Self
 
-from forklore.cli.importing.file_records import records_of
+from forklore.cli.importing.file_records import FileRecord, records_of
 from forklore.cli.importing.foreign_trees import (
     ForeignTree,
     ImportReport,
@@ -36,6 +36,7 @@ _BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
 """What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
 SQLITE = b"SQLite format 3\0"
+GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
 CHUNK_BYTES = 128 * 1024
@@ -76,8 +77,8 @@ def _input(path: Path, copy: Path) -> Input:
     return Input(shown, path)
 
 
-Passes = Callable[[str, str], bool]
-"""Tells of a format and a digest whether the record is passed over."""
+Passes = Callable[[str, str], str]
+"""Returns by format and digest the id of a record's tree if it is passed over, else nothing."""
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ def read_file(
     given: str | None = None,
     measure: Measure | None = None,
     held: Held | None = None,
-    passes: Passes = lambda _kind, _digest: False,
+    passes: Passes = lambda _kind, _digest: "",
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a file one by one. What is left out goes into the report.
 
@@ -177,7 +178,7 @@ def read_stream(
     *,
     given: str | None = None,
     held: Held | None = None,
-    passes: Passes = lambda _kind, _digest: False,
+    passes: Passes = lambda _kind, _digest: "",
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
     records = records_of(stream)
@@ -192,8 +193,17 @@ def read_stream(
     kind = given or format_of(first[-1].value)
     if kind is None:
         raise UnknownFormatError(f"{first[0].place}: {refusal(first[0].value)}")
-    left = (one for one in chain(first, records) if not (one.digest and passes(kind, one.digest)))
-    yield from read_records(kind, left, report, held or Held())
+    passed: set[str] = set()
+
+    def left() -> Iterator[FileRecord]:
+        for record in chain(first, records):
+            tree_id = passes(kind, record.digest) if record.digest else ""
+            if tree_id:
+                passed.add(tree_id)
+            else:
+                yield record
+
+    yield from read_records(kind, left(), report, held or Held(), passed)
 
 
 def _streams(
@@ -219,6 +229,9 @@ def _streams(
     else:
         if is_database(path):
             raise MalformedFileError("a SQLite database of no framework that is known: export from it first")
+        with path.open("rb") as stream:
+            if stream.read(len(GZIP)) == GZIP:
+                raise MalformedFileError("compressed by gzip: unpack it first")
         measure.total = path.stat().st_size
         yield "", partial(path.open, "rb")
 

@@ -85,8 +85,8 @@ class ForeignMessage:
 
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
     and replies are indexes into the messages of the tree. is_child: it begins a conversation that
-    its parent has started, and is none of its replies. written: the entry's content as JSON text,
-    if it was written already.
+    its parent has started, and is none of its replies. is_summary: as for `Message`. written: the
+    entry's content as JSON text, if it was written already.
     """
 
     message_id: str
@@ -94,6 +94,7 @@ class ForeignMessage:
     parent: int | None
     replies: tuple[int, ...] = ()
     is_child: bool = False
+    is_summary: bool = False
     written: str = field(default="", compare=False, repr=False)
 
     @property

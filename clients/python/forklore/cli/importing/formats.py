@@ -3,7 +3,7 @@
 An entry point of the group `forklore.importers` names an `Importer`. `examples/importer` has one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -44,10 +44,15 @@ class Importer:
     read: Read
 
     def trees(
-        self, records: Iterable[FileRecord], report: ImportReport, held: Held | None = None
+        self,
+        records: Iterable[FileRecord],
+        report: ImportReport,
+        held: Held | None = None,
+        passed: Container[str] = (),
     ) -> Iterator[ForeignTree]:
-        """Yield the trees of a file's records. held: the files that messages may name."""
-        return trees_of(self.read(records, report), self.name, report, held or Held())
+        """Yield the trees of a file's records. held: the files that messages may name. passed: the
+        ids of the trees that are not among the records."""
+        return trees_of(self.read(records, report), self.name, report, held or Held(), passed)
 
 
 def _has(name: str, kind: type) -> Callable[[Mapping[str, Any]], bool]:
@@ -93,12 +98,15 @@ def format_of(value: Any) -> str | None:
 
 
 def read_records(
-    name: str, records: Iterable[FileRecord], report: ImportReport, held: Held
+    name: str, records: Iterable[FileRecord], report: ImportReport, held: Held, passed: Container[str] = ()
 ) -> Iterator[ForeignTree] | Iterator[ForkTree]:
-    """Yield the trees of a file's records, which have the format of this name."""
+    """Yield the trees of a file's records, which have the format of this name.
+
+    The others are as for `Importer.trees`.
+    """
     if name == OWN:
         return own_lines.fork_trees_of(records, report)
-    return importers()[name].trees(records, report, held)
+    return importers()[name].trees(records, report, held, passed)
 
 
 _TELEGRAM = ("personal_chat", "private_group", "private_supergroup", "saved_messages", "bot_chat")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.cli.importing.checks import Stored, storable
 from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, Reason
@@ -15,6 +15,7 @@ class Node:
     parent: the id of its parent; None for a root. content: the element to store; None: the node is
     left out, and what hangs on it hangs on the nearest kept node above it. is_child: it begins a
     conversation that its parent has started. message_id: that of the message, if not the node's.
+    is_summary: as for `Message`.
     """
 
     node_id: str
@@ -22,6 +23,7 @@ class Node:
     content: dict[str, Any] | None
     is_child: bool = False
     message_id: str = ""
+    is_summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
     """
     below = _below(nodes, report)
     index_of: dict[str, int | None] = {}
-    messages: list[tuple[str, Stored, int | None, bool]] = []
+    messages: list[_Placed] = []
     waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
     while waiting:
         node, parent = waiting.pop()
@@ -53,24 +55,41 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
                 report.add(change, message_id)
             for number, one in enumerate(stored):
                 is_child = node.is_child and parent is not None and number == 0
-                messages.append((message_id, one, index, is_child))
+                is_summary = node.is_summary and number == 0
+                messages.append(_Placed(message_id, one, index, is_child, is_summary))
                 index = len(messages) - 1
         index_of[node.node_id] = index
         waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
     return Grown(_with_replies(messages), index_of)
 
 
-def _with_replies(
-    messages: Sequence[tuple[str, Stored, int | None, bool]],
-) -> tuple[ForeignMessage, ...]:
-    """Return the messages, given as id, element, parent and is_child in preorder, with replies."""
+class _Placed(NamedTuple):
+    """A message without its replies."""
+
+    message_id: str
+    stored: Stored
+    parent: int | None
+    is_child: bool
+    is_summary: bool
+
+
+def _with_replies(messages: Sequence[_Placed]) -> tuple[ForeignMessage, ...]:
+    """Return the messages, which stand in preorder, with replies."""
     replies: list[list[int]] = [[] for _ in messages]
-    for index, (_, _, parent, is_child) in enumerate(messages):
-        if parent is not None and not is_child:
-            replies[parent].append(index)
+    for index, one in enumerate(messages):
+        if one.parent is not None and not one.is_child:
+            replies[one.parent].append(index)
     return tuple(
-        ForeignMessage(message_id, one.element, parent, tuple(below), is_child, one.written)
-        for (message_id, one, parent, is_child), below in zip(messages, replies, strict=True)
+        ForeignMessage(
+            one.message_id,
+            one.stored.element,
+            one.parent,
+            tuple(below),
+            one.is_child,
+            one.is_summary,
+            one.stored.written,
+        )
+        for one, below in zip(messages, replies, strict=True)
     )
 
 

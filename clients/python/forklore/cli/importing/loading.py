@@ -28,7 +28,7 @@ from forklore.client import jsontext
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
 OWN_PAGE = 1_000
-RECOVERED = frozenset({"key_in_use", "not_the_fork", "not_the_child", "stale", "id_in_use"})
+RECOVERED = frozenset({"key_in_use", "not_the_fork", "not_the_child", "stale", "id_in_use", "epoch_over"})
 """The conflicts that say that something is there already."""
 
 

@@ -3,12 +3,12 @@
 `[{"role", "content"}, …]`, `{"messages": [{"role", "content"}, …]}`, or a message on each line; in
 ShareGPT `{"conversations": [{"from", "value"}, …]}`. Each message follows the one before it.
 
-A list without an id is known by how it begins, a message without one by all up to it: so a list
-that has grown adds what is new. Lists of one id are told apart by their order in the file.
+The items of OpenAI's Responses, such as `function_call`, may stand among the messages. A message
+without an id is known by all up to it: so a list that has grown adds what is new. Lists of one id
+are told apart by their order in the file.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +16,7 @@ from forklore.cli.importing.checks import without_halves
 from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.plain_conversations import ROLES, Conversation, Message, rest
+from forklore.cli.importing.plain_conversations import GAP, Conversation, Message, rest
 from forklore.client import jsontext
 
 _TIMES = ("created_at", "createdAt", "timestamp", "created", "time", "date")
@@ -24,6 +24,11 @@ _MAPPED = (
     *("id", "role", "from", "content", "value", "name", "tool_calls", "function_call", "tool_call_id"),
     *("reasoning_content", "reasoning", *_TIMES),
 )
+_RESULTS = ("tool", "function", "observation")
+_ITEMS = ("_call", "_output")
+_TEXTS = ("text", "input_text", "output_text")
+ITEM = ("type", "role", "content", "name", "arguments", "input", "action", "output", "call_id", "summary")
+"""The members of an item of a response that say something."""
 _IDS = ("id", "conversation_id", "custom_id")
 
 
@@ -35,23 +40,20 @@ def is_messages(value: Mapping[str, Any]) -> bool:
 
 def _is_message(raw: object) -> bool:
     return isinstance(raw, Mapping) and (
-        (isinstance(raw.get("role"), str) and ("content" in raw or "tool_calls" in raw))
+        _is_item(raw)
+        or (isinstance(raw.get("role"), str) and ("content" in raw or "tool_calls" in raw))
         or (isinstance(raw.get("from"), str) and isinstance(raw.get("value"), str))
     )
 
 
+def _is_item(raw: Mapping[str, Any]) -> bool:
+    """Tell whether a record is an item of a response that is no message."""
+    kind = str(raw.get("type"))
+    return (kind.endswith(_ITEMS) and "call_id" in raw) or (kind == "reasoning" and "summary" in raw)
+
+
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
     """Yield a conversation for each list of messages, and one for all messages that stand alone."""
-    times: Counter[str | None] = Counter()
-    for found in _lists(records, report):
-        named = found.id
-        times[named] += 1
-        if times[named] > 1:
-            found.id = f"{named}~{times[named]}"
-        yield found
-
-
-def _lists(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
     alone: list[Any] = []
     for record in records:
         value = record.value
@@ -89,18 +91,16 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
                 id=f"{number}",
                 key=named if isinstance(named, str) else key,
                 parent=messages[-1].id if messages else None,
-                role=message.get("role", message.get("from")),
-                author={"name": message.get("name")}
-                if message.get("role") not in ("tool", "function")
-                else {},
-                said=said_in(message),
+                role=role_of_item(message) if _is_item(message) else _role_of(message),
+                author={} if _role_of(message) in _RESULTS else {"name": message.get("name")},
+                said=said_in_item(message) if _is_item(message) else said_in(message),
                 at=next((message[name] for name in _TIMES if message.get(name)), None),
-                source=rest(message, *_MAPPED),
+                source=rest(message, *_MAPPED, *(ITEM if _is_item(message) else ())),
             )
         )
     return Conversation(
-        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str)), None)
-        or _digest(_beginning(held)),
+        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str) and raw[name]), None),
+        may_repeat=True,
         place=place,
         messages=messages,
         title=raw.get("title"),
@@ -109,13 +109,8 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
     )
 
 
-def _beginning(held: list[Any]) -> list[Any]:
-    """Return the messages up to the first one that is not the system's."""
-    for at, message in enumerate(held):
-        role = message.get("role", message.get("from")) if _is_message(message) else "system"
-        if ROLES.get(role.lower()) != "SYSTEM":
-            return held[: at + 1]
-    return held
+def _role_of(message: Mapping[str, Any]) -> Any:
+    return message.get("role", message.get("from"))
 
 
 def _digest(value: Any) -> str:
@@ -126,7 +121,9 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     """Return what a message says, in its order."""
     content = message.get("content", message.get("value"))
     result_of = message.get("tool_call_id")
-    if message.get("role") in ("tool", "function"):
+    if _role_of(message) == "function_call" and isinstance(call := parsed(content), Mapping):
+        return [{"type": "tool_use", "name": call.get("name"), "input": call.get("arguments")}]
+    if _role_of(message) in _RESULTS:
         name = message.get("name")
         return [{"type": "tool_result", "tool_use_id": result_of, "name": name, "content": content}]
     thought = message.get("reasoning_content") or message.get("reasoning")
@@ -139,7 +136,7 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
         said.append({"type": "text", **content} if isinstance(content.get("text"), str) else dict(content))
     else:
         said += [
-            part if isinstance(part, str) else dict(part)
+            part if isinstance(part, str) else _part_of(part)
             for part in listed(content)
             if isinstance(part, str | Mapping)
         ]
@@ -152,6 +149,39 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
                 {"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": given}
             )
     return said
+
+
+def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
+    """Return what an item of a model's response says, in its order."""
+    held = str(item.get("type"))
+    if held == "message":
+        return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
+    if held == "reasoning":
+        thought = [*listed(item.get("summary")), *listed(item.get("content"))]
+        texts = [str(part.get("text", "")) for part in thought if isinstance(part, Mapping)]
+        return [{"type": "thinking", "thinking": GAP.join(texts)}] if any(texts) else []
+    if held.endswith("_output"):
+        return [{"type": "tool_result", "tool_use_id": item.get("call_id"), "content": item.get("output")}]
+    if held.endswith("_call"):
+        given: Any = next((item[name] for name in ("arguments", "input", "action") if item.get(name)), {})
+        name = item.get("name") or held.removesuffix("_call")
+        return [{"type": "tool_use", "id": item.get("call_id"), "name": name, "input": parsed(given)}]
+    return []
+
+
+def role_of_item(item: Mapping[str, Any]) -> Any:
+    """Return whose an item of a model's response is."""
+    held = str(item.get("type"))
+    return item.get("role") if held == "message" else "tool" if held.endswith("_output") else "assistant"
+
+
+def _part_of(part: Mapping[str, Any]) -> str | dict[str, Any]:
+    """Return a part: a text as such, with what else is told of it."""
+    text = part.get("text")
+    if not isinstance(text, str) or part.get("type", "text") not in _TEXTS:
+        return dict(part)
+    about = rest(part, "type", "text")
+    return {"type": "text", "text": text, **about} if about else text
 
 
 def parsed(value: Any) -> Any:

@@ -95,14 +95,14 @@ class FileImport:
     def _found(self, known: Known, trees_max: int | None) -> Iterator[Plan | Unchanged]:
         options, passed = self.options, list[Unchanged]()
 
-        def passes(kind: str, digest: str) -> bool:
-            """Tell whether a conversation is there as the file has it. Then it is not read."""
+        def passes(kind: str, digest: str) -> str:
+            """Return the id of a conversation that is there as the file has it. It is not read."""
             if self.trees + len(passed) == trees_max:
                 raise _EnoughError
             told = digest_of(digest, owner=options.owner, kind=kind, again=options.again)
             there = known(kind, told) if self.trees else None
             passed.extend([there] if there else [])
-            return there is not None
+            return there.tree_id if there else ""
 
         trees = read_file(
             self.path,
@@ -127,11 +127,10 @@ class FileImport:
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""
-        owner, again = self.options.owner, self.options.again
+        owner, again, with_context = self.options.owner, self.options.again, self.options.is_agent
         if isinstance(tree, ForeignTree):
-            return plan_tree(tree, owner=owner, report=self.report, again=again)
+            return plan_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
         for entry in (one for stored in tree.conversations for one in stored.entries):
             for lost in self.brought.find(entry.members, entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)
-        with_context = self.options.is_agent
         return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)

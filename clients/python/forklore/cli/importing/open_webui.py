@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.claude import listed
-from forklore.cli.importing.codex import said_in_item
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport
-from forklore.cli.importing.messages import said_in
+from forklore.cli.importing.messages import said_in, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
 _MAPPED = (
@@ -61,20 +60,21 @@ conversations_of = each(_conversation_of)
 
 
 def _tree(nodes: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield the messages of a tree; replies in the order in which their parent names them."""
-    order = [
-        child
-        for node in nodes.values()
-        if isinstance(node, Mapping)
-        for child in listed(node.get("childrenIds"))
-    ]
-    named = dict.fromkeys(child for child in order if isinstance(child, str) and child in nodes)
+    """Yield the messages of a tree; replies in the order in which their parent names them.
+
+    A message's `parentId` counts, or else that another one names it among its `childrenIds`.
+    """
+    named: dict[str, str] = {}
+    for node_id, raw in nodes.items():
+        for child in listed(raw.get("childrenIds")) if isinstance(raw, Mapping) else ():
+            if isinstance(child, str) and child in nodes:
+                named.setdefault(child, node_id)
     roots = [node_id for node_id in nodes if node_id not in named]
     for node_id in [*roots, *named]:
         raw = nodes[node_id]
         if isinstance(raw, Mapping):
             parent = raw.get("parentId")
-            yield _message_of(node_id, parent if isinstance(parent, str) else None, raw)
+            yield _message_of(node_id, parent if isinstance(parent, str) else named.get(node_id), raw)
 
 
 def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
@@ -90,7 +90,7 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
     said = said_in(raw)
     items = (item for item in listed(raw.get("output")) if isinstance(item, Mapping))
     output = [part for item in items for part in said_in_item(item)]
-    told = " ".join(part for part in output if isinstance(part, str))
+    told = " ".join(part if isinstance(part, str) else str(part.get("text", "")) for part in output)
     if output and _words(raw.get("content")) in ("", _words(told)):
         said = output
     if raw.get("error"):

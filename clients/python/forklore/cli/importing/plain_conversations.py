@@ -14,8 +14,10 @@ them. These types of parts are known everywhere; others are kept as they are.
 | `tool_result` | `tool_use_id`, `name`, `content`, `is_error` |
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.cli.importing.checks import kept, time_of, title_of, without_halves
@@ -23,6 +25,7 @@ from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
 from forklore.cli.importing.held_files import Held
+from forklore.client import jsontext
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 
 GAP = "\n\n"
@@ -40,6 +43,8 @@ ROLES = {
     "developer": "SYSTEM",
     "tool": "TOOL",
     "function": "TOOL",
+    "function_call": "AI",
+    "observation": "TOOL",
 }
 
 
@@ -62,7 +67,8 @@ class Message:
     it is not imported; what hangs on it hangs on its parent. is_child: it begins a conversation
     that its parent, such as the call of a tool, has started. may_be_empty: it is kept even without
     words. key: what its entry is known by, if that is not its id. is_gap: there is no message, only
-    its id.
+    its id. is_summary: from here on a model remembers this and what follows, in place of what was
+    before.
     """
 
     id: str
@@ -78,13 +84,15 @@ class Message:
     may_be_empty: bool = False
     key: str = ""
     is_gap: bool = False
+    is_summary: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
     """A conversation of a file, with all its branches.
 
-    id: without one it is that of the first message. place: where it stands in the file. current:
+    id: None: it is made of how the conversation begins. may_repeat: other conversations of the file
+    may have the same id; their order tells them apart. place: where it stands in the file. current:
     the id of the last message of the branch that was shown; None: that of the newest leaf. about:
     what else the source tells of the whole. digest: of all its text in the file, if that is known.
     """
@@ -97,6 +105,7 @@ class Conversation:
     updated_at: object = None
     current: object = None
     is_archived: bool = False
+    may_repeat: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
@@ -122,18 +131,42 @@ def rest(raw: Mapping[str, Any], *mapped: str) -> dict[str, Any]:
 
 
 def trees_of(
-    found: Iterable[Conversation], kind: str, report: ImportReport, held: Held
+    found: Iterable[Conversation], kind: str, report: ImportReport, held: Held, passed: Container[str] = ()
 ) -> Iterator[ForeignTree]:
     """Yield a tree for each conversation that has messages. The others are reported.
 
-    kind: the name of the format. held: the files that are there.
+    kind: the name of the format. held: the files that are there. passed: the ids of the trees of
+    the file that are not read, as far as it is read.
     """
+    times: Counter[str] = Counter()
     for conversation in found:
         tree = _tree_of(conversation, kind, report, held)
         if tree is None:
             report.add(Reason.NOT_A_CONVERSATION, conversation.id or conversation.place)
+        elif conversation.id is None or conversation.may_repeat:
+            yield replace(tree, tree_id=_numbered(tree.tree_id, times, passed))
         else:
             yield tree
+
+
+def _numbered(tree_id: str, times: Counter[str], passed: Container[str]) -> str:
+    """Return the first of `a`, `a~2`, `a~3`, … that no other tree of the file has."""
+    while True:
+        times[tree_id] += 1
+        named = tree_id if times[tree_id] == 1 else f"{tree_id}~{times[tree_id]}"
+        if named not in passed:
+            return named
+
+
+def _made_id(messages: Sequence[ForeignMessage], created_at: str | None) -> str:
+    """Return the id of a conversation without one: it stays when the conversation grows.
+
+    It is made of the beginning, up to the first message that is not the system's.
+    """
+    end = next((at for at, one in enumerate(messages, start=1) if one.role != "SYSTEM"), len(messages))
+    begins = [[one.message_id, one.content.get("text")] for one in messages[:end]]
+    text = jsontext.write(without_halves([created_at, *begins]))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -> ForeignTree | None:
@@ -150,7 +183,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         seen.add(message.id)
     elements = (_element_of(message, tools, report, held) for message in found.messages)
     nodes = [
-        Node(message.id, message.parent, element, message.is_child, message.key)
+        Node(message.id, message.parent, element, message.is_child, message.key, message.is_summary)
         for message, element in zip(found.messages, elements, strict=True)
     ]
     grown = grow(nodes, report)
@@ -166,7 +199,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         "updatedTime": None if updated else found.updated_at,
     }
     return ForeignTree(
-        without_halves(found.id or grown.messages[0].message_id),
+        without_halves(found.id) if found.id else _made_id(grown.messages, created_at),
         grown.messages,
         kind,
         title=title_of(found.title),

@@ -12,12 +12,15 @@ has made, also after the service has forgotten the Idempotency-Keys:
   first message. It does not depend on how long the line is, nor on the order of its siblings: a
   newer export of the same source adds to the conversations of the older one.
 * The key of an entry is the id of its message.
+
+Where an agent imports, a summary that a model goes on with begins an epoch of the agent's context:
+from there on each message stands in the context, too, behind its entry in the history.
 """
 
 import hashlib
 import heapq
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -40,7 +43,7 @@ TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
-READ_AS = 1
+READ_AS = 2
 """Grows when readers make other trees than before. Then no earlier import is taken for the same."""
 ABOUT_LINE_BYTES = 200
 """Of the metadata, for what is told of one line of a tree."""
@@ -167,27 +170,31 @@ def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uui
     )
 
 
-def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "") -> Plan:
+def plan_tree(
+    tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "", with_context: bool = False
+) -> Plan:
     """Return the plan of a tree of messages: as many conversations as it has leaves.
 
-    owner, again: as for `namespace_of`. What the service would not take of the tree's metadata is
-    left out and reported.
+    owner, again: as for `namespace_of`. with_context: an agent imports, and has a context. What the
+    service would not take of the tree's metadata is left out and reported.
     """
     namespace = namespace_of(owner=owner, kind=tree.source, tree_id=tree.tree_id, again=again)
     keys = keys_for(message.message_id for message in tree.messages)
-    lines, forks, place_of = lines_of(tree)
     about = _about(tree, report)
     entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
+    remembered = _remembered(tree, keys, entries) if with_context else {}
+    lines, forks, place_of = lines_of(tree, remembered)
     source = tree.digest or _digest(tree, entries, about)
     digest = digest_of(source, owner=owner, kind=tree.source, again=again)
     conversations = []
     for line, fork in zip(lines, forks, strict=True):
         said_at = tree.messages[line[-1]].said_at
+        own = [one for index in line for one in (entries[index], *remembered.get(index, ()))]
         metadata = {
             "source": {
                 **about,
                 **({} if fork else {"conversations": len(lines)}),
-                "entries": len(line),
+                "entries": len(own),
                 **({"saidAt": said_at} if said_at else {}),
             }
         }
@@ -195,7 +202,7 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
             PlannedConversation(
                 str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
                 fork,
-                tuple(entries[index] for index in line),
+                tuple(own),
                 {"tags": {SOURCE_TAG: tree.source}, **_title(tree, fork), "metadata": metadata},
             )
         )
@@ -204,9 +211,36 @@ def plan_tree(tree: ForeignTree, *, owner: str, report: ImportReport, again: str
     return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest)
 
 
-def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
-    """Return the messages of each conversation, where each forks, and the place of each message."""
+def _remembered(
+    tree: ForeignTree, keys: Sequence[str], entries: Sequence[PlannedEntry]
+) -> dict[int, tuple[PlannedEntry]]:
+    """Return by the index of each message from a summary on what of it stands in the context.
+
+    Its epoch is the number of summaries on the way to it. A child of a message begins anew.
+    """
+    if not any(message.is_summary for message in tree.messages):
+        return {}
+    others = keys_for([*keys, *(f"context {key}" for key in keys)])[len(keys) :]
+    epochs: list[int] = []
+    found: dict[int, tuple[PlannedEntry]] = {}
+    for index, message in enumerate(tree.messages):
+        above = 0 if message.parent is None or message.is_child else epochs[message.parent]
+        epochs.append(above + message.is_summary)
+        if epochs[index]:
+            body = {**entries[index].body, "channel": "context", "epoch": epochs[index]}
+            found[index] = (replace(entries[index], key=others[index], body=body),)
+    return found
+
+
+def lines_of(
+    tree: ForeignTree, remembered: Container[int] = ()
+) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
+    """Return the messages of each conversation, where each forks, and the place of each message.
+
+    remembered: the messages behind which stands an entry of the context.
+    """
     lines: list[list[int]] = []
+    sizes: list[int] = []
     forks: list[PlannedFork | None] = []
     place_of: list[PlannedAt] = []
     for index, message in enumerate(tree.messages):
@@ -216,11 +250,16 @@ def lines_of(tree: ForeignTree) -> tuple[list[list[int]], list[PlannedFork | Non
         else:
             conversation = len(lines)
             lines.append([])
-            blank = PlannedFork(0, None, "blank") if conversation else None
-            position = "child" if message.is_child else "after"
-            forks.append(PlannedFork(above.conversation, above, position) if above else blank)
-        place_of.append(PlannedAt(conversation, len(lines[conversation])))
+            sizes.append(0)
+            forks.append(PlannedFork(0, None, "blank") if conversation else None)
+            if message.parent is not None and above:
+                is_inherited = message.parent in remembered and not message.is_child
+                up_to = PlannedAt(above.conversation, above.index + 1) if is_inherited else None
+                position = "child" if message.is_child else "after"
+                forks[-1] = PlannedFork(above.conversation, above, position, up_to)
+        place_of.append(PlannedAt(conversation, sizes[conversation]))
         lines[conversation].append(index)
+        sizes[conversation] += 2 if index in remembered else 1
     return lines, forks, place_of
 
 
@@ -351,17 +390,36 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
     """Return the first and the end of each batch. The entries in `ends` end one.
 
     An entry that mentions another branch begins one. So a batch never has to wait for another one
-    that waits for its beginning.
+    that waits for its beginning. What stands in the context behind a message is in the batch of the
+    message, if there is room: so a fork after the message has both.
     """
     if not entries:
         return [(0, 0)]
     begins = [at for at, one in enumerate(entries) if at and (one.merged_from is not None or at - 1 in ends)]
     most = BATCH_ENTRIES_MAX, ENTRY_BYTES_MAX
     return [
-        (batch[0], batch[-1] + 1)
+        (batch[0][0], batch[-1][-1] + 1)
         for some in pairwise([0, *begins, len(entries)])
-        for batch in packs(range(*some), most, lambda at: (1, entries[at].size))
+        for batch in packs(
+            _turns(entries, range(*some)),
+            most,
+            lambda turn: (len(turn), sum(entries[at].size for at in turn)),
+        )
     ]
+
+
+def _turns(entries: Sequence[PlannedEntry], numbers: range) -> Iterator[list[int]]:
+    """Yield the entries one by one, but a message with what stands of it in the context."""
+    turn: list[int] = []
+    for at in numbers:
+        is_behind = len(turn) == 1 and "channel" in entries[at].body and "channel" not in entries[at - 1].body
+        if is_behind and entries[at - 1].size + entries[at].size <= ENTRY_BYTES_MAX:
+            turn.append(at)
+            continue
+        if turn:
+            yield turn
+        turn = [at]
+    yield turn
 
 
 def _holding(batches: Sequence[PlannedBatch]) -> dict[PlannedAt, int]:

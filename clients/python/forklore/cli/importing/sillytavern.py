@@ -20,7 +20,10 @@ _EDITED = -1
 """In the place of a swipe: the text of a message that was edited, and is none of its swipes."""
 _DIGITS_MAX = 20
 """Of a time as a number."""
-_DATES = ("%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss")
+_DATES = ("%B%d,%Y%I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss")
+"""Without white space."""
+_UNUSED = "unused"
+"""What newer headers say instead of a name."""
 
 
 def is_line(value: Mapping[str, Any]) -> bool:
@@ -48,12 +51,14 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     integrity = header.get("chat_metadata")
     named = integrity.get("integrity") if isinstance(integrity, Mapping) else None
     begun = header.get("create_date")
-    made_of = " ".join(str(one) for one in (header.get("character_name"), begun) if one)
+    character = header.get("character_name")
+    made_of = f"{character} {begun}" if character and begun else None
+    names = (one.source.get("name") for one in messages if one.role == "assistant")
     yield Conversation(
-        id=named if isinstance(named, str) else made_of or None,
+        id=named if isinstance(named, str) else made_of,
         place="the file",
         messages=messages,
-        title=header.get("character_name"),
+        title=next(names, None) if character == _UNUSED else character,
         created_at=date_of(begun) or (messages[0].at if messages else None),
         current=shown,
         about=rest(header, "create_date"),
@@ -91,7 +96,7 @@ def date_of(raw: object) -> object:
     >>> date_of("May 1, 2024 10:05am"), date_of("2024-05-01 @10h 05m 00s 000ms")
     (1714557900.0, 1714557900.0)
     """
-    text = re.sub(r"\s*\d+ms$", "", raw) if isinstance(raw, str) else ""
+    text = re.sub(r"\s+|\d+ms$", "", raw) if isinstance(raw, str) else ""
     if text.isdecimal() and len(text) < _DIGITS_MAX:
         return int(text)
     for form in _DATES:

@@ -134,13 +134,19 @@ class Forklore:
         timeout: float | None = None,
         deadline: float | None = None,
         retries: int | Omitted | None = OMITTED,
+        budget: float | None = None,
     ) -> Self:
-        """Return the same client with other limits. What is not given stays."""
+        """Return the same client with other limits. What is not given stays.
+
+        budget: seconds from now that all calls of the returned client have together.
+        """
         named = {"timeout_s": timeout, "deadline_s": deadline}
         given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         if not isinstance(retries, Omitted):
             given["retries_max"] = retries
-        return self._over(self._transport, self._identity, replace(self._options, **given))
+        options = replace(self._options, **given)
+        options = options if budget is None else options.ending(budget)
+        return self._over(self._transport, self._identity, options)
 
     def acting_as(self, user: str, client: str | None = None, *, roles: tuple[str, ...] = ()) -> Self:
         """Return the same client on behalf of another user or agent.

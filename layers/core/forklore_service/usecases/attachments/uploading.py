@@ -4,6 +4,7 @@ The same bytes of one user, with the same type, are one attachment.
 """
 
 import hashlib
+from io import BytesIO
 from typing import NamedTuple
 
 from forklore_service.domain import keys
@@ -53,7 +54,7 @@ def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
         if not file.is_pending:
             return Begun(ReadFile.of(file, objects))
         if content is not None:
-            objects.store(file.attachment_id, content, expected(file))
+            objects.store(file.attachment_id, BytesIO(content), expected(file))
         elif not objects.holds(file.attachment_id, expected(file)):
             return Begun(ReadFile.of(file, objects), objects.upload(file.attachment_id, expected(file)))
         if table.update(actions.attachment.arrived(file.attachment_id)):

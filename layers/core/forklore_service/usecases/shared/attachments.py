@@ -21,6 +21,8 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
+FIELD = "attachments"
+"""By it a program knows that the conversation is there, and a file that an entry names is not."""
 TREES_MAX = 100
 """Trees looked at for one in which the caller may read an attachment."""
 
@@ -75,10 +77,10 @@ def _nameable(
     file: File | None,
 ) -> File:
     if file is None or not file.can_be_named:
-        raise not_found(attachment_id)
+        raise not_found(attachment_id, field=FIELD)
     trees = dict.fromkeys((group_id, None))
     if file.owner != caller.user_id and not any(is_shown(table, caller, file, group_id=of) for of in trees):
-        raise not_found(attachment_id)
+        raise not_found(attachment_id, field=FIELD)
     if file.is_pending and not objects.holds(attachment_id, expected(file)):
         raise ConflictError(
             f"the bytes of the attachment {brief(attachment_id)} are not there yet; upload them first",
@@ -92,9 +94,12 @@ def expected(file: File) -> Expected:
     return Expected(file.content_type, file.size, file.sha256)
 
 
-def not_found(attachment_id: str) -> NotFoundError:
-    """Return the error for an attachment that there is not, or that is none of the caller's."""
-    return NotFoundError(f"no attachment {brief(attachment_id)}")
+def not_found(attachment_id: str, *, field: str | None = None) -> NotFoundError:
+    """Return the error for an attachment that there is not, or that is none of the caller's.
+
+    field: that of the request which names it; None: the path does.
+    """
+    return NotFoundError(f"no attachment {brief(attachment_id)}", field=field)
 
 
 def is_shown(table: Table, caller: Caller, file: File, *, group_id: str | None = None) -> bool:
