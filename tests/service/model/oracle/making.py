@@ -127,20 +127,6 @@ class Making(Attachments, Pointers):
         return told | {"entry": made, "lastEntryId": made["id"]}
 
 
-def group_turns(made: list[Entry]) -> None:
-    """Put context with the history entry that it follows, or else with the first one."""
-    turns: list[list[Entry]] = []
-    for entry in made:
-        if turns and not (is_history(entry) and any(map(is_history, turns[-1]))):
-            turns[-1].append(entry)
-        else:
-            turns.append([entry])
-    if any(map(is_history, made)):
-        for turn in turns:
-            for entry in turn:
-                entry.turn = turn
-
-
 def require_agent(r: Request) -> None:
     """Refuse context from a plain user."""
     drafts = r.given.get("entries", [r.given])
