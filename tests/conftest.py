@@ -18,9 +18,10 @@ def pytest_configure(config: pytest.Config) -> None:
     A shell that runs a command in the background ignores SIGINT, and each process inherits that.
     """
     if config.pluginmanager.hasplugin("hypothesispytest"):
-        from hypothesis import settings  # not every environment of tests has it
+        from hypothesis import HealthCheck, settings  # not every environment of tests has it
 
-        settings.register_profile("on any machine", deadline=None)
+        slow = [HealthCheck.too_slow]  # a busy machine is slow, too
+        settings.register_profile("on any machine", deadline=None, suppress_health_check=slow)
         settings.load_profile("on any machine")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

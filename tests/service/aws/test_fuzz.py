@@ -50,7 +50,7 @@ from tests.service.domain.builders import examples
 from tools.catalogue import PHOTO
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 
-CASES = 150
+CASES = 90
 """The number of random requests for each route. Every run sends the same ones."""
 REFUSALS = {400, 401, 403, 404, 405, 409, 413, 415, 422}
 

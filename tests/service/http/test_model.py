@@ -29,7 +29,7 @@ USERS = 5
 def agree(services: Sequence[Service], capsys: pytest.CaptureFixture[str]) -> None:
     """Run random histories in parallel. Prints the seed and the number of each operation."""
     measure = Measure.of("histories")
-    seed, histories = measure.seed, measure.goal(ci=15, gate=45) * len(services)
+    seed, histories = measure.seed, measure.goal(ci=8, gate=45) * len(services)
     made = [_history(services, Random(seed + number)) for number in range(histories)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         runs = {threads.submit(history.run, STEPS): number for number, history in enumerate(made)}

@@ -8,6 +8,8 @@ import pytest
 
 from forklore.cli.importing.files import read_stream
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.cli.importing.plan import plan_tree
+from tests.clients.cli.importing.service import Service
 
 Raw = dict[str, Any]
 
@@ -150,7 +152,13 @@ def test_a_text_that_was_edited_stands_beside_its_swipes() -> None:
 def test_messages_of_librechat_that_stand_alone_are_those_of_their_conversations() -> None:
     rows = [
         {"messageId": "q", "conversationId": "t", "isCreatedByUser": True, "text": "Hi"},
-        {"messageId": "x", "conversationId": "other", "isCreatedByUser": True, "text": "Ho"},
+        {
+            "messageId": "x",
+            "conversationId": "other",
+            "isCreatedByUser": True,
+            "text": "Ho",
+            "createdAt": {"$date": "2026-01-01T00:00:00Z"},
+        },
         {
             "messageId": "a",
             "conversationId": "t",
@@ -164,6 +172,7 @@ def test_messages_of_librechat_that_stand_alone_are_those_of_their_conversations
 
     assert (first.tree_id, told(first)) == ("t", [("USER", "Hi", None), ("AI", "Hello", 0)])
     assert (second.tree_id, told(second)) == ("other", [("USER", "Ho", None)])
+    assert second.messages[0].said_at == "2026-01-01T00:00:00.000Z"
 
 
 def test_parts_of_librechat_and_files_are_kept() -> None:
@@ -362,3 +371,12 @@ def test_a_newer_chat_of_sillytavern_names_its_character_in_its_messages_only() 
 
     assert (one.title, one.created_at) == ("Oak", "2026-08-31T00:00:01.000Z")
     assert one.tree_id != other.tree_id
+
+
+def test_a_conversation_is_not_called_after_the_systems_words(service: Service) -> None:
+    [tree] = read({"system": "Be brief", "messages": [{"role": "user", "content": "Rain in\nRome?"}]})
+
+    loading = service.load(plan_tree(tree, owner=service.user, report=ImportReport()))
+
+    told = service.ask("getConversation", conversationId=loading.conversation_id(0))
+    assert told["title"] == "Rain in Rome?"

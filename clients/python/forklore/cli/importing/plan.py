@@ -27,7 +27,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
-from forklore.cli.importing.checks import keys_for, storable_metadata
+from forklore.cli.importing.checks import keys_for, storable_metadata, title_of
 from forklore.cli.importing.foreign_trees import (
     ForeignMessage,
     ForeignTree,
@@ -186,7 +186,7 @@ def plan_tree(
     lines, forks, place_of = lines_of(tree, remembered)
     source = tree.digest or _digest(tree, entries, about)
     digest = digest_of(source, owner=owner, kind=tree.source, again=again)
-    conversations = []
+    begins, conversations = _beginning(tree), []
     for line, fork in zip(lines, forks, strict=True):
         said_at = tree.messages[line[-1]].said_at
         own = [one for index in line for one in (entries[index], *remembered.get(index, ()))]
@@ -203,7 +203,7 @@ def plan_tree(
                 str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
                 fork,
                 tuple(own),
-                {"tags": {SOURCE_TAG: tree.source}, **_title(tree, fork), "metadata": metadata},
+                {"tags": {SOURCE_TAG: tree.source}, **_title(tree, fork, begins), "metadata": metadata},
             )
         )
     current = 0 if tree.current is None else place_of[tree.current].conversation
@@ -344,19 +344,24 @@ def _entry(key: str, message: ForeignMessage) -> PlannedEntry:
     return PlannedEntry(key, body, escaped_size(text), hashlib.sha256(text.encode()).digest())
 
 
-def _title(tree: ForeignTree, fork: PlannedFork | None) -> dict[str, str]:
-    """Return the title of a conversation of a tree: its source's.
+def _title(tree: ForeignTree, fork: PlannedFork | None, begins: str) -> dict[str, str]:
+    """Return the title of a conversation of a tree: its source's, or else how the tree begins.
 
-    Without that the service gives the root one, and a fork has the same: the first text's. A child
+    Where it does not begin with the system's words, the service gives the root the same. A child
     has the one that the service gives it.
     """
     if fork is not None and fork.position == "child":
         return {}
-    if tree.title or fork is None:
-        return {"title": tree.title} if tree.title else {}
-    texts = (message.content.get("text") for message in tree.messages)
-    first = next((text[:TITLE_CHARACTERS] for text in texts if isinstance(text, str) and text), None)
-    return {} if first is None else {"title": first}
+    if tree.title:
+        return {"title": tree.title}
+    is_left = fork is None and tree.messages[0].role != "SYSTEM"
+    return {} if is_left or not begins else {"title": begins}
+
+
+def _beginning(tree: ForeignTree) -> str:
+    """Return the beginning of the first text: of one that is not the system's, if there is any."""
+    texts = [(one.role == "SYSTEM", at) for at, one in enumerate(tree.messages) if one.text]
+    return title_of(tree.messages[min(texts)[1]].text[:TITLE_CHARACTERS]) or "" if texts else ""
 
 
 def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
