@@ -28,7 +28,17 @@ OPTIONS = {
 }
 
 
-DEFAULT_RATE = read_document()["Parameters"]["UserRequestsPerMinute"]["Default"]
+SET = {name: str(one.get("Default")) for name, one in read_document()["Parameters"].items()} | OPTIONS
+"""The parameters of a deployment with these options."""
+TOLD = [
+    "JustificationRequired",
+    "UserRequestsPerMinute",
+    "LogUsers",
+    "KmsKeyArn",
+    "Attachments",
+    "AttachmentMegabytes",
+]
+"""The parameters that the description of a version tells, so that a change makes another one."""
 
 
 class Stage:
@@ -116,7 +126,7 @@ def test_it_is_deployed_with_the_kept_answers_and_all_options(stage: Stage) -> N
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
     integrations = stage.emulated.client("apigatewayv2").get_integrations(ApiId=made["Api"])["Items"]
     assert version["SnapStart"]["ApplyOn"] == "PublishedVersions"
-    assert version["Description"].endswith(f" {made['Table']} false {DEFAULT_RATE} {KEY}")
+    assert version["Description"].split()[1:] == [made["Table"], *(SET[name] for name in TOLD)]
     assert alias["FunctionVersion"] == version["Version"]
     assert {one["IntegrationUri"].rpartition(":")[2] for one in integrations} == {"live/invocations"}
     assert {"Key": "team", "Value": "chat"} in stack["Tags"]

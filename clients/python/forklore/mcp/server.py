@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypeVar
 import anyio.to_thread
 from mcp.server.context import CallNext, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, ToolAnnotations
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from forklore.client import VERSION, results
@@ -149,7 +149,7 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
             return answer
         client = client_of(Context(request_context=context))
         page = await anyio.to_thread.run_sync(
-            _failing_as(_listing_error, lambda: client.api.list_conversations(limit=ROWS))
+            _failing_as(_resource_error, lambda: client.api.list_conversations(limit=ROWS))
         )
         return {**answer, "resources": [_resource_of(one) for one in page.data]}
 
@@ -208,12 +208,7 @@ def _tool_error(error: Exception) -> Exception:
 
 
 def _resource_error(error: Exception) -> Exception:
-    kind = ResourceNotFoundError if isinstance(error, NotFoundError) else ResourceError
-    return kind(_said(error))
-
-
-def _listing_error(error: Exception) -> Exception:
-    return MCPError(INTERNAL_ERROR, _said(error))
+    return MCPError(INVALID_PARAMS if isinstance(error, NotFoundError) else INTERNAL_ERROR, _said(error))
 
 
 def _said(error: Exception) -> str:

@@ -46,6 +46,12 @@ class _Shown(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class _WithTexts(_Shown):
+    """An answer with texts of conversations, which come after the notice."""
+
+    notice: Notice = NOTICE
+
+
 class Said(_Shown):
     """An entry of a conversation. `is_cut`: read it by its id to get the whole text."""
 
@@ -59,7 +65,7 @@ class Said(_Shown):
     created_at: str
 
 
-class Window(_Shown):
+class Window(_WithTexts):
     """Entries of a conversation, the newest first. `older_uri`: what is older, as a resource."""
 
     conversation_id: str
@@ -68,7 +74,6 @@ class Window(_Shown):
     older: Older
     older_uri: str | None
     newer: Newer = Known
-    notice: Notice = NOTICE
 
 
 class Listed(_Shown):
@@ -89,12 +94,11 @@ class Listed(_Shown):
     last_message: Text | None = Known
 
 
-class Conversations(_Shown):
+class Conversations(_WithTexts):
     """Conversations, those that were used last first; branches of one, the oldest first."""
 
     conversations: list[Listed]
     more: More
-    notice: Notice = NOTICE
 
 
 class Found(_Shown):
@@ -110,12 +114,11 @@ class Found(_Shown):
     created_at: str
 
 
-class Search(_Shown):
+class Search(_WithTexts):
     """What was found: the newest fork tree first. A page may be short, even empty."""
 
     found: list[Found]
     more: More
-    notice: Notice = NOTICE
 
 
 class Branch(_Shown):
@@ -126,12 +129,11 @@ class Branch(_Shown):
     has_more: bool
 
 
-class Compared(_Shown):
+class Compared(_WithTexts):
     """Two branches. `base_entry_id`: the last entry that both show; null: there is none."""
 
     base_entry_id: str | None
     branches: list[Branch]
-    notice: Notice = NOTICE
 
 
 class Written(_Shown):

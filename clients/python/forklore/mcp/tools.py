@@ -282,7 +282,6 @@ def _open(client: Forklore, reference: str) -> Conversation:
 
 
 def _anchor(before: str | None, after: str | None) -> dict[str, Any]:
-    """Return where a fork begins, by its position; empty: nowhere. Raises InputError for both."""
-    if before is not None and after is not None:
-        raise InputError("a fork is before an entry or after one, not both")
-    return {"before": before} if before is not None else {"after": after} if after is not None else {}
+    """Return where a fork begins, as `fork` takes it; empty: it is no fork, or one at the end."""
+    given = {"before": before, "after": after}
+    return {name: entry_id for name, entry_id in given.items() if entry_id is not None}
