@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+from forklore.mcp.on_lambda import METADATA
 from forklore_local.server import token
 from forklore_service.api import operations
 from forklore_service.api.operation import Operation
-from tests.clients.mcp.connecting import by_events, run
+from tests.clients.mcp.connecting import Gateway, by_events, run
 from tests.clients.mcp.test_tools import every_tool
 from tests.functions.story import AUTHORIZER, DIRECT, tell_functions
 from tools.catalogue import NAMES, SAID
@@ -114,6 +116,17 @@ def test_the_built_publisher_publishes_a_batch_of_the_stream(service: Deployed) 
 
 def test_the_built_tools_work_for_the_library_s_own_client(service: Deployed) -> None:
     run(every_tool, by_events(partial(service.functions.invoke, "McpFunction"), "ann"))
+
+
+def test_the_built_tools_lead_who_has_no_token_to_the_issuer(service: Deployed) -> None:
+    invoke = partial(service.functions.invoke, "McpFunction")
+    nobody = Gateway(invoke, None)
+    refused = invoke(nobody.event(httpx2.Request("POST", "https://api.example/mcp"), b"{}"))
+    told = invoke(nobody.event(httpx2.Request("GET", f"https://api.example{METADATA}"), b""))
+
+    assert refused["statusCode"] == 401
+    assert refused["headers"]["www-authenticate"].endswith(f'{METADATA}"')
+    assert json.loads(told["body"])["authorization_servers"] == [ISSUER["Issuer"]]
 
 
 def test_a_built_function_refuses_an_event_of_another_api(service: Deployed, told: object) -> None:

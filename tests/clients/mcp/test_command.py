@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,21 @@ def test_without_the_extra_the_error_names_it(line: list[str]) -> None:
 
     told = "forklore: mcp is not installed: pip install 'forklore[mcp]'\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", told)
+
+
+@pytest.mark.parametrize("options", [[], ["--mcp"]])
+def test_the_server_says_where_the_tools_are(options: list[str]) -> None:
+    with subprocess.Popen(
+        [*COMMAND[:-1], "serve", "--port", "0", *options],
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        banner = "".join(takewhile(lambda line: not line.startswith("Ctrl+C"), process.stdout))
+        process.terminate()
+    url = banner.partition("listens on ")[2].split()[0]
+    assert (f"the tools for agents are at {url}/mcp\n" in banner) == bool(options)
 
 
 def test_the_help_registers_the_program_that_was_started(tmp_path: Path) -> None:
