@@ -193,6 +193,12 @@ def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries:
     expect(table.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")
 
 
+def test_a_score_that_is_given_later_is_shown(table: Page, tries: Tries) -> None:
+    tries.none.update(metadata={"score": 0.5})
+
+    let_time_pass(table, lambda: ways(table) == ["A frog", "Old pond", "Silence", "Limerick"])
+
+
 def test_a_way_becomes_current_and_another_one_begins(table: Page, tries: Tries) -> None:
     table.get_by_role("row", name="Choose A frog").get_by_role("button", name="Make current…").click()
     dialog(table).get_by_role("button", name="Make current").click()

@@ -56,7 +56,8 @@ def test_a_tree_has_one_row_which_is_its_current_branch(blank: Page, api: Forklo
     page = steps.sign_in(blank, user)
 
     expect(steps.rows(page)).to_have_count(2)
-    expect(steps.row(page, "Another tree")).to_be_visible()
+    expect(steps.row(page, "Another tree")).not_to_contain_text("branches")
+    expect(steps.row(page, "Better plan")).to_contain_text("3 branches")
     steps.row(page, "Better plan").click()
     steps.expect_messages(page, ["Where to?", "Porto."])
 
@@ -176,6 +177,15 @@ def test_the_list_is_filtered(blank: Page, api: Forklore, user: str) -> None:
     page.get_by_role("button", name="No filter").click()
     page.get_by_role("button", name="Archived ones").click()
     expect_titles(page, ["Porto"])
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Failed", exact=True).click()
+    expect(steps.conversations(page)).to_contain_text("No tool has failed.")
+    page.get_by_role("button", name="Filter by tag, agent, date").click()
+    page.get_by_label("Used in").select_option("the last 7 days")
+    expect_titles(page, ["Porto"])
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Only archived ones, of the last 7 days").click()
+    expect_titles(page, ["Faro", "Lisbon"])
 
 
 def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user: str) -> None:

@@ -42,6 +42,7 @@ export interface AdminConversation {
 	agentId?: string;
 	answering?: Answering;
 	archived?: boolean;
+	branches?: number;
 	clientId?: string;
 	createdAt: string;
 	forkedAtConversationId?: string;
@@ -371,6 +372,7 @@ export interface ConversationDetails {
 	agentId?: string;
 	answering?: Answering;
 	archived?: boolean;
+	branches?: number;
 	createdAt: string;
 	forkedAtConversationId?: string;
 	forkedAtEntryId?: string;
@@ -497,6 +499,7 @@ export interface Erasure {
 
 /** A conversation of a fork tree. `lastEntryId`: the last history entry that it shows. */
 export interface Fork {
+	agentId?: string;
 	answering?: Answering;
 	conversationId: string;
 	createdAt: string;
@@ -505,6 +508,8 @@ export interface Fork {
 	forkedAtPosition?: "before" | "after" | "blank";
 	isCurrent: boolean;
 	lastEntryId: string | null;
+	metadata: Record<string, unknown>;
+	tags: Record<string, string>;
 	title: string | null;
 }
 

@@ -161,6 +161,9 @@ _SYNCED: Json = {
 _FORK: Json = {
     "conversationId": _FORK_ID,
     "title": "Two nights in Porto",
+    "agentId": "planner",
+    "tags": {"topic": "travel"},
+    "metadata": {"score": 0.8},
     "forkedAtConversationId": _ID,
     "forkedAtEntryId": _ENTRY["id"],
     "forkedAtPosition": "after",
@@ -272,7 +275,10 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Health: {"status": "ok"},
     answer_models.Conversation: _CONVERSATION,
     answer_models.Forked: {**_CONVERSATION, "id": _FORK_ID},
-    answer_models.ConversationPage: {"data": [_CHILD, _CONVERSATION], "afterCursor": None},
+    answer_models.ConversationPage: {
+        "data": [_CHILD, {**_CONVERSATION, "branches": 2}],
+        "afterCursor": None,
+    },
     answer_models.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
     answer_models.AdminConversationPage: {
         "data": [{**_CONVERSATION, "clientId": "travel-planner"}],
@@ -283,6 +289,8 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {
                 "conversationId": _ID,
                 "title": "Weekend in Lisbon",
+                "tags": {"topic": "travel"},
+                "metadata": {},
                 "lastEntryId": _ENTRY["id"],
                 "isCurrent": True,
                 "createdAt": _AT,

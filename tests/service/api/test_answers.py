@@ -144,7 +144,9 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
     details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(
-        is_archived=True, answering=Standing(Answering(ENTRY, None, "bob", AT), AnswerState.SILENT)
+        is_archived=True,
+        answering=Standing(Answering(ENTRY, None, "bob", AT), AnswerState.SILENT),
+        branches=2,
     )
     text = to_json(answers.conversation(details))
 
@@ -202,6 +204,8 @@ def test_a_fork_without_an_entry_shows_none() -> None:
     assert answers.fork(blank, Head("ann", AT), is_current=False, now_s=0) == {
         "conversationId": FORK,
         "title": None,
+        "tags": {},
+        "metadata": JsonText("{}", None),
         "forkedAtConversationId": ROOT,
         "forkedAtPosition": "blank",
         "lastEntryId": None,

@@ -111,6 +111,14 @@ def text_of(entry: Json) -> str | None:
     return "\n".join(texts_of(first)) or None
 
 
+def preview_of(entry: Json) -> str:
+    """Return what previews show of a history entry: its text, else the names of its attachments."""
+    first = [*entry["content"], None][0] if is_history(entry) else None
+    attachments = first.get("attachments") or [] if isinstance(first, dict) else []
+    names = [one["name"] for one in attachments if isinstance(one.get("name"), str)]
+    return (text_of(entry) or ", ".join(names))[:100]
+
+
 def texts_of(element: Json) -> list[str]:
     """Return the text of an element, or those of its parts."""
     if not isinstance(element, dict):

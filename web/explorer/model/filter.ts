@@ -29,9 +29,8 @@ function testOf(word: string): (limb: Limb) => boolean {
 	const has = (all: readonly (string | undefined)[]): boolean =>
 		all.some((one) => one?.toLowerCase().includes(text));
 	const places: Record<string, (limb: Limb) => boolean> = {
-		tag: ({ branch }) =>
-			has(Object.entries(branch?.details?.tags ?? {}).map(([key, value]) => `${key}:${value}`)),
-		agent: ({ own, branch }) => has([branch?.details?.agentId, ...own.map(({ agentId }) => agentId)]),
+		tag: ({ branch }) => has(Object.entries(branch?.tags ?? {}).map(([key, value]) => `${key}:${value}`)),
+		agent: ({ own, branch }) => has([branch?.agentId, ...own.map(({ agentId }) => agentId)]),
 		user: ({ own }) => has(own.map(({ userId }) => userId)),
 		name: ({ look }) => has(look.names),
 		words: ({ look, own }) => has([look.label]) || own.some((line) => says(line, text)),

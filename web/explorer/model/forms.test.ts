@@ -5,8 +5,9 @@ import samples from "../../../tests/clients/adapters/explorer.json";
 import { blocksOf, editableOf, edited, editorText, roleOf, truthOf, withAt, type Draft } from "./forms.ts";
 import { lineOf } from "./lines.ts";
 import type { Block } from "./parts.ts";
+import { firstSaid } from "./shape.ts";
 import { firstWords, shownOf, type Shown } from "./shown.ts";
-import type { Entry } from "./types.ts";
+import type { Entry, Line } from "./types.ts";
 
 let made = 0;
 
@@ -391,4 +392,23 @@ test("lines of the service show calls and results as entries do", () => {
 		line("USER", "[returned 5]"),
 		line("AI", "## It is **done**"),
 	]).toEqual(['ai: pay {"euros": 5}', 'tool: {"paid', "tool: 5", "user: [returned 5]", "ai: It is done"]);
+});
+
+test("a result without words is named after its call, and neither names what is said", () => {
+	const asLine = (role: string, more: object, before?: Line) =>
+		lineOf(entry({ contentType: "history", content: [] }, { line: { role, ...more } }), before);
+	const call = asLine("AI", { tool: "pay", holds: ["events"] });
+	expect([
+		call,
+		asLine("TOOL", {}, call),
+		asLine("TOOL", { failed: true }, call),
+		asLine("TOOL", {}),
+	]).toMatchObject([
+		{ text: "pay", isTool: true },
+		{ text: "pay returned", isTool: true },
+		{ text: "pay failed", isTool: true },
+		{ text: "Tool result", isTool: true },
+	]);
+	expect(firstSaid([call, asLine("AI", { text: "Paid.", tool: "pay" })])).toBe("Paid.");
+	expect(firstSaid([call])).toBe("pay");
 });

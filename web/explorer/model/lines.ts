@@ -2,14 +2,14 @@
 
 import { blocksOf, isHistory, roleNamed, roleOf } from "./forms.ts";
 import { firstWords } from "./shown.ts";
-import type { Entry, Line, Role } from "./types.ts";
+import type { Entry, Line } from "./types.ts";
 import { unmarked, visible } from "./words.ts";
 
 /** What adapters write for people where a tool is called or returns. */
 const TOOL = /^\[(?:calls (.*?)|(?:\S+ )?returned (.*?))\]?$/;
 
-/** Return what the tree draws of an entry, which the service may have listed as a line. */
-export function lineOf(entry: Entry): Line {
+/** Return what the tree draws of an entry, which the service may have listed as a line. before: that of its parent. */
+export function lineOf(entry: Entry, before?: Line): Line {
 	const { id, conversationId, parentId, createdAt, userId, agentId, usage } = entry;
 	const { mergedFromConversationId, copiedFromConversationId } = entry;
 	const kept = { id, conversationId, parentId, createdAt, userId };
@@ -19,22 +19,30 @@ export function lineOf(entry: Entry): Line {
 		...(copiedFromConversationId && { copiedFromConversationId }),
 		...(usage && { usage }),
 	};
-	const { role, text, failed } = entry.content.length || entry.erased ? said(entry) : told(entry);
-	return { ...kept, ...beside, role, text: unmarked(text), ...(failed && { failed }) };
+	const known = entry.content.length || entry.erased;
+	const { role, text, isTool, failed } = known ? said(entry) : told(entry, before);
+	return {
+		...kept,
+		...beside,
+		role,
+		text: unmarked(text),
+		...(isTool && { isTool }),
+		...(failed && { failed }),
+	};
 }
 
-const said = (entry: Entry) => ({
-	role: roleOf(entry),
-	text: firstWords(entry),
-	failed: blocksOf(entry).some((one) => "result" in one && one.result?.isError),
-});
+function said(entry: Entry): Pick<Line, "role" | "text" | "isTool" | "failed"> {
+	const blocks = blocksOf(entry);
+	return {
+		role: roleOf(entry),
+		text: firstWords(entry),
+		isTool: blocks.length > 0 && blocks.every(({ kind }) => kind === "call" || kind === "result"),
+		failed: blocks.some((one) => "result" in one && one.result?.isError),
+	};
+}
 
 /** Return what the service tells of an entry in place of its content. */
-function told({ line, contentType, attachments }: Entry): {
-	role: Role;
-	text: string;
-	failed?: boolean | undefined;
-} {
+function told({ line, contentType, attachments }: Entry, before?: Line): ReturnType<typeof said> {
 	if (!line) return { role: "other", text: "A long entry" };
 	const { role, text, tool, failed, holds = [] } = line;
 	const known = roleNamed(role);
@@ -42,8 +50,14 @@ function told({ line, contentType, attachments }: Entry): {
 	const words = called ?? returned ?? text ?? tool;
 	const isTool = returned !== undefined || (tool && known === "other");
 	const wordless = isHistory(contentType) ? "Without words" : contentType;
-	const result = known === "tool" ? "Tool result" : wordless;
+	const asked = before?.isTool && before.role === "ai" ? before.text.split(" ")[0] : undefined;
+	const result = known === "tool" ? (asked ? `${asked} returned` : "Tool result") : wordless;
 	const file = attachments?.[0]?.name ?? (holds.includes("attachments") ? "Attachment" : undefined);
-	const other = failed ? "Failed tool" : (file ?? result);
-	return { role: isTool ? "tool" : known, text: visible(words ?? other), failed };
+	const other = failed ? (asked ? `${asked} failed` : "Failed tool") : (file ?? result);
+	return {
+		role: isTool ? "tool" : known,
+		text: visible(words ?? other),
+		isTool: isTool || called !== undefined || (!text && !file && (known === "tool" || tool !== undefined)),
+		failed: failed ?? false,
+	};
 }

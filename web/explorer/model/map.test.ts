@@ -51,7 +51,7 @@ test("branches of which none fits are one row with their best score, which opens
 });
 
 test("sorted by a column the branches stand in its order, and what has no score last", () => {
-	const tree = search().branch("none", null, { details: undefined });
+	const tree = search().branch("none", null, {});
 
 	expect(drawn(rowsOf(tree, { sort: { by: "score", down: true } }))).toEqual([
 		"good",
@@ -67,7 +67,7 @@ test("sorted by a column the branches stand in its order, and what has no score 
 
 test("a filter finds words, names, tags, agents and bounds, and all of them must fit", () => {
 	const tree = search();
-	tree.branches[3]!.details!.tags = { verdict: "passed" };
+	tree.branches[3]!.tags = { verdict: "passed" };
 	const found = (query: string): string[] =>
 		[...shapeOf(tree).limbs.values()].filter((limb) => filterOf(query)!(limb)).map(({ id }) => id);
 

@@ -99,7 +99,7 @@ function name(limbs: ReadonlyMap<string, Limb>, branches: readonly Branch[]): vo
 	const known = branches.flatMap(({ conversationId }) => limbs.get(conversationId) ?? []);
 	for (const limb of new Set([...known, ...limbs.values()])) {
 		const title = visible(limb.branch?.title ?? "").trim();
-		const words = limb.own.find(({ text }) => text)?.text ?? "";
+		const words = firstSaid(limb.own) ?? "";
 		const label = clipped(((titles.has(title) ? "" : title) || words).replace(/\s+/g, " ").trim(), LABEL_MAX);
 		titles.add(title);
 		const piece = shortId(limb.id);
@@ -108,6 +108,10 @@ function name(limbs: ReadonlyMap<string, Limb>, branches: readonly Branch[]): vo
 		labels.add(label);
 	}
 }
+
+/** Return the first words of some entries: what somebody says, before what tells of a tool alone. */
+export const firstSaid = (lines: readonly Line[]): string | undefined =>
+	(lines.find(({ text, isTool }) => text && !isTool) ?? lines.find(({ text }) => text))?.text;
 
 /** Return what a branch shows, the oldest first. */
 export function shownBy(limb: Limb | undefined): Line[] {
@@ -132,8 +136,8 @@ export function* leafward(limb: Limb): Generator<Limb> {
 }
 
 /** Return the score of a branch: a number in its metadata. */
-export function scoreOf({ branch }: Limb): number | undefined {
-	const score = branch?.details?.metadata.score;
+export function scoreOf({ branch }: { branch: Pick<Branch, "metadata"> | undefined }): number | undefined {
+	const score = branch?.metadata.score;
 	return typeof score === "number" || score instanceof Number ? Number(score) : undefined;
 }
 

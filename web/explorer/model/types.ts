@@ -51,6 +51,8 @@ export interface Line extends Pick<
 	role: Role;
 	/** The first words of what it says; "" if it says nothing. */
 	text: string;
+	/** It tells of a tool alone. */
+	isTool?: boolean;
 	/** A tool has failed in it. */
 	failed?: boolean;
 }
@@ -59,8 +61,6 @@ export interface Line extends Pick<
 export interface Branch extends Fork {
 	/** Names of the user that point to it. */
 	names: readonly string[];
-	/** Of its details, where these are loaded. */
-	details?: ConversationDetails | undefined;
 }
 
 /** The history of a fork tree: each entry once, and each branch, both the oldest first. */

@@ -13,7 +13,7 @@ const tries = (): { tree: Growing; asked: string } => {
 	tree.say("right", ["second", "thanks", "bye"], { costUsd: 0.02 });
 	tree.branch("wrong", asked, { score: 0 });
 	tree.say("wrong", ["third"], { costUsd: 0.001 });
-	tree.branch("blank", asked, { details: undefined });
+	tree.branch("blank", asked);
 	return { tree, asked };
 };
 
@@ -66,7 +66,7 @@ test("the cheapest is looked for among those with a good score", () => {
 
 test("without scores every way is good, and one way alone is not the best", () => {
 	const { tree, asked } = tries();
-	for (const branch of tree.branches) branch.details = undefined;
+	for (const branch of tree.branches) branch.metadata = {};
 	const ways = waysFrom(shapeOf(tree), asked);
 
 	expect(bestOf(ways)).toMatchObject({ good: undefined, score: undefined, costUsd: 0.001 });

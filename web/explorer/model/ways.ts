@@ -1,6 +1,6 @@
 // The ways on from one entry, and how several branches go on side by side.
 
-import { scoreOf, shownBy, sumOf, type Limb, type Shape, type Sum } from "./shape.ts";
+import { firstSaid, scoreOf, shownBy, sumOf, type Limb, type Shape, type Sum } from "./shape.ts";
 import type { Line, Role } from "./types.ts";
 
 /** A branch from where it parts. */
@@ -35,8 +35,8 @@ export function waysFrom(shape: Shape, entryId: string | null): Way[] {
 export function wayOf(limb: Limb, entryId: string | null): Way {
 	const all = shownBy(limb);
 	const lines = all.slice(all.findIndex(({ id }) => id === entryId) + 1);
-	const last = lines.findLast(({ text }) => text)?.text ?? "";
-	const words = lines.find(({ text }) => text)?.text ?? limb.look.label;
+	const last = firstSaid(lines.toReversed()) ?? "";
+	const words = firstSaid(lines) ?? limb.look.label;
 	return { limb, lines, ...sumOf(lines), score: scoreOf(limb), words, last };
 }
 

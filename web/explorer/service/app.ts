@@ -64,6 +64,8 @@ export class App extends Source {
 	dialogs: readonly Opened[] = [];
 	/** Whether the service keeps files, as far as is known. */
 	keepsFiles = true;
+	/** The hash of what is shown. */
+	#at = "";
 	readonly #attach: Attach;
 	readonly #ended = new AbortController();
 	readonly #drafts = new Map<string, Draft>();
@@ -95,7 +97,8 @@ export class App extends Source {
 
 	/** Show what the address names, and follow it. */
 	start(): void {
-		addEventListener("hashchange", () => this.#arrive(), { signal: this.signal });
+		const moved = () => location.hash === this.#at || this.#arrive();
+		addEventListener("hashchange", moved, { signal: this.signal });
 		const look = () => document.hidden || void this.list.load();
 		document.addEventListener("visibilitychange", look, { signal: this.signal });
 		void this.list.load();
@@ -114,8 +117,8 @@ export class App extends Source {
 	}
 
 	go(hash: string): void {
-		if (location.hash === hash) this.#arrive();
-		else location.hash = hash;
+		location.hash = hash;
+		this.#arrive(); // at once: what is pressed next is meant for there
 	}
 
 	say(sentence: string): void {
@@ -251,35 +254,26 @@ export class App extends Source {
 	openEdit(entry: AppendedEntry, from: Entry, place: Place): void {
 		if (place !== this.place) return;
 		const { conversationId, createdAt, id: lastEntryId } = entry;
-		const point = {
-			forkedAtConversationId: place.id,
-			forkedAtEntryId: from.id,
-			forkedAtPosition: "before" as const,
-		};
-		const fork = {
+		const fork: Fork = {
 			conversationId,
 			createdAt,
 			lastEntryId,
 			isCurrent: false,
 			title: place.conversation?.title ?? null,
+			tags: {},
+			metadata: {},
+			forkedAtConversationId: place.id,
+			forkedAtEntryId: from.id,
+			forkedAtPosition: "before",
 		};
-		this.openFork({ ...fork, ...point }, lastEntryId);
+		this.openFork(fork, lastEntryId);
 		this.grove?.addEntry(entry);
 	}
 
 	/** Put the branch that a deed made into the tree, and open it. */
-	openFork(
-		{ conversationId, createdAt, isCurrent, lastEntryId, title, ...more }: Fork,
-		entryId?: string,
-	): void {
-		const { forkedAtConversationId, forkedAtEntryId, forkedAtPosition } = more;
-		const point = {
-			...(forkedAtConversationId && { forkedAtConversationId }),
-			...(forkedAtEntryId && { forkedAtEntryId }),
-			...(forkedAtPosition && { forkedAtPosition }),
-		};
-		this.grove?.addFork({ conversationId, createdAt, isCurrent, lastEntryId, title, ...point });
-		this.go(toConversation(conversationId, entryId));
+	openFork(fork: Fork, entryId?: string): void {
+		this.grove?.addFork(fork);
+		this.go(toConversation(fork.conversationId, entryId));
 		void this.list.load();
 	}
 
@@ -318,8 +312,10 @@ export class App extends Source {
 	}
 
 	#arrive(): void {
-		this.route = routeOf(location.hash);
+		this.#at = location.hash;
+		this.route = routeOf(this.#at);
 		this.failure = undefined;
+		this.said = "";
 		for (const dialog of this.dialogs) dialog.close();
 		const { route } = this;
 		if (route.name === "list") {

@@ -28,8 +28,6 @@ export class Grove extends Source {
 	readonly #byId = new Map<string, Line>();
 	#names: ReadonlyMap<string, readonly string[]> = new Map();
 	#children: readonly ConversationDetails[] = [];
-	#details = new Map<string, ConversationDetails>();
-	readonly #asked = new Set<string>(); // whose details are on their way
 	#before: string | undefined;
 	#isLoading = false;
 	#lists = { begun: 0, taken: 0 };
@@ -60,7 +58,6 @@ export class Grove extends Source {
 		const branches: Branch[] = this.forks.map((fork) => ({
 			...fork,
 			names: this.#names.get(fork.conversationId) ?? [],
-			details: this.#details.get(fork.conversationId),
 		}));
 		const children = this.#children.map((child) => ({ ...child, startedByEntryId: this.#startOf(child) }));
 		const tree = { lines: this.lines, branches, children };
@@ -170,9 +167,6 @@ export class Grove extends Source {
 		const found = new Map(rows.map((fork) => [fork.conversationId, fork]));
 		for (const fork of this.forks) if (!known.has(fork.conversationId)) found.set(fork.conversationId, fork); // made meanwhile
 		const before = JSON.stringify(this.forks);
-		for (const fork of rows)
-			if (JSON.stringify(fork) !== JSON.stringify(this.fork(fork.conversationId)))
-				this.#details.delete(fork.conversationId);
 		this.forks = [...found.values()];
 		const isOther = this.hasForks && before !== JSON.stringify(this.forks);
 		this.hasForks = true;
@@ -242,30 +236,6 @@ export class Grove extends Source {
 		}
 	}
 
-	/** Load the details of branches, such as scores and tags: those that are not known. It never throws. */
-	async loadDetails(ids: readonly string[]): Promise<void> {
-		const missing = ids.filter((id) => !this.#details.has(id) && !this.#asked.has(id));
-		for (const id of missing) this.#asked.add(id);
-		const work = missing.values();
-		const one = async () => {
-			for (const conversationId of work) {
-				const sent = { signal: this.signal };
-				const details = await this.client.api
-					.getConversation({ conversationId }, sent)
-					.catch(() => undefined);
-				if (details) this.#details.set(conversationId, details);
-				this.#asked.delete(conversationId);
-			}
-		};
-		await Promise.all(Array.from({ length: 6 }, one));
-		if (missing.length) this.changed();
-	}
-
-	/** Let the details of branches be loaded anew: they were changed. */
-	forgetDetails(ids: readonly string[]): void {
-		for (const id of ids) this.#details.delete(id);
-	}
-
 	/** Take in what one has appended. */
 	addEntry(entry: Entry): void {
 		this.#add([entry]);
@@ -285,7 +255,7 @@ export class Grove extends Source {
 		if (!this.hasForks) return;
 		const added = entries.filter((entry) => entry.channel === "history" && !this.#byId.has(entry.id));
 		if (!added.length) return;
-		for (const entry of added) this.#byId.set(entry.id, lineOf(entry));
+		for (const entry of added) this.#byId.set(entry.id, lineOf(entry, this.#byId.get(entry.parentId ?? "")));
 		this.lines = [...this.#byId.values()].sort(byId);
 	}
 

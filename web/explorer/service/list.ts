@@ -49,8 +49,10 @@ export class Conversations extends Source {
 		return JSON.stringify(this.filter) !== JSON.stringify(NO_FILTER);
 	}
 
+	/** Failures are found by a search, which no filter narrows. */
 	choose(filter: Partial<Filter>): void {
-		this.filter = { ...this.filter, ...filter };
+		const { show } = this.filter;
+		this.filter = { ...this.filter, show: show === "failed" ? "all" : show, ...filter };
 		this.rows = [];
 		this.cursor = undefined;
 		void this.load();

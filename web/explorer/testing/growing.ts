@@ -24,7 +24,7 @@ export class Growing {
 			: first !== undefined && { forkedAtConversationId: first };
 		const createdAt = this.#now();
 		const { score, ...rest } = more;
-		const details = { tags: {}, metadata: score === undefined ? {} : { score } } as ConversationDetails;
+		const metadata = score === undefined ? {} : { score };
 		this.branches.push({
 			conversationId: id,
 			title: null,
@@ -32,7 +32,8 @@ export class Growing {
 			isCurrent: !this.branches.length,
 			lastEntryId: after,
 			names: [],
-			details,
+			tags: {},
+			metadata,
 			...from,
 			...rest,
 		});

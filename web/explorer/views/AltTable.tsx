@@ -1,7 +1,7 @@
 // All ways on from one entry, as a table: which was the cheapest of those that are good.
 
 import { Columns2, GitMerge, RotateCcw, Star, Tag, Trash2 } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { duration } from "../model/costs.ts";
 import { toCompare, toConversation } from "../model/route.ts";
 import type { Shape } from "../model/shape.ts";
@@ -28,19 +28,16 @@ export interface AltTableProps {
 	id: string;
 	/** The entry that all alternatives follow; null: the beginning. */
 	entryId: string | null;
-	loadDetails: (ids: readonly string[]) => void;
 	deeds: Deeds;
 	/** Answer again on a new branch. */
 	tryAgain?: (() => void) | undefined;
 }
 
-export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAgain }: AltTableProps) {
+export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTableProps) {
 	const [sort, setSort] = useState<{ by: Measure; down: boolean }>({ by: "score", down: true });
 	const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
 	const ways = useMemo(() => waysFrom(shape, entryId), [shape, entryId]);
 	const best = useMemo(() => bestOf(ways), [ways]);
-	const key = ways.map(({ limb }) => limb.id).join();
-	useEffect(() => loadDetails(key.split(",")), [shape, key, loadDetails]);
 
 	const rows = sorted(ways, sort.by, sort.down);
 	const ids = rows.map(({ limb }) => limb.id);
@@ -89,12 +86,12 @@ export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAga
 					Each row continues after{" "}
 					{words ? (
 						<a href={toConversation(id, entryId)}>
-							<bdi>{words}</bdi>
+							<bdi>“{words}”</bdi>
 						</a>
 					) : (
 						"nothing"
 					)}
-					. Sums count from there. <Told best={best} />
+					; sums count from there. <Told best={best} />
 				</p>
 				<table className="alts">
 					<thead>
@@ -176,7 +173,7 @@ export function AltTable({ shape, title, id, entryId, loadDetails, deeds, tryAga
 
 /** What green means here. */
 function Told({ best: { good } }: { best: Best }) {
-	if (good === undefined) return "A number “score” in the metadata of a branch is shown here.";
+	if (good === undefined) return "No way has a score yet: “Names and tags…” of a branch gives one.";
 	return (
 		<>
 			<b className="best">Green</b> is best of those with a score of{" "}
@@ -217,9 +214,11 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 				<Refs look={look} />
 			</td>
 			<td className="ends">
-				<bdi className="cut" title={last}>
-					{last}
-				</bdi>
+				{last !== words && (
+					<bdi className="cut" title={last}>
+						{last}
+					</bdi>
+				)}
 			</td>
 			<td>
 				{score === undefined ? (
@@ -235,7 +234,7 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 			<td className={isBest("costUsd")}>{costUsd > 0 && usd(costUsd)}</td>
 			<td className={isBest("seconds")}>{seconds > 0 && duration(1000 * seconds)}</td>
 			<td>
-				{Object.entries(branch?.details?.tags ?? {}).map(([name, value]) => (
+				{Object.entries(branch?.tags ?? {}).map(([name, value]) => (
 					<span key={name} className="chip">
 						{visible(value ? `${name}: ${value}` : name)}
 					</span>

@@ -33,14 +33,13 @@ export interface CompareProps {
 	/** The first one is what the others are held against. */
 	ids: readonly string[];
 	load: LoadEntries;
-	loadDetails: (ids: readonly string[]) => void;
 	/** Show what a message says. */
 	render: (blocks: readonly BlockShown[]) => ReactNode;
 	go: (hash: string) => void;
 	deeds: Deeds;
 }
 
-export function Compare({ shape, title, ids, load, loadDetails, render, go, deeds }: CompareProps) {
+export function Compare({ shape, title, ids, load, render, go, deeds }: CompareProps) {
 	const [marks, setMarks] = useState(true);
 	const [box, width] = useWidth<HTMLDivElement>();
 	const limbs = useMemo(
@@ -53,7 +52,6 @@ export function Compare({ shape, title, ids, load, loadDetails, render, go, deed
 	const ends = ways.map(({ lines }) => lines.at(-1)?.id).join();
 	const { sides, problem, more, again } = useSides(load, shown, base?.id ?? null, ends);
 	const key = shown.join();
-	useEffect(() => loadDetails(key.split(",")), [shape, key, loadDetails]);
 
 	const columns = useMemo(
 		() => key.split(",").map((id) => shownOf(sides.get(id)?.entries ?? [])),

@@ -101,7 +101,7 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 	const on = quoted(app.grove, place.id);
 	const label = isWriting
 		? "Write while the answer comes. It is sent when the agent is done."
-		: `Write a message on ${on}`;
+		: "Write a message";
 	return (
 		<div className="pen">
 			<div className={isOver ? "over" : ""}>

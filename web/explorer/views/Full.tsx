@@ -26,7 +26,6 @@ export default function Full({ app }: { app: App }) {
 			),
 		[app],
 	);
-	const loadDetails = useCallback((ids: readonly string[]) => void grove?.loadDetails(ids), [grove]);
 	// What is not loaded yet is what all the rest hangs on.
 	if (!place || place.isGone || !grove?.isWhole)
 		return (
@@ -50,7 +49,7 @@ export default function Full({ app }: { app: App }) {
 		tag: mayWrite ? (ids) => void askTag(app, ids) : undefined,
 		remove: may(app, "manager") ? (ids) => void askDelete(app, ids) : undefined,
 	};
-	const common = { shape: grove.shape, title: titleOf(place.conversation?.title), loadDetails };
+	const common = { shape: grove.shape, title: titleOf(place.conversation?.title) };
 	const from = route.name === "alternatives" ? grove.shape.places.get(route.entryId ?? "")?.line : undefined;
 	const go = (hash: string) => app.go(hash);
 	switch (route.name) {

@@ -23,8 +23,6 @@ export interface OutlineProps {
 	entryId?: string | undefined;
 	/** Older entries are still loading. */
 	isLoading?: boolean;
-	/** Load tags and scores of these branches, which a filter asks for. */
-	loadDetails: (ids: readonly string[]) => void;
 	/** Open a branch at an entry, or at its end. */
 	open: (conversationId: string, entryId?: string) => void;
 }
@@ -51,17 +49,13 @@ function useFolds() {
 	return { toggled, toggle };
 }
 
-export function Outline({ shape, children, openId, entryId, isLoading, loadDetails, open }: OutlineProps) {
+export function Outline({ shape, children, openId, entryId, isLoading, open }: OutlineProps) {
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [folds, setFolds] = useState(true);
 	const { toggled, toggle } = useFolds();
 	const height = usePhone() ? 40 : 29;
 
-	const needsDetails = /\b(tag|score|agent)/.test(query);
-	useEffect(() => {
-		if (needsDetails) loadDetails([...shape.limbs.values()].flatMap(({ branch, id }) => (branch ? id : [])));
-	}, [needsDetails, shape, loadDetails]);
 	const limb = shape.limbs.get(openId);
 	const chosen = entryId ?? limb?.own.at(-1)?.id ?? limb?.after?.line.id ?? "";
 	const path = useMemo(() => new Set(shownBy(limb).map(({ id }) => id)), [limb]);
@@ -269,7 +263,9 @@ const TreeRow = memo(function TreeRow({
 			{kind === "run" ? (
 				<span className="more">{text}</span>
 			) : (
-				<span className={`cut ${kind === "blank" ? "lbl quiet" : isFirst && limb.after ? "lbl" : ""}`}>
+				<span
+					className={`cut ${line?.failed ? "bad" : ""} ${kind === "blank" ? "lbl quiet" : isFirst && limb.after ? "lbl" : ""}`}
+				>
 					{child?.agentId && <b>{visible(child.agentId)} </b>}
 					<bdi className={child ? "quiet" : ""}>{visible(text)}</bdi>
 				</span>

@@ -1,7 +1,6 @@
 // Beside the conversation: its tree, what the agent remembered, and what it cost.
 
 import { Maximize2, X } from "lucide-react";
-import { useCallback } from "react";
 import { toConversation, toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
@@ -20,7 +19,6 @@ export function Pane({ app }: { app: App }) {
 	const place = useSource(app.place!);
 	const grove = useSource(app.grove!);
 	const { pane } = app;
-	const loadDetails = useCallback((ids: readonly string[]) => void grove.loadDetails(ids), [grove]);
 	const open = (id: string, entryId?: string) => {
 		app.showView("talk");
 		app.go(toConversation(id, entryId));
@@ -66,7 +64,6 @@ export function Pane({ app }: { app: App }) {
 							openId={place.id}
 							entryId={place.chosen}
 							isLoading={!grove.isWhole}
-							loadDetails={loadDetails}
 							open={open}
 						/>
 					))}

@@ -5,6 +5,7 @@ import {
 	ArrowUp,
 	Bot,
 	Check,
+	GitBranch,
 	ListFilter,
 	LogOut,
 	MessageSquare,
@@ -61,6 +62,12 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	const groups = Map.groupBy(nested, ({ row, children }) =>
 		(row.answering ?? children.some(({ answering }) => answering)) ? "Live now" : dayName(row.lastUsedAt),
 	);
+	const filters = [
+		filter.tag,
+		filter.agentId,
+		filter.archived && "archived ones",
+		filter.days > 0 && `of the last ${counted(filter.days, "day")}`,
+	].filter((one): one is string => Boolean(one));
 	const shown = (show: Filter["show"]) => ({
 		"aria-pressed": filter.show === show,
 		className: "b ghost s",
@@ -93,6 +100,11 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 				<span className="grow" />
 				<FilterMenu app={app} />
 			</div>
+			{filters.length > 0 && filter.show !== "failed" && (
+				<Press className="b s filtered" press={() => list.choose(NO_FILTER)} title="Show all again">
+					<span className="cut">Only {filters.join(", ")}</span> <X />
+				</Press>
+			)}
 			{list.offers.map((offer) => (
 				<div key={offer.id} className="offer" role="group" aria-label="Offer">
 					<p>
@@ -238,7 +250,18 @@ function Failures({ app }: { app: App }) {
 }
 
 function Row({ app, row }: { app: App; row: ConversationDetails }) {
-	const { id, title, answering, agentId, ownerUserId, tags, metrics, lastMessagePreview, archived } = row;
+	const {
+		id,
+		title,
+		answering,
+		agentId,
+		ownerUserId,
+		tags,
+		metrics,
+		lastMessagePreview,
+		archived,
+		branches = 1,
+	} = row;
 	const facts = [
 		agentId,
 		ownerUserId !== app.user && `of ${ownerUserId}`,
@@ -256,7 +279,13 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
 			<span className="facts">
-				<span>
+				{branches > 1 && (
+					<span title={counted(branches, "branch", "branches")}>
+						<GitBranch aria-hidden="true" /> {branches}
+						<span className="sr"> branches</span>
+					</span>
+				)}
+				<span title={`${counted(metrics.entries, "entry", "entries")} of the current branch`}>
 					<MessageSquare aria-hidden="true" /> {metrics.entries}
 					<span className="sr">{metrics.entries === 1 ? " entry" : " entries"}</span>
 				</span>

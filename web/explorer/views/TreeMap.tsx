@@ -2,7 +2,7 @@
 
 import "../styles/map.css";
 import { Check, ChevronLeft, ChevronRight, Columns2, Minus, Plus } from "lucide-react";
-import { memo, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { filterOf } from "../model/filter.ts";
 import { mapOf, ticksOf, type Column, type MapRow } from "../model/map.ts";
 import { rootward, scoreOf, sumOf, type Limb, type Shape } from "../model/shape.ts";
@@ -34,11 +34,9 @@ export interface TreeMapProps {
 	compare: (ids: readonly string[]) => void;
 	/** Ask, and make a branch current; undefined: one may not. */
 	promote?: ((conversationId: string) => void) | undefined;
-	/** Load scores and tags of these branches. */
-	loadDetails: (ids: readonly string[]) => void;
 }
 
-export function TreeMap({ shape, title, openId, open, compare, promote, loadDetails }: TreeMapProps) {
+export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMapProps) {
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [least, setLeast] = useState(0);
@@ -55,7 +53,6 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 
 	const { limbs } = shape;
 	const ids = useMemo(() => [...limbs.values()].flatMap(({ branch, id }) => (branch ? id : [])), [limbs]);
-	useEffect(() => loadDetails(ids), [ids, loadDetails]);
 	const hasScores = useMemo(() => [...limbs.values()].some((limb) => scoreOf(limb) !== undefined), [limbs]);
 	const rows = useMemo(() => {
 		const filter = filterOf(query);
@@ -138,8 +135,10 @@ export function TreeMap({ shape, title, openId, open, compare, promote, loadDeta
 	const onMouseOver = (event: React.MouseEvent): void => {
 		const row = at(event);
 		if (isPhone || !rows[row] || rows[row].folded) return setHovered(undefined);
-		const { top, bottom } = (event.target as Element).closest("[data-row]")!.getBoundingClientRect();
-		const left = Math.min(box.current!.getBoundingClientRect().left + graph + 40, innerWidth - 340);
+		const shown = (event.target as Element).closest("[data-row]")!;
+		const { top, bottom } = shown.getBoundingClientRect();
+		// At the end of the column of names, which are shorter.
+		const left = shown.querySelector(".name")!.getBoundingClientRect().right - 336;
 		setHovered({ index: row, left, top: bottom + 150 > innerHeight ? top - 140 : bottom + 6 });
 	};
 	const moveFrame = useRef<(top: number) => void>(() => undefined);

@@ -1,7 +1,7 @@
 // A fork in the conversation: the ways on from there, and which one is open.
 
 import { ChevronLeft, ChevronRight, Columns2 } from "lucide-react";
-import { toAlternatives } from "../model/route.ts";
+import { toAlternatives, toCompare } from "../model/route.ts";
 import { waysFrom, type Way } from "../model/ways.ts";
 import { counted, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
@@ -67,8 +67,11 @@ export function Ways({ app, after, next }: WaysProps) {
 					<span className="cut">ways from here</span>
 				)}
 				<span className="grow" />
-				<a className="b ghost s" href={toAlternatives(place!.id, after)}>
-					<Columns2 /> Compare all
+				<a
+					className="b ghost s"
+					href={isListed ? toAlternatives(place!.id, after) : toCompare(ways.map(({ limb }) => limb.id))}
+				>
+					<Columns2 /> {isListed ? "Compare all" : "Compare"}
 				</a>
 			</div>
 			{isListed && (
@@ -106,5 +109,4 @@ export function Ways({ app, after, next }: WaysProps) {
 }
 
 /** What a way is called: the first words from where it parts. */
-const wordsOf = ({ lines, limb }: Way): string =>
-	visible(lines[0]?.text || (lines.length ? limb.look.label : "It ends here"));
+const wordsOf = ({ lines, words }: Way): string => visible(lines.length ? words : "It ends here");

@@ -5,7 +5,7 @@ import { ApiError, NotFoundError, TooLargeError } from "@forklore/client";
 import { isAtLeast, tagLines, tagsOf } from "../model/rules.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { baseOf, wayOf } from "../model/ways.ts";
-import { leafward, scoreOf, shownBy, type Limb } from "../model/shape.ts";
+import { leafward, scoreOf, shownBy } from "../model/shape.ts";
 import type { Transfer } from "../model/types.ts";
 import { clipped, counted, longTime, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
@@ -75,7 +75,7 @@ export async function askDetails(app: App, id: string): Promise<void> {
 	const before = await client.api.getConversation({ conversationId: id }, { signal: app.signal });
 	const names = [...(grove.look(id)?.names ?? [])].sort();
 	const { metadata } = before;
-	const score = scoreOf({ branch: { details: before } } as Limb);
+	const score = scoreOf({ branch: before });
 	const linesOf = (text: string | undefined) =>
 		[...new Set((text ?? "").split("\n").map((one) => one.trim()))].filter(Boolean).sort();
 	await ask(app, {
@@ -124,7 +124,6 @@ export async function askDetails(app: App, id: string): Promise<void> {
 			for (const name of list)
 				if (!names.includes(name)) await client.api.setName({ name, conversationId: id });
 			for (const name of names) if (!list.includes(name)) await client.deleteName(name);
-			grove.forgetDetails([id]);
 			await grove.loadBeside();
 		},
 		told: () => "They are saved.",
@@ -147,8 +146,6 @@ export function askTag(app: App, ids: readonly string[]): Promise<unknown> {
 				const all = { ...tags, ...tagsOf(lines).tags };
 				await client.api.updateConversation({ conversationId, tags: all }, { ifMatch: updatedAt, signal });
 			}
-			grove!.forgetDetails(ids);
-			await grove!.loadDetails(ids);
 		},
 		told: () => "They have the tags now.",
 	});

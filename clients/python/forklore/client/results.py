@@ -58,6 +58,7 @@ class ConversationDetails(Value):
     created_at: str
     updated_at: str
     last_used_at: str
+    branches: int | None = None
     last_message_preview: str | None = None
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None
@@ -105,6 +106,9 @@ class Fork(Value):
 
     conversation_id: str
     title: str | None
+    agent_id: str | None = None
+    tags: dict[str, str]
+    metadata: dict[str, Any]
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None
     forked_at_position: Literal["before", "after", "blank"] | None = None

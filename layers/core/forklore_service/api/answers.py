@@ -109,6 +109,9 @@ class Conversation(TypedDict):
     createdAt: Time
     updatedAt: Time
     lastUsedAt: Time
+    branches: Maybe[
+        Annotated[int, Field(ge=1, description="In the list of conversations: those of the fork tree")]
+    ]
     lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
@@ -156,6 +159,9 @@ class Fork(TypedDict):
 
     conversationId: Id
     title: str | None
+    agentId: Maybe[str]
+    tags: dict[str, str]
+    metadata: Object
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
     forkedAtPosition: Maybe[ForkPosition]
@@ -827,6 +833,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "createdAt": c.created_at,
         "updatedAt": head.updated_at,
         "lastUsedAt": details.last_used_at,
+        "branches": details.branches,
         "lastMessagePreview": head.preview.text if head.preview else None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
@@ -921,6 +928,9 @@ def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: 
     return {
         "conversationId": conversation.conversation_id,
         "title": conversation.described.title,
+        "agentId": conversation.agent_id,
+        "tags": dict(conversation.described.tags),
+        "metadata": _text(conversation.described.metadata),
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,

@@ -145,6 +145,18 @@ def history_text(content: Any) -> str | None:
     return "\n".join(texts_of(content[:1] if isinstance(content, list) else [])) or None
 
 
+def preview_text(content: Any) -> str | None:
+    """Return what a preview of a history entry shows: its text, else the names of its attachments.
+
+    >>> preview_text([{"attachments": [{"id": "a", "name": "x.pdf"}, {"id": "b"}]}])
+    'x.pdf'
+    """
+    first = next(iter(_listed(content)), None)
+    attachments = _listed(first.get("attachments")) if isinstance(first, dict) else []
+    names = [one.get("name") for one in attachments if isinstance(one, dict)]
+    return history_text(content) or ", ".join(name for name in names if isinstance(name, str)) or None
+
+
 def history_role(content: Any) -> str | None:
     """Return the role of a history entry in capitals: that of its first element; None without one.
 

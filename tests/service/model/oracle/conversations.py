@@ -1,7 +1,5 @@
 """Conversations: made, read, changed, listed, forked, deleted."""
 
-import re
-
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
@@ -40,7 +38,7 @@ class Conversations(Making):
         if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
             first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
             listed.sort(key=lambda c: first[c.tree])
-        shown = [self._shown(r, c) for c in listed]
+        shown = [self._shown(r, c) | {"branches": len(c.tree.live())} for c in listed]
         for one in shown:
             one["lastUsedAt"] = max(one["lastUsedAt"], told.get(one["id"], (0, ""))[1])
         return 200, shown
@@ -78,8 +76,9 @@ class Conversations(Making):
         if r.given.get("missing") and r.id not in self.conversations:
             return 200, []
         tree = self._opened(r).tree.live()
-        said = [{n: v for n, v in c.said.items() if re.match("title|createdAt|forked", n)} for c in tree]
-        rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, "title": None} for c in tree]
+        told = {*SAID, "agentId", "createdAt"}
+        said = [{n: v for n, v in c.said.items() if n in told or n.startswith("forked")} for c in tree]
+        rows = [{"conversationId": c.id, "isCurrent": c is c.tree.current, **SAID} for c in tree]
         rows = [row | {"lastEntryId": c.last_history()} for row, c in zip(rows, tree, strict=True)]
         return 200, [row | more for row, more in zip(rows, said, strict=True)]
 

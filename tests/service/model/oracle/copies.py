@@ -2,8 +2,8 @@
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.branches import Branches, common, end_of_turn, ids_to_name
-from tests.service.model.oracle.lists import latest_epoch
-from tests.service.model.oracle.making import KEPT, group_turns
+from tests.service.model.oracle.lists import group_turns, latest_epoch
+from tests.service.model.oracle.making import KEPT
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID
 from tests.service.model.oracle.trees import Conversation, Entry
 

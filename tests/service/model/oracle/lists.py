@@ -1,7 +1,8 @@
 """Functions of the oracle on lists of entries."""
 
-from tests.service.model.asking import Json, comparable, require
+from tests.service.model.asking import Json, comparable, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT
+from tests.service.model.oracle.trees import Entry
 
 
 def place_of(entry_id: str, whole: list[Json]) -> int:
@@ -22,3 +23,17 @@ def require_based(context: list[Json] | None, given: Json) -> None:
     if comparable(known) != comparable(given["content"][: len(known)]):
         based_on = given.get("basedOnEntryId", entries[-1]["id"])
         require(based_on == entries[-1]["id"], *CONFLICT, reason="context_moved", latestEpoch=epoch)
+
+
+def group_turns(made: list[Entry]) -> None:
+    """Put context with the history entry that it follows, or else with the first one."""
+    turns: list[list[Entry]] = []
+    for entry in made:
+        if turns and not (is_history(entry) and any(map(is_history, turns[-1]))):
+            turns[-1].append(entry)
+        else:
+            turns.append([entry])
+    if any(map(is_history, made)):
+        for turn in turns:
+            for entry in turn:
+                entry.turn = turn

@@ -3,7 +3,16 @@
 import re
 from decimal import Decimal
 
-from tests.service.model.asking import Json, Outcome, Request, comparable, is_history, require, text_of
+from tests.service.model.asking import (
+    Json,
+    Outcome,
+    Request,
+    comparable,
+    is_history,
+    preview_of,
+    require,
+    text_of,
+)
 from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
@@ -69,8 +78,8 @@ class Making(Attachments, Pointers):
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
             kept = {"agentId", "title"} if r.name == "forkConversation" else {"agentId"}
             made.said |= {n: v for n, v in source.said.items() if n in kept and v is not None}
-            texts = [*filter(None, map(text_of, made.view()))]
-            made.said |= {"lastMessagePreview": texts[-1][:100]} if texts else {}
+            previews = [*filter(None, map(preview_of, made.view()))]
+            made.said |= {"lastMessagePreview": previews[-1]} if previews else {}
         if "startedByConversationId" in by:
             parent = self._opened(r, by["startedByConversationId"], minimum="writer")
             require_agent(r)
@@ -97,7 +106,9 @@ class Making(Attachments, Pointers):
         if into.said.get("updatedAt"):
             into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
         if text := text_of(entry):
-            into.said = {"title": text[:40], **into.said, "lastMessagePreview": text[:100]}
+            into.said = {"title": text[:40], **into.said}
+        if preview := preview_of(entry):
+            into.said["lastMessagePreview"] = preview
         return entry
 
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
@@ -114,20 +125,6 @@ class Making(Attachments, Pointers):
         made = self._take_in(r, into, given | {"channel": "context", "content": rest}, epoch, told)
         told = {"epoch": epoch, "noOp": False, "epochIncremented": starts}
         return told | {"entry": made, "lastEntryId": made["id"]}
-
-
-def group_turns(made: list[Entry]) -> None:
-    """Put context with the history entry that it follows, or else with the first one."""
-    turns: list[list[Entry]] = []
-    for entry in made:
-        if turns and not (is_history(entry) and any(map(is_history, turns[-1]))):
-            turns[-1].append(entry)
-        else:
-            turns.append([entry])
-    if any(map(is_history, made)):
-        for turn in turns:
-            for entry in turn:
-                entry.turn = turn
 
 
 def require_agent(r: Request) -> None:

@@ -1,4 +1,5 @@
 import random
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,7 @@ from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
+from forklore_service.usecases.branches.copying import Copy, copy_conversation
 from forklore_service.usecases.reading import fork_lists
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
@@ -288,6 +290,20 @@ def test_a_fork_that_inherits_nothing_has_no_preview(table: Table) -> None:
 
     assert named(table, FORK) == ("the root's", None)
     assert named(table, OTHER) == ("empty", None)
+
+
+def test_an_entry_without_text_is_shown_by_the_names_of_its_attachments(table: Table) -> None:
+    names: list[dict[str, Any]] = [{"name": "a.pdf"}, {}, {"name": "c.pdf"}, {"name": 4}]
+    files = [{"href": "/", "contentType": "x/y", **name} for name in names]
+    sent = Draft.of(Channel.HISTORY, "history", text_of([{"role": "USER", "attachments": files}]))
+    entries = say(table, ROOT, "the root's", sent)
+    fork(table)
+    fork(table, ROOT, TWIG, entries[1], AFTER)
+    copy = copy_conversation(table, caller=ANN, request=Copy(ROOT, up_to=entries[1]), idempotency_key=None)
+
+    shown = {one: named(table, one) for one in (ROOT, FORK, TWIG, copy.conversation.conversation_id)}
+
+    assert shown == dict.fromkeys(shown, ("the root's", "a.pdf, c.pdf"))
 
 
 @pytest.mark.parametrize("position", [BEFORE, AFTER])

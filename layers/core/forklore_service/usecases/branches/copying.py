@@ -183,7 +183,7 @@ class _Copying:
         """Return the HEAD of the copy as it is without entries."""
         preview = source.head.preview if self._request.up_to is None else None
         if preview is None:
-            text = view_pages.first_text(self._table, source.group.group_id, originals[::-1])
+            text = view_pages.first_preview(self._table, source.group.group_id, originals[::-1])
             preview = text.beginning(content.PREVIEW_CHARACTERS) if text else None
         return Head(
             owner=self._caller.user_id,

@@ -394,8 +394,8 @@ def _fork_ids(table: Table, request: ForkRequest) -> list[str]:
     return sorted(table.mint_conversation() for _ in range(request.times))
 
 
-def _has_text(request: ForkRequest) -> bool:
-    return any(draft.text for draft in request.drafts)
+def _has_preview(request: ForkRequest) -> bool:
+    return any(draft.preview for draft in request.drafts)
 
 
 def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAnswer] | None:
@@ -406,7 +406,7 @@ def _start_history_before(table: Table, request: ForkRequest) -> Future[RangeAns
     """
     assert request.fork.entry_id is not None
     window = Window(stop=request.fork.entry_id)
-    if request.fork.position is not ForkPosition.BEFORE or _has_text(request) or window.is_empty:
+    if request.fork.position is not ForkPosition.BEFORE or _has_preview(request) or window.is_empty:
         return None
     cached = table.cache.get(request.fork.source_id)
     group_id = cached.group_id if cached else request.fork.source_id
@@ -451,9 +451,9 @@ def _may_name(caller: Caller, anchor: Entry, source: Conversation) -> bool:
 
 
 def _preview(table: Table, source: _Source, request: ForkRequest, inherited: _Inheritance) -> Words | None:
-    """Return the preview of the last text that the fork inherits; None if it has own text."""
+    """Return the preview of what the fork inherits; None if it has one of its own."""
     lasts = inherited.lasts
-    if lasts.history is None or _has_text(request):
+    if lasts.history is None or _has_preview(request):
         return None
     head = source.loaded.head
     if source.anchor is None and head.preview is not None:
@@ -464,5 +464,5 @@ def _preview(table: Table, source: _Source, request: ForkRequest, inherited: _In
         stored = table.get([keys.entry(group_id, lasts.history)]).entry(group_id, lasts.history)
         known = [stored] if stored else []
     view = ancestry.inherited(inherited.path)
-    text = view_pages.last_text(table, group_id, view, nearest=known[0] if known else None)
+    text = view_pages.last_preview(table, group_id, view, nearest=known[0] if known else None)
     return text.beginning(content.PREVIEW_CHARACTERS) if text else None

@@ -6,12 +6,13 @@ from forklore_service.domain import keys
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Conversation, Head
 from forklore_service.errors import InvalidCursorError
+from forklore_service.limits import PAGE_BYTES_MAX, packs
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading.list_modes import small_tree
 from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.cursors import InvalidCursor
-from forklore_service.usecases.shared.loading import load_conversation, require_group
+from forklore_service.usecases.shared.loading import escaped_bytes, load_conversation, require_group
 
 
 class ForkPage(NamedTuple):
@@ -50,11 +51,16 @@ def list_forks(
         places = [one for one in places if place is None or one > place]
     else:  # it is no small tree, or changes just now
         places = list(table.read.conversations(group_id, after=place, limit=limit + 1))
-    page = table.conversations(group_id, places[:limit], known)
+    resume = places[limit - 1] if len(places) > limit else None
+    listed = table.conversations(group_id, places[:limit], known)
+    page = next(packs(listed, (PAGE_BYTES_MAX,), lambda one: (escaped_bytes(one[0]),)), [])
+    if len(page) < len(listed):
+        last, _ = page[-1]
+        resume = ListKey(last.created_at, last.conversation_id)
     group = loaded.group
     if any(group.may_lack(one.conversation_id, head.promoted_at) for one, head in page):
         group = require_group(table, group_id)
-    return ForkPage(page, group.current, places[limit - 1] if len(places) > limit else None)
+    return ForkPage(page, group.current, resume)
 
 
 def _place_of(table: Table, group_id: str, conversation_id: str) -> ListKey:

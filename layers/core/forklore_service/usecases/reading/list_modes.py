@@ -60,7 +60,8 @@ class ListedTree(NamedTuple):
         shown = ConversationDetails.of(
             conversation, head, self.group, self.level, is_archived=self.row.is_archived, now_s=now_s
         )
-        return shown._replace(moved_at=self.row.moves[-1]) if self.row.moves else shown
+        moved_at = self.row.moves[-1] if self.row.moves else ""
+        return shown._replace(moved_at=moved_at, branches=self.group.conversations)
 
 
 def _settled(table: Table, tree: ListedTree, found: Found) -> ListedTree:

@@ -1,7 +1,7 @@
 """Drafts become entries with ids, and the actions that add them to HEAD and CTX."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -89,6 +89,10 @@ class Draft(NamedTuple):
     def text(self) -> str | None:
         return content.history_text(self.value) if self.entry.channel is Channel.HISTORY else None
 
+    @property
+    def preview(self) -> str | None:
+        return content.preview_text(self.value) if self.entry.channel is Channel.HISTORY else None
+
     def in_epoch(self, epoch: int, content: JsonText | None = None) -> "Draft":
         """Return the draft for that epoch, with other content if it is given."""
         text, value = content or self.content
@@ -141,17 +145,17 @@ class Batch(NamedTuple):
     @property
     def title(self) -> Words | None:
         """The title that these entries give an untitled conversation; None if they hold no text."""
-        first = self._first_text(range(len(self.entries)))
+        first = self._first_words([draft.text for draft in self.drafts])
         return first and first.beginning(content.TITLE_CHARACTERS)
 
     @property
     def preview(self) -> Words | None:
-        last = self._first_text(reversed(range(len(self.entries))))
+        last = self._first_words([draft.preview for draft in self.drafts], backward=True)
         return last and last.beginning(content.PREVIEW_CHARACTERS)
 
-    def _first_text(self, places: Iterable[int]) -> Words | None:
-        texts = ((self.drafts[at].text, self.entries[at].user_id) for at in places)
-        return next((Words(text, author) for text, author in texts if text), None)
+    def _first_words(self, texts: Sequence[str | None], *, backward: bool = False) -> Words | None:
+        said = [Words(text, entry.user_id) for text, entry in zip(texts, self.entries, strict=True) if text]
+        return said[-1 if backward else 0] if said else None
 
     @property
     def metrics(self) -> Metrics:

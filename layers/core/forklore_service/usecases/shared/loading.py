@@ -55,7 +55,8 @@ class ConversationDetails(NamedTuple):
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
     whether that member has archived the tree. answering: the answer that is not ended in it.
-    moved_at: when a use of the tree moved it in a list.
+    In a list, moved_at: when a use of the tree moved it there. branches: how many conversations are
+    in its tree.
     """
 
     conversation: Conversation
@@ -66,6 +67,7 @@ class ConversationDetails(NamedTuple):
     is_archived: bool = False
     answering: Standing | None = None
     moved_at: str = ""
+    branches: int | None = None
 
     @classmethod
     def of(
@@ -90,9 +92,14 @@ class ConversationDetails(NamedTuple):
     @property
     def escaped_bytes(self) -> int:
         """About how many bytes the description takes in an answer."""
-        said = self.conversation.described._asdict()
-        texts = [said.pop(name) for name in json_fields(Description)]
-        return sum(map(escaped_size, [*texts, json.dumps([*said.values()], default=dict)]))
+        return escaped_bytes(self.conversation)
+
+
+def escaped_bytes(conversation: Conversation) -> int:
+    """Return about how many bytes the description of a conversation takes in an answer."""
+    said = conversation.described._asdict()
+    texts = [said.pop(name) for name in json_fields(Description)]
+    return sum(map(escaped_size, [*texts, json.dumps([*said.values()], default=dict)]))
 
 
 class LookUp(NamedTuple):

@@ -302,28 +302,30 @@ def latest_epoch_of_tree(table: Table, group_id: str, client_id: str, *, stop: E
     return highest or None
 
 
-def first_text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
-    """Return the first text of history entries, among the first TEXTS_LOOKED_AT of them."""
-    return _text(table, group_id, stored[:TEXTS_LOOKED_AT])
+def first_preview(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
+    """Return the first preview of history entries, among the first TEXTS_LOOKED_AT of them."""
+    return _preview(table, group_id, stored[:TEXTS_LOOKED_AT])
 
 
-def last_text(table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None) -> Words | None:
-    """Return the last text in the history of `view`, among the last TEXTS_LOOKED_AT entries.
+def last_preview(
+    table: Table, group_id: str, view: View, *, nearest: StoredEntry | None = None
+) -> Words | None:
+    """Return the last preview in the history of `view`, among the last TEXTS_LOOKED_AT entries.
 
     nearest: the last history entry, where it was read already.
     """
-    text = _text(table, group_id, [nearest]) if nearest else None
-    if text is None:
+    preview = _preview(table, group_id, [nearest]) if nearest else None
+    if preview is None:
         show = Shown((Channel.HISTORY,))
         page = read_view(table, group_id, view, show=show, limit=TEXTS_LOOKED_AT, backward=True)
-        text = _text(table, group_id, page.entries)
-    return text
+        preview = _preview(table, group_id, page.entries)
+    return preview
 
 
-def _text(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
+def _preview(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
     for one in stored:
         [entry] = table.with_bodies(group_id, [one], linked=False)
-        text = content.history_text(jsontext.read_value(entry.content))
+        text = content.preview_text(jsontext.read_value(entry.content))
         if text:
             return Words(text, entry.user_id)
     return None
