@@ -2,7 +2,6 @@
 
 import base64
 import random
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from claude_agent_sdk import SessionKey
 
 from forklore import Forklore, NotFoundError, TooLargeError
-from forklore.adapters import files
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.adapters.files import File, Files, files_in
 from forklore.adapters.langgraph import ForkloreSaver
@@ -23,7 +21,7 @@ from forklore.adapters.storable import restored
 from forklore.adapters.strands import ForkloreSessionRepository
 from forklore.client import jsontext
 from forklore.client.results import AttachedFile
-from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, of_url, photo, source
+from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, photo, source
 from tests.clients.adapters.claude_agent_lines import said
 from tests.clients.adapters.metered import Metered
 from tests.clients.adapters.services import Service
@@ -79,7 +77,7 @@ def test_another_process_reads_each_photo_once(service: Service, user: str, chat
     with wired(service, user) as (client, wire):
         assert chat(client, "And now?", []) == photos
         assert chat(client, "Again", photos[:1]) == [*photos, photos[0]]
-        assert wire.sent.count("getAttachment") == 3
+        assert "getAttachment" not in wire.sent  # the entries have links
         assert wire.sent.count("uploadAttachment") <= 1  # whether it is still there
         assert chat(client, "Once more", photos[:1]) == [*photos, photos[0], photos[0]]
         assert wire.sent.count("uploadAttachment") <= 1
@@ -155,47 +153,121 @@ def test_a_photo_that_an_admin_has_removed_is_zeros(chat: Chat) -> None:
         assert chat(other, "Look!", [photo(3, 50_000)]) == [bytes(40_000), photo(2, 50_000), photo(3, 50_000)]
 
 
-def test_a_change_that_names_a_removed_photo_is_refused_once() -> None:
+def test_a_photo_that_an_admin_has_removed_can_be_stored_again(chat: Chat) -> None:
     with Forklore.local(user="ann", roles=("admin",)) as client:
-        wire = Wire()
-        session = ForkloreSession("chat", wire.wrapped(client))
+        CHATS["openai-agents"](client, "Look!", [LARGE])
+        [removed] = attached(client)
+        client.api.admin_remove_attachment(removed.id)
+        before = [bytes(len(LARGE))] if chat is CHATS["openai-agents"] else []
+        assert chat(client, "Again", [LARGE]) == [*before, LARGE]
+
+
+def test_items_that_are_replaced_keep_a_photo_that_an_admin_has_removed_before() -> None:
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        session = ForkloreSession("chat", client)
         items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(LARGE)}]}]
         anyio.run(session.add_items, items)
         [removed] = attached(client)
         client.api.admin_remove_attachment(removed.id)
-        wire.lives = len(wire.sent) + 10
-        with pytest.raises(NotFoundError, match="no attachment"):
-            anyio.run(session._atomic_replace_items, items)
+        anyio.run(session._atomic_replace_items, items)
+        assert anyio.run(session.get_items) == items
 
 
-def test_a_photo_that_an_admin_has_removed_can_be_stored_again(
-    monkeypatch: pytest.MonkeyPatch, chat: Chat
+def test_a_change_that_names_what_is_removed_each_time_is_tried_twice(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "SURE_S", -1)
+    wire = Wire()
     with Forklore.local(user="ann", roles=("admin",)) as client:
-        CHATS["openai-agents"](client, "Look!", [LARGE])
-        [removed] = attached(client)
-        client.api.admin_remove_attachment(removed.id)
-        if chat is CHATS["openai-agents"]:
-            assert chat(client, "Again", [LARGE]) == [LARGE, LARGE]
-        else:
-            assert chat(client, "Again", [LARGE]) == [LARGE]
+        mine = wire.wrapped(client)
+        session = ForkloreSession("chat", mine)
+        upload = mine.upload
+        items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(LARGE)}]}]
+
+        def removed(*given: Any, **more: Any) -> Any:
+            made = upload(*given, **more)
+            client.api.admin_remove_attachment(made.id)
+            return made
+
+        monkeypatch.setattr(mine, "upload", removed)
+        with pytest.raises(NotFoundError, match="no attachment"):
+            anyio.run(session.add_items, items)
+        assert wire.sent.count("appendEntryByName") == 2
 
 
-def test_a_photo_comes_back_under_the_id_of_an_import(service: Service, user: str) -> None:
+def moved(client: Forklore, other: Forklore) -> None:
+    """Copy what the names of a client show to another user, as an export and an import do."""
+    made: dict[str, str] = {}
+    for name in client.names():
+        appended = other.named(name.name)
+        for entry in client.named(name.name).entries(channel="history"):
+            for one in entry.attachments or ():
+                upload = other.upload((one.name, client.read(one)), content_type=one.content_type)
+                made[one.id] = upload.id
+            content = [
+                {**each, "attachments": [{"id": made[one["id"]]} for one in each["attachments"]]}
+                if "attachments" in each
+                else each
+                for each in entry.content
+            ]
+            draft = {"contentType": entry.content_type, "content": content}
+            appended.append_all([draft | ({"key": entry.key} if entry.key else {})])
+
+
+def test_photos_come_back_under_the_ids_of_an_import(service: Service, user: str, chat: Chat) -> None:
+    photos = [photo(number, 50_000 + number) for number in range(3)]
+    with wired(service, user) as (client, _), wired(service, f"{user}-2") as (other, _):
+        for one in photos:
+            chat(client, "Look!", [one])
+        for number in range(20):
+            chat(client, f"And {number}?", [])
+        moved(client, other)
+    with wired(service, f"{user}-2") as (other, wire):
+        assert chat(other, "And now?", [photos[0]]) == [*photos, photos[0]]
+        assert "uploadAttachment" in wire.sent or chat is not CHATS["langgraph"]
+        wire.sent.clear()
+        assert chat(other, "And now?", []) == [*photos, photos[0]]
+        assert "getAttachment" not in wire.sent
+
+
+def test_langgraph_reads_the_photos_of_what_is_returned_or_stays_alone(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with wired(service, user) as (client, _):
-        CHATS["openai-agents"](client, "Look!", [LARGE])
-        [entry] = client.named("openai/chat").entries()
-        [old] = entry.attachments or ()
-        new = str(uuid.uuid4())
-        text = jsontext.write(entry.content)
-        reference = text[text.index("[attachment:") :].partition("]")[0]
-        shown = reference.replace(old.id, new)
-        client.named("openai/imported").append_all(
-            [{"contentType": entry.content_type, "content": jsontext.read(text.replace(reference, shown))}]
-        )
-        items: list[Any] = anyio.run(ForkloreSession("imported", client).get_items)
-        assert of_url(items[0]["content"][1]["image_url"]) == LARGE
+        for number in range(4):
+            CHATS["langgraph"](client, "Look!", [photo(number, 40_000)])
+    with wired(service, user) as (client, _):
+        saver, mended, read = ForkloreSaver(client), Files.mended, list[str]()
+
+        def counted(self: Files, text: str, attached: Any) -> Any:
+            read.append(text)
+            return mended(self, text, attached)
+
+        monkeypatch.setattr(Files, "mended", counted)
+        thread: Any = {"configurable": {"thread_id": "chat"}}
+        assert len(list(saver.list(thread))) == 12
+        all_of_them = len(read)
+        for few in (
+            lambda: list(saver.list(thread, limit=1)),
+            lambda: list(saver.list(thread, filter={"step": 1})),
+            lambda: saver.prune(["chat"]),
+        ):
+            read.clear()
+            few()
+            assert 0 < len(read) < all_of_them / 2
+
+
+def test_a_file_is_called_as_it_is_beside_its_bytes(service: Service, user: str) -> None:
+    pdf = base64.b64encode(b"%PDF-" + bytes(40_000)).decode()
+    image = {"format": "pdf", "name": "plan", "source": {"bytes": pdf}}
+    names = {
+        "a_b.pdf": {"type": "input_file", "filename": "C:\\docs\\a?b.pdf", "file_data": pdf},
+        "plan.pdf": {"document": image},
+        "application.pdf": {"name": "ann", "content": [{"data": pdf}]},
+    }
+    for name, item in names.items():
+        with wired(service, f"{user}-{name}") as (client, _):
+            [(_, [made])] = run(client, Files().cut([item]))
+            assert client.api.get_attachment(made).name == name
 
 
 @pytest.mark.parametrize("framework", ["openai-agents", "langgraph"])
@@ -269,14 +341,14 @@ def test_files_come_back_from_whatever_stands_around_them() -> None:
             odd = draw.choice(["", "é", "\ud83d", "[attachment:"])
             record = {"a": texts, texts[0][:3]: [{"deep": texts[0], "n": 1.5}, None, odd]}
             [(value, ids)] = run(client, mine.stored([record]))
-            text, _ = run(client, other.mended(jsontext.write([value]), ids))
+            text, _ = run(client, other.mended(jsontext.write([value]), dict.fromkeys(ids)))
             assert restored(jsontext.read(text)[0]) == record
             numbers = {draw.randrange(128): each for each in texts}
             packed = ormsgpack.packb([numbers, [texts[0], draw.randrange(128)]], option=NUMBERS).decode(
                 "latin-1"
             )
             [(stored, in_it)] = run(client, mine.cut([packed]))
-            assert run(client, other.mended(stored, in_it))[0] == packed
+            assert run(client, other.mended(stored, dict.fromkeys(in_it)))[0] == packed
             cut += bool(ids) + bool(in_it)
     assert cut > 1_000
 

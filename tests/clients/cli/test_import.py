@@ -411,7 +411,15 @@ def test_an_agent_that_imports_a_compacted_session_remembers_the_summary(
     memory = agent(f"log {session} --context --oneline --reverse").lines
     assert [line.split(" ", 2)[2] for line in memory] == ["text b", "text c"]
     assert [line[-1] for line in agent(f"log {session} --oneline --reverse").lines] == ["a", "b", "c"]
+
     assert "3 entries" in run(f"import {path} --again user").err
+    rows += [row("d", "c")]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert "7 entries, 5 of them" in agent(f"import {path}").err
+    told = agent(f"import {path} --again user").err
+    assert "4 entries, 3 of them" in told
+    assert "changed" not in told
+    assert len(run("ls --all").lines) == 2
 
 
 def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:

@@ -38,6 +38,21 @@ def test_a_log_and_an_entry_name_what_goes_with_a_message(trip: Forklore) -> Non
     assert "more" not in shown
 
 
+def test_a_log_shows_files_that_a_program_names_beside_its_records(run: Forklore, folder: Path) -> None:
+    with client_of(run, folder) as client:
+        made = client.upload(("casa.png", PHOTO))
+        chat = client.create(id="0190a4f1-8c3e-7b12-9a01-52f0c3d4e5f6")
+        chat.append(
+            [{"text": "", "attachments": [{"id": made.id}]}], content_type="history", channel="history"
+        )
+        chat.append([{"text": "", "data": "eJw"}], content_type="application/vnd.a+json")
+
+    shown = run(f"log {chat.id}").out
+
+    assert "    [file casa.png]\n" in shown
+    assert shown.count("entry ") == 1
+
+
 def test_files_are_saved_once_and_found_again(trip: Forklore, tmp_path: Path) -> None:
     folder = tmp_path / "saved"
 

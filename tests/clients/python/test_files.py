@@ -5,6 +5,7 @@ import io
 import logging
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
+import httpx
 import pytest
 
 from forklore import (
@@ -27,6 +29,7 @@ from forklore import (
 from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
 from forklore.client.transports.addresses import located
 from forklore_service.aws import wiring
+from forklore_service.storage.objects import LINK_SECONDS
 from forklore_service.storage.objects_s3 import S3Objects
 from tests.clients.python import faulty
 from tests.clients.python.here import served
@@ -99,6 +102,30 @@ def test_files_go_with_a_message_and_come_back(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["casa.jpg", "copy", "film.mp4"]
     ours = (one.getMessage() for one in caplog.records if one.name.startswith(("http", "forklore")))
     assert not any(re.search(r"(?i)signature=\w", line) for line in ours)
+
+
+def test_the_link_of_a_member_who_is_removed_is_dead_within_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        table_in_memory() as template,
+        served(template) as url,
+        Forklore(url, token="ann") as ann,
+        Forklore(url, token="bob") as bob,
+    ):
+        chat = ann.create()
+        chat.say("user", "Look:", files=[("casa.jpg", SMALL)])
+        chat.share("bob", "reader")
+        [shown] = bob.conversation(chat.id).entries().list()[-1].attachments or ()
+        link = bob.api.located(shown.url or "")
+        assert httpx.get(link).content == bob.read(shown) == SMALL
+
+        chat.unshare("bob")
+        with pytest.raises(NotFoundError):
+            bob.api.get_attachment(shown.id)
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + LINK_SECONDS)
+        assert httpx.get(link).status_code == 403
+        with pytest.raises(NotFoundError):
+            bob.read(shown)
 
 
 class Faults(faulty.Proxy):

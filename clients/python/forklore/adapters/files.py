@@ -8,29 +8,32 @@ import re
 from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice, repeat
+from mimetypes import MimeTypes
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from forklore import AsyncForklore, BadRequestError, ConflictError, Forklore, NotFoundError
+from forklore import ApiError, AsyncForklore, BadRequestError, ConflictError, Forklore, NotFoundError
 from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import storable
 from forklore.client import jsontext
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
-from forklore.client.results import Entry
+from forklore.client.results import AttachedFile, Entry
 
 E = TypeVar("E", bound=Entry)
 LETTERS_MIN = 43_692
 """Of base64. Less than 32 KB stays where it is."""
 SURE_S = 300
 """For so long an attachment that was uploaded or asked for is named again without asking. An admin
-may remove it meanwhile: then what names it is refused."""
-HELD_BYTES_MAX = 100_000_000
+may remove it meanwhile: then what names it is refused, and `tries` asks."""
+SURE_MAX = 10_000
+"""Attachments that a client is sure of, or knows the SHA-256 of."""
+HELD_BYTES_MAX = 50_000_000
 """Of the files that a client has sent or read, and does not read again."""
 RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LETTERS_MIN},}}+={{0,2}}")
 REFERENCE = re.compile(
@@ -63,6 +66,10 @@ TYPES = {
 }
 """How the bytes of a file begin. Of two that fit the first one counts."""
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f]")
+NAMES = ("filename", "filePath", "title", "name")
+"""The members of a value that name the file in it, or in a value that it holds."""
+NAME_CHARACTERS_MAX = 60
+NOT_IN_NAMES = re.compile(r"[^\w .,()+=@-]")
 
 
 class Stored(NamedTuple):
@@ -78,7 +85,10 @@ class Stored(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file in a text, from `start` to `stop`. kind: how its base64 is written."""
+    """A file in a text, from `start` to `stop`.
+
+    kind: how its base64 is written. name: what stands beside it as its name; or empty.
+    """
 
     start: int
     stop: int
@@ -86,6 +96,7 @@ class File(NamedTuple):
     content_type: str
     kind: str
     digest: str
+    name: str = ""
 
 
 def attachments(stored: Sequence[Stored]) -> dict[str, Any]:
@@ -173,17 +184,46 @@ def put_back(text: str, contents: Mapping[str, bytes]) -> str:
     return REFERENCE.sub(letters, text)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts that a value of JSON holds, without the names in it."""
-    waiting = [value]
+def misses_file(error: ApiError) -> bool:
+    """Tell whether a change is refused because a file that it names is not there any more."""
+    return isinstance(error, NotFoundError) and error.field == "attachments"
+
+
+def zeroed(text: str, ids: Collection[str]) -> str:
+    """Return a text with zeros in place of the references with these ids."""
+    found = (one for one in REFERENCE.finditer(text) if one[1] in ids)
+    return put_back(text, {one[1]: bytes(int(one[3])) for one in found})
+
+
+def texts_in(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts that a value of JSON holds, without the names of members.
+
+    Beside each is what stands there as the name of a file; or an empty text.
+
+    >>> list(texts_in({"filename": "a.pdf", "source": {"data": "JVBERi0"}}))
+    [('JVBERi0', 'a.pdf'), ('a.pdf', 'a.pdf')]
+    """
+    waiting = [(value, "")]
     while waiting:
         match waiting.pop():
-            case str(text):
-                yield text
-            case Mapping() as held:
-                waiting += held.values()
-            case list() | tuple() as some:
-                waiting += some
+            case str(text), str(name):
+                yield text, name
+            case Mapping() as held, str(name):
+                own = next((held[one] for one in NAMES if isinstance(held.get(one), str)), name)
+                waiting += [(each, own) for each in held.values()]
+            case list() | tuple() as some, _:
+                waiting += [(each, "") for each in some]
+
+
+def named_like(name: str, content_type: str) -> str:
+    """Return a name that an attachment may have.
+
+    >>> named_like("C:\\docs\\a?b.pdf", "application/pdf"), named_like("", "image/png")
+    ('a_b.pdf', 'image.png')
+    """
+    plain = NOT_IN_NAMES.sub("_", re.split(r"[/\\]", name)[-1])[-NAME_CHARACTERS_MAX:].strip(". ")
+    plain = plain or content_type.partition("/")[0]
+    return plain if "." in plain else plain + (MimeTypes().guess_extension(content_type) or "")
 
 
 def replaced(value: Any, texts: Mapping[str, str]) -> Any:
@@ -237,9 +277,12 @@ class Files:
         done: list[tuple[Any, list[str]]] = []
         if self._is_off:
             return [(record, []) for record in records]
-        known = {one[1] for text in texts_in(records) for one in REFERENCE.finditer(text)}
+        known = {one[1] for text, _ in texts_in(records) for one in REFERENCE.finditer(text)}
         for record in records:
-            found = {text: list(files_in(text)) for text in texts_in(record) if len(text) >= LETTERS_MIN}
+            large = {text: name for text, name in texts_in(record) if len(text) >= LETTERS_MIN}
+            found = {
+                text: [one._replace(name=name) for one in files_in(text)] for text, name in large.items()
+            }
             uploaded = yield from self._named(found, named)
             ids = {digest: made for digest, made in uploaded.items() if made not in known}
             cuts = {text: cut(text, files, ids) for text, files in found.items()}
@@ -285,76 +328,116 @@ class Files:
         known, at = self._sure.get(digest, ("", 0.0))
         if at and monotonic() - at < SURE_S:
             return known
-        about = {"name": content_type.replace("/", "."), "content_type": content_type}
+        name = named_like(file.name, content_type)
+        about = {"name": name, "content_type": content_type}
         try:
             made = None
             if known:
                 made = yield "upload_attachment", {**about, "size": len(content), "sha_256": digest}
             if made is None or made.upload is not None:
-                made = yield "upload", {"file": (about["name"], content), "content_type": content_type}
+                made = yield "upload", {"file": (name, content), "content_type": content_type}
         except (BadRequestError, ConflictError, NotFoundError) as error:
             if isinstance(error, ConflictError) and error.reason != "attachments_off":
                 raise
             self._is_off = not isinstance(error, BadRequestError)  # it is too large, or of an odd type
             return None
-        self._sure[digest] = made.id, monotonic()
+        self._note(digest, made.id, monotonic())
         self._hold(made.id, content)
         return str(made.id)
+
+    def tries(self) -> Iterator[AbstractContextManager[object]]:
+        """Yield what each try to store records runs in.
+
+        There is a second one only if a file that is named is not there any more, since it was named
+        without asking. Then the service is asked for each.
+        """
+        misses = False
+
+        @contextmanager
+        def first() -> Iterator[None]:
+            nonlocal misses
+            try:
+                yield
+            except NotFoundError as error:
+                misses = misses_file(error)
+                if not misses:
+                    raise
+                with self._holding:
+                    self._held.clear()
+                    self._sure = {digest: (known, 0.0) for digest, (known, _) in self._sure.items()}
+
+        yield first()
+        if misses:
+            yield nullcontext()
 
     def whole(self, entries: Sequence[E]) -> Steps[list[E]]:
         """Return entries with the bytes that they refer to. Each is read once, and then held."""
         done = []
         for entry in entries:
-            ids = {one.id for one in entry.attachments or ()}
-            text = jsontext.write(entry.content) if ids else ""
-            here = yield from self._here(text, ids)
-            now, _ = yield from self.mended(here, ids)
+            attached = {one.id: one for one in entry.attachments or ()}
+            now = text = jsontext.write(entry.content) if attached else ""
+            if attached:
+                now, _ = yield from self.mended(text, (yield from self.named_here(text, attached)))
             done.append(entry if now == text else replace(entry, content=jsontext.read(now)))
         return done
 
-    def _here(self, text: str, ids: Collection[str]) -> Steps[str]:
-        """Return the text of an entry with the ids that its attachments have here.
+    def named_here(
+        self, text: str, attached: Mapping[str, AttachedFile]
+    ) -> Steps[Mapping[str, AttachedFile]]:
+        """Return what a text refers to, by the ids in the text.
 
-        An import gives them other ids than those in the text. They are found by their SHA-256.
+        attached: what it can refer to. An import has given them other ids than those in the text:
+        then they are found by their SHA-256.
         """
         known = {one[1]: one[2] for one in REFERENCE.finditer(text)}
-        if known.keys() <= set(ids):
-            return text
-        new = {}
-        for one in sorted(set(ids) - known.keys()):
+        if known.keys() <= attached.keys():
+            return attached
+        by_hash = {digest: attached[one] for digest, (one, _) in dict(self._sure).items() if one in attached}
+        for one in sorted(attached.keys() - known.keys() - {each.id for each in by_hash.values()}):
             with suppress(NotFoundError):
                 found = yield "get_attachment", {"attachment_id": one}
-                new[found.sha_256] = one
-        for old, digest in known.items():
-            if old not in ids and digest in new:
-                text = text.replace(f"[attachment:{old}:{digest}:", f"[attachment:{new[digest]}:{digest}:")
-        return text
+                self._note(found.sha_256, one, 0.0)
+                by_hash[found.sha_256] = attached[one]
+        return {**{old: by_hash[digest] for old, digest in known.items() if digest in by_hash}, **attached}
 
-    def mended(self, text: str, ids: Collection[str]) -> Steps[tuple[str, set[str]]]:
-        """Return a text with the bytes that it refers to, and the ids of those that are there.
+    def mended(
+        self, text: str, attached: Mapping[str, AttachedFile | None]
+    ) -> Steps[tuple[str, dict[str, str]]]:
+        """Return a text with the bytes that it refers to, and the attachments that are there.
 
-        ids: of the text; others are none of its references. In place of what an admin has removed
-        are as many zeros.
+        attached: what the text refers to, by the ids in it; None: the attachment with that id.
+        Other ids are none of its references. In place of what an admin has removed are as many
+        zeros. The attachments that are there are told by the ids in the text, too.
         """
         contents: dict[str, bytes] = {}
-        gone = set()
-        for one in REFERENCE.finditer(text) if ids else ():
-            if one[1] in contents or one[1] not in ids:
+        there: dict[str, str] = {}
+        for one in REFERENCE.finditer(text) if attached else ():
+            if one[1] in contents or one[1] not in attached:
                 continue
+            shown = attached[one[1]]
+            attachment_id = shown.id if shown else one[1]
             try:
-                contents[one[1]] = yield from self._read(one[1])
-                self._sure.setdefault(one[2], (one[1], 0.0))
+                contents[one[1]] = yield from self._read(attachment_id, shown)
             except NotFoundError:
                 contents[one[1]] = bytes(int(one[3]))
-                gone.add(one[1])
-        return put_back(text, contents) if contents else text, contents.keys() - gone
+            else:
+                there[one[1]] = attachment_id
+                if one[2] not in self._sure:
+                    self._note(one[2], attachment_id, 0.0)
+        return put_back(text, contents) if contents else text, there
 
-    def _read(self, attachment_id: str) -> Steps[bytes]:
+    def _read(self, attachment_id: str, shown: AttachedFile | None) -> Steps[bytes]:
         content = self._held.get(attachment_id)
         if content is None:
-            content = yield "read", {"attachment": attachment_id}
+            content = yield "read", {"attachment": shown or attachment_id}
             self._hold(attachment_id, content)
         return content
+
+    def _note(self, digest: str, attachment_id: str, at: float) -> None:
+        with self._holding:
+            self._sure[digest] = attachment_id, at
+            if len(self._sure) > SURE_MAX:
+                del self._sure[next(iter(self._sure))]
 
     def _hold(self, attachment_id: str, content: bytes) -> None:
         with self._holding:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFoundError
-from forklore.adapters.files import Files, Stored, attachments
+from forklore.adapters.files import Files, Stored, attachments, misses_file
 from forklore.adapters.running import run
 from forklore.adapters.storable import checked_name, restored, shortened
 from forklore.client.kinds import as_sync
@@ -235,14 +235,20 @@ class ForkloreSessionRepository(SessionRepository):
         shown: Message | None = None,
         key: str | None = None,
     ) -> None:
-        [stored] = run(self._client, self._files.stored([value]))
-        drafts = [_draft(kind, thing_id, stored, shown=shown, key=key)]
+        for once in self._files.tries():
+            with once:
+                [stored] = run(self._client, self._files.stored([value]))
+                self._append_draft(session_id, _draft(kind, thing_id, stored, shown=shown, key=key))
+
+    def _append_draft(self, session_id: str, draft: dict[str, Any]) -> None:
         try:
-            self._conversation(session_id).append_all(drafts)
-        except NotFoundError:
+            self._conversation(session_id).append_all([draft])
+        except NotFoundError as missing:
+            if misses_file(missing):
+                raise
             # The session may be a new one of the same name.
             try:
-                self._known(session_id).append_all(drafts)
+                self._known(session_id).append_all([draft])
             except NotFoundError as error:  # somebody was killed while it was deleted
                 raise SessionException(f"Session {session_id} does not exist") from error
 

@@ -81,9 +81,12 @@ def time_in(source: Any, name: str) -> str | None:
 
 
 def is_shown(entry: Entry) -> bool:
-    """Return whether an entry is a message, or has a text. Others are records of programs."""
-    is_message = entry.erased or role_of(entry) is not None
-    return is_message or any((_text(element) or "").strip() for element in entry.content)
+    """Return whether an entry is a message, names files, or has a text.
+
+    Others are records of programs.
+    """
+    is_message = entry.erased or role_of(entry) is not None or entry.attachments
+    return bool(is_message) or any((_text(element) or "").strip() for element in entry.content)
 
 
 def role_part(entry: Entry) -> tuple[str, str]:

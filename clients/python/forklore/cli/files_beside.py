@@ -51,17 +51,10 @@ class Keeping:
             if self._folder is None or found.url is None:
                 self.left_out += 1
             else:
-                self._make(self._folder)
-                if not _is_there(self._folder, found.sha_256):
+                make_folder(self._folder)
+                if not is_file_of(self._folder / found.sha_256, found.sha_256):
                     self._client.download(found, self._folder / found.sha_256)
         return {**self._rows[attached.id], "name": attached.name}
-
-    @staticmethod
-    def _make(folder: Path) -> None:
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise CommandError(f"{folder}: {error.strerror}") from error
 
 
 class Brought:
@@ -143,13 +136,25 @@ def _named_as(one: dict[str, Any], ids: Mapping[str, str | None]) -> dict[str, A
 
 
 def _is_there(folder: Path, sha_256: Any) -> bool:
-    if not isinstance(sha_256, str) or not _SHA256.fullmatch(sha_256):
-        return False
+    is_hash = isinstance(sha_256, str) and _SHA256.fullmatch(sha_256) is not None
+    return is_hash and is_file_of(folder / sha_256, sha_256)
+
+
+def is_file_of(path: Path, sha_256: str) -> bool:
+    """Tell whether a file is there and has these bytes."""
     try:
-        with (folder / sha_256).open("rb") as file:
+        with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == sha_256
     except OSError:
         return False
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there. Raises CommandError if that cannot be."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{folder}: {error.strerror}") from error
 
 
 def _named(entry: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Attachments of entries as files of a folder. Their names are what others have given them."""
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +10,10 @@ import typer
 
 from forklore.cli.escaping import visible
 from forklore.cli.exits import REFUSED, CommandError
+from forklore.cli.files_beside import is_file_of, make_folder
 from forklore.cli.progress import moving
 from forklore.cli.shell import Shell
-from forklore.client.results import Attachment, Entry
+from forklore.client.results import Entry
 
 NAME_BYTES_MAX = 200
 """Of the file, so that a number and the marks of programs fit behind it."""
@@ -38,9 +38,9 @@ def saved(shell: Shell, entries: Iterable[Entry], folder: Path) -> Iterator[Mapp
         if found.url is None:
             shell.say(f"{attached.name} has no bytes: it is {found.state}")
             continue
-        _make(folder)
+        make_folder(folder)
         path = folder / _free(safe_name(attached.name), taken)
-        if not os.path.lexists(path) or (not _is_same(path, found) and _may_replace(path)):
+        if not os.path.lexists(path) or (not is_file_of(path, found.sha_256) and _may_replace(path)):
             with moving(f"saving {path.name}") as moved:
                 shell.client.download(found, path, progress=moved)
         yield {"id": attached.id, "name": attached.name, "path": str(path)}
@@ -71,21 +71,6 @@ def _free(name: str, taken: set[str]) -> str:
         name = f"{path.stem}-{number}{path.suffix}"
     taken.add(name.casefold())
     return name
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"{folder}: {error.strerror}") from error
-
-
-def _is_same(path: Path, found: Attachment) -> bool:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == found.sha_256
-    except OSError:
-        return False
 
 
 def _may_replace(path: Path) -> bool:

@@ -10,6 +10,7 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,8 @@ Progress = Callable[[int, int], object]
 PIECE_BYTES = 256 * 1024
 PAUSES_S = (0.5, 2.0, 5.0)
 """How long to wait before bytes that may not have arrived are sent again."""
+LINK_SECONDS_MIN = 60
+"""A link that ends earlier is not followed any more."""
 UNKNOWN_TYPE = "application/octet-stream"
 
 
@@ -156,7 +159,9 @@ class Target:
         else:
             self._stream = to
 
-    def fetch(self, address: str, found: Attachment, progress: Progress | None, timeout_s: float) -> str:
+    def fetch(
+        self, address: str, found: Attachment | AttachedFile, progress: Progress | None, timeout_s: float
+    ) -> str:
         """Write what is still missing. Return why something may be missing yet; empty if not."""
         from forklore.client.transports.bytes_at import CutOffError, pieces_at
 
@@ -193,6 +198,12 @@ class Target:
             self._stream.close()
             with suppress(FileNotFoundError):
                 self._made.unlink()
+
+
+def is_valid(shown: AttachedFile) -> bool:
+    """Tell whether the link that an entry shows is valid for a while yet."""
+    ends_at = datetime.fromisoformat(shown.url_expires_at or "1970-01-01T00:00:00Z")
+    return ends_at > datetime.now(UTC) + timedelta(seconds=LINK_SECONDS_MIN)
 
 
 def _stream_of(given: Any) -> tuple[IO[bytes], str | None]:

@@ -35,7 +35,7 @@ from forklore.adapters.claude_agent.session_names import (
     subpath_of,
     subpaths_of,
 )
-from forklore.adapters.files import Files
+from forklore.adapters.files import Files, Stored, misses_file
 from forklore.adapters.running import arun
 from forklore.adapters.storable import restored
 from forklore.client.kinds import as_async
@@ -77,7 +77,14 @@ class ForkloreSessionStore(SessionStore):
         """
         if not entries:
             return
-        stored = await arun(self._forklore, self._files.stored(entries))
+        for once in self._files.tries():
+            with once:
+                stored = await arun(self._forklore, self._files.stored(entries))
+                await self._append_all(key, entries, stored)
+
+    async def _append_all(
+        self, key: SessionKey, entries: list[SessionStoreEntry], stored: Sequence[Stored]
+    ) -> None:
         appends = appends_of(cast(Sequence[Mapping[str, Any]], entries), stored)
         session = self._sessions.of(name_of(key))
         digest = sha256(json.dumps([name_of(key), entries]).encode()).hexdigest()[:32]
@@ -246,8 +253,8 @@ class ForkloreSessionStore(SessionStore):
             except ConflictError as error:
                 if is_last or error.reason not in RACES:
                     raise
-            except NotFoundError:
-                if is_last:
+            except NotFoundError as error:
+                if is_last or misses_file(error):
                     raise
                 await self._free_if_deleted(name_of(key))
                 # An earlier attempt is deleted with its conversation, and its key is used up.

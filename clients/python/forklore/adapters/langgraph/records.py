@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX, packs
+from forklore.client.results import AttachedFile
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -36,15 +37,14 @@ class Record:
     """A checkpoint or the writes of a task, as stored.
 
     parts: of the text, as far as they were read. In an entry they stand before the head.
-    conversation: where it was read. ids: of the attachments that the body refers to. mended: the
-    body with their bytes.
+    conversation: where it was read. ids: of the attachments that the body refers to and that are
+    there; of a record that was read they are known once its body was.
     """
 
     head: Mapping[str, Any]
     parts: list[str]
     conversation: str = ""
     ids: Collection[str] = ()
-    mended: bytes | None = None
 
     @classmethod
     def of(cls, head: Mapping[str, Any], body: tuple[str, bytes], ids: Collection[str] = ()) -> "Record":
@@ -62,11 +62,6 @@ class Record:
     def is_whole(self) -> bool:
         """Return whether all parts were read."""
         return bool(len(self.parts) == self.head["parts"])
-
-    @property
-    def body(self) -> tuple[str, bytes]:
-        """What the serializer made, with its type; with references unless it is mended."""
-        return self.head["type"], self.stored[1] if self.mended is None else self.mended
 
     @property
     def stored(self) -> tuple[list[str], bytes]:
@@ -142,17 +137,21 @@ def packed(records: Iterable[Record]) -> list[dict[str, Any]]:
 class Thread:
     """The records that were read so far, from the newest to older ones.
 
-    is_all: whether the whole thread was read.
+    files: the attachments that entries name, by id. is_all: whether the whole thread was read.
+    has_all_files: whether these are all files of the thread.
     """
 
     checkpoints: dict[Place, Record] = field(default_factory=dict)
     writes: dict[Place, list[Record]] = field(default_factory=dict)
+    files: dict[str, AttachedFile] = field(default_factory=dict)
     is_all: bool = False
+    has_all_files: bool = False
     _by_id: dict[str, Record] = field(default_factory=dict)
 
     def take(self, newest_first: Iterable[Any]) -> None:
         """Take a page of entries. An older entry of the same checkpoint does not replace it."""
         for entry in newest_first:
+            self.files |= {one.id: one for one in entry.attachments or ()}
             for element in reversed(entry.content):
                 if isinstance(element, Mapping) and MEMBER in element:
                     self._take(element[MEMBER], element["data"], entry.conversation_id)
@@ -162,7 +161,7 @@ class Thread:
 
         Its saver stores it again, or was killed.
         """
-        self.is_all = True
+        self.is_all = self.has_all_files = True
         self.checkpoints = {place: one for place, one in self.checkpoints.items() if one.is_whole}
         self.writes = {place: [one for one in all_ if one.is_whole] for place, all_ in self.writes.items()}
 

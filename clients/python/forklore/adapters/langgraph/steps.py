@@ -1,15 +1,14 @@
 """What the savers do, as steps: generators that yield a call and take its answer or its error."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
 
 from forklore import ConflictError, NotFoundError
-from forklore.adapters.files import Files
+from forklore.adapters.files import Files, zeroed
 from forklore.adapters.langgraph.reading import (
     LONG_PAGE_ENTRIES,
     PAGE_ENTRIES,
@@ -32,7 +31,7 @@ from forklore.adapters.langgraph.records import (
 from forklore.adapters.langgraph.shown import MESSAGES, Seen, goes_on_from, seen_of, shown
 from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import checked_name
-from forklore.client.results import Entries
+from forklore.client.results import AttachedFile, Entries
 from forklore.extras import needing
 
 with needing("langgraph"):
@@ -85,6 +84,24 @@ def back_of(parent: Known | None, versions: Mapping[str, Any]) -> dict[str, int]
     return back
 
 
+def channels_in(bodies: Sequence[Any]) -> dict[str, tuple[int, bool, Any]]:
+    """Return the channels of a checkpoint that it or its ancestors hold.
+
+    bodies: theirs, the newest first. Of a channel: how many checkpoints back it is stored, whether
+    it has a value, and the value.
+    """
+    values: dict[tuple[str, Any], tuple[int, bool, Any]] = {}
+    for count, body in enumerate(bodies):
+        for channel, version, is_there, value in body["values"]:
+            values.setdefault((channel, version), (count, is_there, value))
+    versions = bodies[0]["checkpoint"]["channel_versions"].items()
+    return {name: values[name, each] for name, each in versions if (name, each) in values}
+
+
+def _has(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(held.get(key) == value for key, value in wanted.items())
+
+
 def remember(held: dict[K, V], key: K, value: V) -> None:
     """Put a value last. Of more than KNOWN_MAX values the first one is forgotten."""
     held.pop(key, None)
@@ -109,6 +126,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         self._newest: dict[tuple[str, str], str] = {}
         self._early: dict[tuple[str, Place], list[str]] = {}
         self._putting: set[tuple[str, Place]] = set()
+        self._elsewhere: dict[str, AttachedFile | None] = {}
+        """By the ids in records: attachments that an import has given others; None: there is none.
+        """
         self._order = Lock()
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002 (LangGraph's)
@@ -130,14 +150,6 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         kind, data = self.serde.dumps_typed(body)
         [(text, ids)] = yield from self._files.cut([data.decode("latin-1")], named)
         return Record.of(head, (kind, text.encode("latin-1")), dict.fromkeys(ids))
-
-    def _mend(self, records: Iterable[Record]) -> Steps[None]:
-        """Put the bytes of attachments back into the bodies of records."""
-        for record in records:
-            if record.head.get("files") and record.is_whole and record.mended is None:
-                ids, body = record.stored
-                text, record.ids = yield from self._files.mended(body.decode("latin-1"), ids)
-                record.mended = text.encode("latin-1")
 
     def _append(
         self,
@@ -217,9 +229,13 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             }
             named = known.files if known else frozenset[str]()
             whole_head = head | {"back": max(back.values(), default=0)}
-            record = yield from self._record(whole_head, body, named)
-            made = yield from self._append(thread, record, messages, named)
-            self._learn(thread, place, Known(dict(versions), back, seen, made, named.union(record.ids)))
+            made = ""
+            for once in self._files.tries():
+                with once:
+                    record = yield from self._record(whole_head, body, named)
+                    made = yield from self._append(thread, record, messages, named)
+                    files = named.union(record.ids)
+                    self._learn(thread, place, Known(dict(versions), back, seen, made, files))
             return made
 
         with self._order:
@@ -300,10 +316,12 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         head = {"kind": "writes", "ns": place[0], "id": place[1], "task": task_id, "path": task_path}
         known = self._known.get((thread, place))
         named = known.files if known else ()
-        record = yield from self._record(head, [list(write) for write in writes], named)
-        while not self._may_go(thread, place, record):
-            yield PAUSE, {}
-        yield from self._append(thread, record, (), named)
+        for once in self._files.tries():
+            with once:
+                record = yield from self._record(head, [list(write) for write in writes], named)
+                while not self._may_go(thread, place, record):
+                    yield PAUSE, {}
+                yield from self._append(thread, record, (), named)
 
     def _may_go(self, thread: str, place: Place, record: Record) -> bool:
         """Note writes whose checkpoint is not there; return False while it is on its way."""
@@ -317,34 +335,60 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     # Reading
 
-    def _whole_tuple(self, thread: str, place: Place, found: Thread) -> Steps[CheckpointTuple]:
-        """Return a checkpoint of what was read. Raises LookupError if an ancestor is deleted."""
-        yield from self._mend([*found.needed(place), *found.writes.get(place, [])])
-        return self._tuple(thread, place, found)
+    def _body(self, thread: str, record: Record, found: Thread) -> Steps[Any]:
+        """Return what a record holds, with the bytes of its attachments, and note which are there.
 
-    def _tuple(self, thread: str, place: Place, found: Thread) -> CheckpointTuple:
-        """Return a checkpoint of records that are mended."""
+        An import has given them other ids. Then they are among all those that the thread names.
+        """
+        ids, body = record.stored
+        if ids:
+            text = body.decode("latin-1")
+            attached = {one: found.files.get(one) or self._elsewhere.get(one) for one in ids}
+            whole, there = yield from self._files.mended(text, attached)
+            lost = [one for one in ids if one not in {*there, *found.files, *self._elsewhere}]
+            if lost:
+                named = yield from self._files.named_here(text, (yield from self._all_files(thread, found)))
+                for one in lost:
+                    remember(self._elsewhere, one, named.get(one))
+                whole, there = yield from self._files.mended(
+                    text, attached | {one: named.get(one) for one in lost}
+                )
+            record.ids, body = list(there.values()), whole.encode("latin-1")
+        return self.serde.loads_typed((record.head["type"], body))
+
+    def _blank(self, record: Record) -> Any:
+        """Return what a record holds, with zeros for the bytes of its attachments."""
+        ids, body = record.stored
+        if ids:
+            body = zeroed(body.decode("latin-1"), ids).encode("latin-1")
+        return self.serde.loads_typed((record.head["type"], body))
+
+    def _all_files(self, thread: str, found: Thread) -> Steps[Mapping[str, AttachedFile]]:
+        if not found.has_all_files:
+            found.files = (yield from read_all(name=self._name(thread))).found.files
+            found.has_all_files = True
+        return found.files
+
+    def _tuple(self, thread: str, place: Place, found: Thread) -> Steps[CheckpointTuple]:
+        """Return a checkpoint of what was read. Raises LookupError if an ancestor is deleted."""
         line = found.needed(place)
         if not has_all_channels(line):
             raise LookupError(
                 f"checkpoint {place[1]} goes on from {line[-1].head['parent']}, which is deleted"
             )
-        bodies = [self.serde.loads_typed(record.body) for record in line]
-        values: dict[tuple[str, Any], tuple[int, bool, Any]] = {}
-        for count, body in enumerate(bodies):
-            for channel, version, is_there, value in body["values"]:
-                values.setdefault((channel, version), (count, is_there, value))
-        own = bodies[0]
+        bodies = []
+        for record in line:
+            bodies.append((yield from self._body(thread, record, found)))  # noqa: PERF401 (it yields)
+        own, there = bodies[0], channels_in(bodies)
         versions = own["checkpoint"]["channel_versions"]
-        there = {name: values[name, each] for name, each in versions.items() if (name, each) in values}
         held = {name: value for name, (_, is_there, value) in there.items() if is_there}
         back = {name: count for name, (count, _, _) in there.items()}
         files = frozenset(one for record in line for one in record.ids)
         self._learn(thread, place, Known(dict(versions), back, seen_of(held), line[0].conversation, files))
-        pending = [
-            (one.head["task"], one.head["path"], self.serde.loads_typed(one.body))
-            for one in found.writes.get(place, [])
-        ]
+        pending = []
+        for one in found.writes.get(place, []):
+            values = yield from self._body(thread, one, found)
+            pending.append((one.head["task"], one.head["path"], values))
         parent = line[0].head["parent"]
         return CheckpointTuple(
             config=self._config(thread, place),
@@ -372,7 +416,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                     self._note_newest(thread, (namespace, newest))
                 if place not in found.checkpoints:
                     return None
-                return (yield from self._whole_tuple(thread, place, found))
+                return (yield from self._tuple(thread, place, found))
 
     def _is_on_its_way(self, thread: str, outer: Mapping[str, str]) -> bool:
         """Return whether one of these checkpoints is stored now, or waits for one before it.
@@ -431,9 +475,9 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                     break
                 if not has_all_channels(found.needed(place)):
                     continue  # an ancestor is deleted
-                one = yield from self._whole_tuple(thread, place, found)
-                if all(one.metadata.get(key) == value for key, value in metadata.items()):
-                    listed.append(one)
+                if metadata and not _has(self._blank(found.checkpoints[place])["metadata"], metadata):
+                    continue
+                listed.append((yield from self._tuple(thread, place, found)))
                 if len(listed) == limit:
                     return listed
             if not goes_on:
@@ -452,7 +496,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         for record in list(found.line(place))[1:]:
             if len(seeds) == len(writes):
                 break
-            one = yield from self._whole_tuple(thread, record.place, found)
+            one = yield from self._tuple(thread, record.place, found)
             for channel in writes.keys() - seeds.keys():
                 own = [write for write in one.pending_writes or () if write[1] == channel]
                 writes[channel] = own + writes[channel]
@@ -534,16 +578,19 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             yield from self._finish_prune(old)
             reading = yield from read_all(conversation_id=old)
             found = reading.found
-            yield from self._mend([*found.checkpoints.values(), *chain(*found.writes.values())])
             kept = yield from self._kept(thread, found)
             if len(kept) == len(found.checkpoints) + sum(map(len, found.writes.values())):
                 return
+            again = yield from self._shown_again(thread, found)
+            for record in kept:
+                if record.head.get("files") and not record.ids:
+                    yield from self._body(thread, record, found)
             files = naming(dict.fromkeys(one for record in kept for one in record.ids))
             asked = {
                 "conversation_id": str(uuid.uuid4()),
                 "forked_at_conversation_id": old,
                 "name": {"name": named.name, "expectRevision": named.revision},
-                "entries": [*files, *self._shown_again(thread, found), *packed(kept)],
+                "entries": [*files, *again, *packed(kept)],
                 "if_match": reading.last,
             }
             try:
@@ -556,12 +603,12 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             yield from self._delete_branch(old)
             return
 
-    def _shown_again(self, thread: str, found: Thread) -> list[dict[str, Any]]:
+    def _shown_again(self, thread: str, found: Thread) -> Steps[list[dict[str, Any]]]:
         """Return entries with the messages of the latest checkpoint, for people."""
         place = ("", found.latest("") or "")
         if not self._show or place not in found.checkpoints:
             return []
-        values = self._tuple(thread, place, found).checkpoint["channel_values"]
+        values = (yield from self._tuple(thread, place, found)).checkpoint["channel_values"]
         return [message_entry(one) for one in shown(values, seen_of(values), None)]
 
     def _kept(self, thread: str, found: Thread) -> Steps[list[Record]]:
@@ -576,21 +623,21 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 kept += writes
         for namespace in {place[0] for place in found.checkpoints}:
             line = list(found.line((namespace, found.latest(namespace) or "")))
-            needed = self._needed(thread, line, found)
+            needed = self._needed(line, found)
             for record in line[needed - 1 :: -1]:
                 is_oldest = record is line[needed - 1]
                 kept.append((yield from self._filled(thread, record, found)) if is_oldest else record)
                 kept += found.writes.get(record.place, [])
         return kept
 
-    def _needed(self, thread: str, line: Sequence[Record], found: Thread) -> int:
+    def _needed(self, line: Sequence[Record], found: Thread) -> int:
         """Return how many checkpoints of a line its first one needs."""
         open_channels: set[str] | None = None
         for count, record in enumerate(line, 1):
-            one = self._tuple(thread, record.place, found)
+            bodies = [self._blank(one) for one in found.needed(record.place)]
             if open_channels is None:
-                open_channels = set(one.metadata.get("counters_since_delta_snapshot") or ())
-            open_channels -= one.checkpoint["channel_values"].keys()
+                open_channels = set(bodies[0]["metadata"].get("counters_since_delta_snapshot") or ())
+            open_channels -= {name for name, (_, is_there, _) in channels_in(bodies).items() if is_there}
             if not open_channels:
                 return count
         return len(line)
@@ -599,7 +646,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         """Return a checkpoint with all its channels, and without a parent."""
         if record.head["back"] == 0 and record.head["parent"] is None:
             return record
-        one = self._tuple(thread, record.place, found)
+        one = yield from self._tuple(thread, record.place, found)
         versions, values = one.checkpoint["channel_versions"], one.checkpoint["channel_values"]
         body = {
             "checkpoint": {key: each for key, each in one.checkpoint.items() if key != "channel_values"},

@@ -139,7 +139,9 @@ class Kept:
 
     def add(self, items: Sequence[Any]) -> None:
         """Append items, all or none, in one request. Files that are new are sent before."""
-        self._client.api.append_entry_by_name(name=self._name, entries=self._drafts(items))
+        for once in self._files.tries():
+            with once:
+                self._client.api.append_entry_by_name(name=self._name, entries=self._drafts(items))
 
     def _drafts(self, items: Sequence[Any]) -> list[dict[str, Any]]:
         given = plain(items)
@@ -178,19 +180,20 @@ class Kept:
         if not items:
             self.clear()
             return
-        drafts = self._drafts(items)
         while True:
             now = self._now()
             if now is None:
                 self.add(items)
                 return
             try:
-                self._client.api.append_entry(
-                    str(uuid.uuid4()),
-                    forked_at_conversation_id=now.conversation_id,
-                    name={"name": self._name, "expectRevision": now.revision},
-                    entries=drafts,
-                )
+                for once in self._files.tries():
+                    with once:
+                        self._client.api.append_entry(
+                            str(uuid.uuid4()),
+                            forked_at_conversation_id=now.conversation_id,
+                            name={"name": self._name, "expectRevision": now.revision},
+                            entries=self._drafts(items),
+                        )
             except (ConflictError, NotFoundError) as error:
                 if not self._is_overtaken(error, now):
                     raise
@@ -268,15 +271,17 @@ class Kept:
             self._client.api.fork_conversation(now.conversation_id, **at, name=name, if_match=if_match)  # type: ignore[arg-type]
             return
         assert place is not None
-        self._client.api.append_entry(
-            str(uuid.uuid4()),
-            forked_at_conversation_id=now.conversation_id,
-            forked_at_entry_id=place.entry.id,
-            forked_at_position="before",
-            name=name,
-            entries=self._drafts(items),
-            if_match=if_match,
-        )
+        for once in self._files.tries():
+            with once:
+                self._client.api.append_entry(
+                    str(uuid.uuid4()),
+                    forked_at_conversation_id=now.conversation_id,
+                    forked_at_entry_id=place.entry.id,
+                    forked_at_position="before",
+                    name=name,
+                    entries=self._drafts(items),
+                    if_match=if_match,
+                )
 
 
 def places_in(entry: Entry) -> list[Place]:

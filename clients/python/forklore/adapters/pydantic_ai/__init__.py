@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
-from forklore.adapters.files import Files
+from forklore.adapters.files import Files, misses_file
 from forklore.adapters.running import arun
 from forklore.adapters.storable import checked_name
 from forklore.client.errors import BadRequestError
@@ -88,9 +88,11 @@ class ForkloreConversationStore(ConversationStore):
         More than 50 entries, or 4 MB, take several requests. No history shows them before the last
         request, which stores the record.
         """
-        stored = await arun(self._client, self._files.stored(log.messages_of(new_entries)))
-        change = log.Change.of(record, new_entries, stored)
-        await self._write(record.conversation_id, change, expected_revision)
+        for once in self._files.tries():
+            with once:
+                stored = await arun(self._client, self._files.stored(log.messages_of(new_entries)))
+                change = log.Change.of(record, new_entries, stored)
+                await self._write(record.conversation_id, change, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Write that a conversation is deleted. `delete` also removes what is stored of it."""
@@ -260,8 +262,9 @@ class ForkloreConversationStore(ConversationStore):
             except ConflictError as error:
                 if error.reason not in FASTER:
                     raise
-            except NotFoundError:
-                pass
+            except NotFoundError as error:
+                if misses_file(error):
+                    raise
             except KeyError:  # what it goes on from is deleted
                 break
             state = await self._read_state(conversation_id)
@@ -278,8 +281,10 @@ class ForkloreConversationStore(ConversationStore):
             raise ConversationConflict(conversation_id) from None
         try:
             await self._append(log.State(conversation_id), change, origin=place)
-        except NotFoundError:  # what it forks is deleted
-            raise ConversationConflict(conversation_id) from None
+        except NotFoundError as error:
+            if misses_file(error):
+                raise
+            raise ConversationConflict(conversation_id) from None  # what it forks is deleted
 
     async def _go_on(self, state: log.State, change: log.Change) -> None:
         """Write behind a state, by an append or by a fork.

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import without_halves
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, objects, text_in
 from forklore.cli.importing.plain_conversations import GAP, Conversation, Message, rest
 from forklore.client import jsontext
 
@@ -78,7 +78,7 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
     key = ""
     for number, message in enumerate(held, start=1):
         if not _is_message(message):
-            kind = message.get("type") if isinstance(message, Mapping) else None
+            kind = mapped(message).get("type")
             if isinstance(kind, str):
                 report.add(Reason.OTHER_RECORD, f"{kind}, {number} of {place}")
             else:
@@ -99,7 +99,7 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
             )
         )
     return Conversation(
-        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str) and raw[name]), None),
+        id=text_in(*(raw.get(name) for name in _IDS)) or None,
         may_repeat=True,
         place=place,
         messages=messages,
@@ -142,7 +142,7 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
         ]
     calls = [*listed(message.get("tool_calls")), {"function": message.get("function_call")}]
     for call in calls:
-        function = call.get("function", call) if isinstance(call, Mapping) else None
+        function = mapped(call).get("function", call)
         if isinstance(function, Mapping):
             given = parsed(function.get("arguments", function.get("args", {})))
             said.append(
@@ -155,10 +155,10 @@ def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     """Return what an item of a model's response says, in its order."""
     held = str(item.get("type"))
     if held == "message":
-        return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
+        return [_part_of(part) for part in objects(item.get("content"))]
     if held == "reasoning":
         thought = [*listed(item.get("summary")), *listed(item.get("content"))]
-        texts = [str(part.get("text", "")) for part in thought if isinstance(part, Mapping)]
+        texts = [str(part.get("text", "")) for part in objects(thought)]
         return [{"type": "thinking", "thinking": GAP.join(texts)}] if any(texts) else []
     if held.endswith("_output"):
         return [{"type": "tool_result", "tool_use_id": item.get("call_id"), "content": item.get("output")}]

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from forklore.client import results
 from forklore.client.errors import InputError, NoAnswerError, NotFoundError
-from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, send
+from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, is_valid, send
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.client.messages import elements
 from forklore.client.operations import AsyncOperations
@@ -91,8 +91,13 @@ async def download(
 
 
 async def read(api: AsyncOperations, attachment: Attached) -> bytes:
-    """Return the bytes of an attachment."""
+    """Return the bytes of an attachment: by the link of its entry, as long as that is valid."""
     content = BytesIO()
+    if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
+        target, address = Target(content), api.located(attachment.url)
+        if not await api.work(partial(target.fetch, address, attachment, None, api.options.timeout_s)):
+            return content.getvalue()
+        content = BytesIO()
     await download(api, attachment, content, None)
     return content.getvalue()
 

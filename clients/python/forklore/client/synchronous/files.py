@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from forklore.client import results
 from forklore.client.errors import InputError, NoAnswerError, NotFoundError
-from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, send
+from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, is_valid, send
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.client.messages import elements
 from forklore.client.operations import Operations
@@ -92,8 +92,13 @@ def download(
 
 
 def read(api: Operations, attachment: Attached) -> bytes:
-    """Return the bytes of an attachment."""
+    """Return the bytes of an attachment: by the link of its entry, as long as that is valid."""
     content = BytesIO()
+    if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
+        target, address = Target(content), api.located(attachment.url)
+        if not api.work(partial(target.fetch, address, attachment, None, api.options.timeout_s)):
+            return content.getvalue()
+        content = BytesIO()
     download(api, attachment, content, None)
     return content.getvalue()
 
