@@ -353,6 +353,16 @@ def test_calls_and_results_of_tools_are_told_apart_from_words_and_are_found(
     assert len(run("grep 4 sheets").lines) == 1
 
 
+def test_the_text_of_a_file_is_found_and_its_name_is_shown(run: Forklore, export: Path) -> None:
+    file = {"file_name": "herbs.txt", "extracted_content": "4 sheets of moss"}
+    export.write_text(json.dumps([{"uuid": "t", "chat_messages": [said("Read") | {"attachments": [file]}]}]))
+
+    [row] = run(f"import {export}").lines
+
+    assert len(run("grep 4 sheets").lines) == 1
+    assert "herbs.txt" in run(f"log {row.split()[0]}").out
+
+
 def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklore, export: Path) -> None:
     first = run(f"import {export}").lines
     sent: list[str] = []
@@ -411,7 +421,15 @@ def test_an_agent_that_imports_a_compacted_session_remembers_the_summary(
     memory = agent(f"log {session} --context --oneline --reverse").lines
     assert [line.split(" ", 2)[2] for line in memory] == ["text b", "text c"]
     assert [line[-1] for line in agent(f"log {session} --oneline --reverse").lines] == ["a", "b", "c"]
+
     assert "3 entries" in run(f"import {path} --again user").err
+    rows += [row("d", "c")]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert "7 entries, 5 of them" in agent(f"import {path}").err
+    told = agent(f"import {path} --again user").err
+    assert "4 entries, 3 of them" in told
+    assert "changed" not in told
+    assert len(run("ls --all").lines) == 2
 
 
 def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:

@@ -6,6 +6,7 @@ nothing else is sent there, and no log and no error shows it.
 
 import hashlib
 import os
+import re
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -17,7 +18,11 @@ from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from forklore.client.errors import InputError, TooLargeError, UnexpectedAnswerError
-from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
+from forklore.client.limits import (
+    ATTACHMENT_BYTES_MAX,
+    ATTACHMENT_INLINE_BYTES_MAX,
+    ATTACHMENT_NAME_BYTES_MAX,
+)
 from forklore.client.results import AttachedFile, Attachment, Sending
 from forklore.client.retrying import Options
 
@@ -31,6 +36,7 @@ PAUSES_S = (0.5, 2.0, 5.0)
 LINK_SECONDS_MIN = 60
 """A link that ends earlier is not followed any more."""
 UNKNOWN_TYPE = "application/octet-stream"
+_NOT_IN_NAMES = re.compile(r"[^\w .,;!#$%&'()+=@^~{}\[\]-]")
 
 
 class Source:
@@ -124,6 +130,18 @@ def type_of(name: str) -> str:
     if encoding is not None:
         return "application/gzip" if encoding == "gzip" else UNKNOWN_TYPE
     return kind or UNKNOWN_TYPE
+
+
+def plain_name(name: str) -> str:
+    """Return a name that an attachment may have.
+
+    >>> plain_name("a/b?.png"), plain_name("..")
+    ('a_b_.png', 'file')
+    """
+    plain = _NOT_IN_NAMES.sub("_", name)
+    while len(plain.encode()) > ATTACHMENT_NAME_BYTES_MAX:
+        plain = plain[1:]
+    return plain if plain.strip(".") else "file"
 
 
 def send(to: Sending, address: str, source: Source, progress: Progress | None, options: Options) -> str:

@@ -13,10 +13,10 @@ stands in `source`.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.checks import is_unicode, kept
-from forklore.cli.importing.claude import listed
+from forklore.cli.importing.checks import is_id, kept
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, named_by, objects, text_in
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 from forklore.client import jsontext
 
@@ -29,13 +29,12 @@ _MAPPED = ("id", "author", "content", "create_time", "metadata", "recipient")
 
 
 def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
-    raw = record.value if isinstance(record.value, Mapping) else {}
-    mapping = raw.get("mapping")
+    raw = mapped(record.value)
     ids = (raw.get("conversation_id"), raw.get("id"))
     return Conversation(
-        id=next((text for text in ids if isinstance(text, str) and text and is_unicode(text)), None),
+        id=next(filter(is_id, ids), None),
         place=record.place,
-        messages=list(_messages(mapping)) if isinstance(mapping, Mapping) else (),
+        messages=list(_messages(mapped(raw.get("mapping")))),
         title=raw.get("title"),
         created_at=raw.get("create_time"),
         updated_at=raw.get("update_time"),
@@ -54,18 +53,13 @@ def _messages(mapping: Mapping[str, Any]) -> Iterator[Message]:
     A node's `parent` counts. Without one, the node that names it among its `children` is its
     parent.
     """
-    named_by: dict[str, str] = {}
-    order: dict[str, None] = {}
-    for node_id, raw in mapping.items():
-        for child in listed(raw.get("children")) if isinstance(raw, Mapping) else ():
-            if isinstance(child, str) and child in mapping:
-                named_by.setdefault(child, node_id)
-                order[child] = None
-    parents = {node_id: _parent_of(raw) or named_by.get(node_id) for node_id, raw in mapping.items()}
+    order = named_by(mapping, "children")
+    parents = {
+        node_id: text_in(mapped(raw).get("parent")) or order.get(node_id) for node_id, raw in mapping.items()
+    }
     roots = [node_id for node_id, parent in parents.items() if parent is None]
     for node_id in dict.fromkeys([*roots, *order, *mapping]):
-        raw, parent = mapping[node_id], parents[node_id]
-        message = raw.get("message") if isinstance(raw, Mapping) else None
+        parent, message = parents[node_id], mapped(mapping[node_id]).get("message")
         if message is None:
             yield Message(id=node_id, parent=parent, is_gap=True)
         elif not isinstance(message, Mapping) or not isinstance(message.get("content"), Mapping):
@@ -74,16 +68,9 @@ def _messages(mapping: Mapping[str, Any]) -> Iterator[Message]:
             yield _message_of(node_id, parent, message)
 
 
-def _parent_of(raw: Any) -> str | None:
-    parent = raw.get("parent") if isinstance(raw, Mapping) else None
-    return parent if isinstance(parent, str) else None
-
-
 def _message_of(node_id: str, parent: str | None, message: Mapping[str, Any]) -> Message:
     content: Mapping[str, Any] = message["content"]
-    raw_author, raw_about = message.get("author"), message.get("metadata")
-    author: Mapping[str, Any] = raw_author if isinstance(raw_author, Mapping) else {}
-    about: Mapping[str, Any] = raw_about if isinstance(raw_about, Mapping) else {}
+    author, about = mapped(message.get("author")), mapped(message.get("metadata"))
     recipient = message.get("recipient")
     is_hidden = about.get("is_visually_hidden_from_conversation") or about.get("is_user_system_message")
     return Message(
@@ -145,14 +132,13 @@ def _text_of_part(part: Any) -> str | None:
     """Return the text of a part: text, or the words of a recording."""
     if isinstance(part, str):
         return part
-    text = part.get("text") if isinstance(part, Mapping) else None
+    text = mapped(part).get("text")
     return text if isinstance(text, str) else None
 
 
 def _pointer_of(part: Any) -> str | None:
     """Return the name of the file that a part stands for."""
-    pointer = part.get("asset_pointer") if isinstance(part, Mapping) else None
-    return pointer if isinstance(pointer, str) and pointer else None
+    return text_in(mapped(part).get("asset_pointer")) or None
 
 
 def _files_in(parts: Any) -> Iterator[File]:
@@ -163,10 +149,8 @@ def _files_in(parts: Any) -> Iterator[File]:
 
 
 def _files_beside(attachments: Any) -> Iterator[File]:
-    for attachment in listed(attachments):
-        if isinstance(attachment, Mapping):
-            shown = attachment.get("name")
-            names = (attachment.get("id"), shown)
-            name = next((name for name in names if isinstance(name, str) and name), None)
-            if name is not None:
-                yield File(name, shown if isinstance(shown, str) else "", about=attachment)
+    for attachment in objects(attachments):
+        shown = text_in(attachment.get("name"))
+        name = text_in(attachment.get("id"), shown)
+        if name:
+            yield File(name, shown, about=attachment)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from forklore.cli.importing.foreign_trees import Reason
 from forklore.client import jsontext
@@ -188,6 +188,11 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_id(raw: Any) -> TypeGuard[str]:
+    """Return whether a record can be known by this: a text that can be written as UTF-8."""
+    return isinstance(raw, str) and raw != "" and is_unicode(raw)
 
 
 def is_title(raw: Any) -> bool:

@@ -7,9 +7,10 @@ and all branches are kept. In older exports each message follows the one before 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.checks import is_unicode, kept
+from forklore.cli.importing.checks import is_id, kept
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, objects, text_in
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
 NO_PARENT = "00000000-0000-4000-8000-000000000000"
@@ -25,10 +26,10 @@ _ABOUT = ("uuid", "name", "chat_messages", "created_at", "updated_at", "current_
 
 
 def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
-    raw = record.value if isinstance(record.value, Mapping) else {}
+    raw = mapped(record.value)
     tree_id = raw.get("uuid")
     return Conversation(
-        id=tree_id if _is_id(tree_id) else None,
+        id=tree_id if is_id(tree_id) else None,
         place=record.place,
         messages=list(_messages(listed(raw.get("chat_messages")), report)),
         title=raw.get("name"),
@@ -42,10 +43,6 @@ def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
 conversations_of = each(_conversation_of)
 
 
-def _is_id(raw: Any) -> bool:
-    return isinstance(raw, str) and raw != "" and is_unicode(raw)
-
-
 def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
     before: str | None = None
     seen: set[str] = set()
@@ -54,7 +51,7 @@ def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
         if not isinstance(raw, Mapping):
             report.add(Reason.NOT_A_MESSAGE, f"message {number}")
             continue
-        node_id = raw["uuid"] if _is_id(raw.get("uuid")) else f"message {number}"
+        node_id = raw["uuid"] if is_id(raw.get("uuid")) else f"message {number}"
         if node_id in seen:
             report.add(Reason.NOT_A_MESSAGE, f"{node_id}, which is there twice")
             continue
@@ -68,7 +65,7 @@ def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
 
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
-    said = [kept(block) for block in listed(raw.get("content")) if isinstance(block, Mapping)]
+    said = [kept(block) for block in objects(raw.get("content"))]
     if not any(part.get("type") == "text" and part.get("text") for part in said) and raw.get("text"):
         said.append({"type": "text", "text": raw["text"]})
     about = rest(raw, *_MAPPED)
@@ -89,10 +86,10 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
 
 def _is_more(text: Any, said: list[dict[str, Any]]) -> bool:
     """Tell whether the text of a message says more than its blocks, which it usually repeats."""
-    left = text if isinstance(text, str) else ""
+    left = text_in(text)
     for part in (*said, {"text": _PLACEHOLDER}):
-        told = part.get("text")
-        left = left.replace(told, "") if isinstance(told, str) and told else left
+        told = text_in(part.get("text"))
+        left = left.replace(told, "") if told else left
     return bool(left.strip())
 
 
@@ -101,25 +98,14 @@ def _files_of(raw: Mapping[str, Any]) -> Iterator[File]:
 
     A file that only repeats the name of an attachment is the attachment.
     """
-    attached = [kept({"file_name": one.get("file_name")}) for one in _objects(raw.get("attachments"))]
+    attached = [kept({"file_name": one.get("file_name")}) for one in objects(raw.get("attachments"))]
     for member in ("attachments", "files_v2" if raw.get("files_v2") else "files"):
-        for file in _objects(raw.get(member)):
+        for file in objects(raw.get(member)):
             if member == "attachments" or kept(file) not in attached:
-                names = (file.get("file_uuid"), file.get("id"), file.get("file_name"))
-                name = next((name for name in names if isinstance(name, str) and name), "file")
-                text, shown = file.get("extracted_content"), file.get("file_name")
+                shown = text_in(file.get("file_name"))
                 yield File(
-                    name,
-                    shown if isinstance(shown, str) else "",
-                    text if isinstance(text, str) else "",
+                    text_in(file.get("file_uuid"), file.get("id"), shown, "file"),
+                    shown,
+                    text_in(file.get("extracted_content")),
                     {key: value for key, value in file.items() if key != "extracted_content"},
                 )
-
-
-def _objects(raw: Any) -> list[Mapping[str, Any]]:
-    return [one for one in listed(raw) if isinstance(one, Mapping)]
-
-
-def listed(raw: Any) -> list[Any]:
-    """Return a list; an empty one for anything else."""
-    return raw if isinstance(raw, list) else []

@@ -12,10 +12,10 @@ that is half written is left out: the session runs.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.checks import is_unicode, time_of
-from forklore.cli.importing.claude import listed
+from forklore.cli.importing.checks import is_id, time_of
 from forklore.cli.importing.file_records import FileRecord, UnfinishedError
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import mapped, objects
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 Row = Mapping[str, Any]
@@ -51,11 +51,11 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             report.add(Reason.OTHER_RECORD, record.place)
         elif _TITLES.get(str(row.get("type"))) in row:
             titles.append(row)
-        elif not _is_id(row.get("uuid")):
+        elif not is_id(row.get("uuid")):
             report.add(Reason.OTHER_RECORD, f"{row.get('type')} in {record.place}")
         else:
             named = str(row.get("sessionId", ""))
-            session = sessions.setdefault(named if _is_id(named) else "session", _Session(record.place))
+            session = sessions.setdefault(named if is_id(named) else "session", _Session(record.place))
             session.rows.setdefault(row["uuid"], row)
             all_rows.setdefault(row["uuid"], row)
     for row in titles:
@@ -99,10 +99,6 @@ def _rows_above(own: Mapping[str, Row], all_rows: Mapping[str, Row]) -> dict[str
 
 def _named_above(row: Row) -> str:
     return str(row.get("parentUuid") or row.get("logicalParentUuid"))
-
-
-def _is_id(raw: object) -> bool:
-    return isinstance(raw, str) and raw != "" and is_unicode(raw)
 
 
 class _Session:
@@ -229,11 +225,11 @@ class _Session:
         parent = self._parent(uuid, first)
         is_child = bool(first.get("isSidechain")) and parent not in self.rows
         said = [part for row in rows for part in _said_in(row)]
-        message = last.get("message")
+        message = mapped(last.get("message"))
         envelope = next(iter(self.rows.values()))
         about = rest(last, *_MAPPED, *(one for one in _OF_ALL if last.get(one) == envelope.get(one)))
-        told = rest(message, "role", "content", "type") if isinstance(message, Mapping) else {}
-        role = message.get("role") if isinstance(message, Mapping) else first.get("type")
+        told = rest(message, "role", "content", "type")
+        role = message.get("role", first.get("type"))
         return Message(
             id=uuid,
             parent=self._starter(first) if is_child else parent,
@@ -268,23 +264,19 @@ class _Session:
 
 def _reason(row: Row) -> Reason | None:
     """Return why a row is no message to show."""
-    message = row.get("message")
-    if row.get("type") not in _KEPT and not (isinstance(message, Mapping) and message.get("role")):
+    if row.get("type") not in _KEPT and not mapped(row.get("message")).get("role"):
         return Reason.OTHER_RECORD
     return Reason.HIDDEN if row.get("isMeta") else None
 
 
 def _said_by_model(row: Row) -> str | None:
     """Return the id of the message of the model that a row is a piece of."""
-    message = row.get("message")
-    held = message.get("id") if isinstance(message, Mapping) and row.get("type") == "assistant" else None
-    return held if isinstance(held, str) else None
+    held = mapped(row.get("message")).get("id")
+    return held if isinstance(held, str) and row.get("type") == "assistant" else None
 
 
 def _blocks(row: Row) -> list[Row]:
-    message = row.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
-    return [block for block in listed(content) if isinstance(block, Mapping)]
+    return objects(mapped(row.get("message")).get("content"))
 
 
 def _texts(row: Row) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import mapped, text_in
 from forklore.cli.importing.messages import ITEM, role_of_item, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
@@ -34,14 +35,14 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     found: Conversation | None = None
     messages: list[Message] = []
     for record in records:
-        line = record.value if isinstance(record.value, Mapping) else {}
+        line = mapped(record.value)
         payload = line.get("payload")
         item = payload if isinstance(payload, Mapping) else line
         kind = line.get("type") if item is payload else "response_item"
         begins = kind == "session_meta" or (item is line and _begins(line))
         if begins and found is None:
             found = Conversation(
-                id=item.get("id") if isinstance(item.get("id"), str) else None,
+                id=text_in(item.get("id")) or None,
                 place=record.place,
                 messages=messages,
                 created_at=item.get("timestamp"),

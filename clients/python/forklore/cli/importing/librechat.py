@@ -7,9 +7,9 @@ Messages without a conversation around them belong to the one that they name.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, objects, text_in
 from forklore.cli.importing.messages import parsed
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, rest
 
@@ -33,10 +33,9 @@ def is_conversation(value: Mapping[str, Any]) -> bool:
 
 
 def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
-    raw = record.value if isinstance(record.value, Mapping) else {}
-    named = raw.get("conversationId")
+    raw = mapped(record.value)
     return Conversation(
-        id=named if isinstance(named, str) and named else None,
+        id=text_in(raw.get("conversationId")) or None,
         place=record.place,
         messages=list(_messages(_messages_in(raw), report)),
         title=raw.get("title"),
@@ -68,7 +67,7 @@ def _messages(held: Any, report: ImportReport) -> Iterator[Message]:
     waiting: list[tuple[Any, str | None]] = [(raw, None) for raw in reversed(listed(held))]
     while waiting:
         raw, above = waiting.pop()
-        node_id = raw.get("messageId") if isinstance(raw, Mapping) else None
+        node_id = mapped(raw).get("messageId")
         if not isinstance(node_id, str):
             report.add(Reason.NOT_A_MESSAGE, "a message without its id")
             continue
@@ -100,7 +99,7 @@ def _time(raw: Any) -> Any:
 
 def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
     """Yield a part of a content. A call of a tool has its result in it, which follows it."""
-    part: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
+    part = mapped(held)
     kind, text = part.get("type"), part.get("text")
     call = part.get("tool_call")
     if isinstance(held, str):
@@ -126,13 +125,7 @@ def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:
 
 
 def _files_of(files: Any) -> Iterator[File]:
-    for raw in listed(files):
-        if isinstance(raw, Mapping):
-            names = [raw.get(name) for name in ("file_id", "filename", "filepath")]
-            shown, text = raw.get("filename"), raw.get("text")
-            yield File(
-                next((name for name in names if isinstance(name, str) and name), "file"),
-                shown if isinstance(shown, str) else "",
-                text if isinstance(text, str) else "",
-                rest(raw, "text"),
-            )
+    for raw in objects(files):
+        shown = text_in(raw.get("filename"))
+        named = text_in(raw.get("file_id"), shown, raw.get("filepath"), "file")
+        yield File(named, shown, text_in(raw.get("text")), rest(raw, "text"))

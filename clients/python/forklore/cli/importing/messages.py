@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import without_halves
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, objects, text_in
 from forklore.cli.importing.plain_conversations import GAP, Conversation, Message, rest
 from forklore.client import jsontext
 
@@ -49,7 +49,8 @@ def _is_message(raw: object) -> bool:
 def _is_item(raw: Mapping[str, Any]) -> bool:
     """Tell whether a record is an item of a response that is no message."""
     kind = str(raw.get("type"))
-    return (kind.endswith(_ITEMS) and "call_id" in raw) or (kind == "reasoning" and "summary" in raw)
+    is_call = kind.endswith(_ITEMS) and not raw.keys().isdisjoint(("call_id", "id"))
+    return is_call or (kind == "reasoning" and "summary" in raw)
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
@@ -78,28 +79,28 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
     key = ""
     for number, message in enumerate(held, start=1):
         if not _is_message(message):
-            kind = message.get("type") if isinstance(message, Mapping) else None
+            kind = mapped(message).get("type")
             if isinstance(kind, str):
                 report.add(Reason.OTHER_RECORD, f"{kind}, {number} of {place}")
             else:
                 report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
             continue
-        named = message.get("id")
+        named, is_item = message.get("id"), _is_item(message)
         key = _digest([key, message])
         messages.append(
             Message(
                 id=f"{number}",
                 key=named if isinstance(named, str) else key,
                 parent=messages[-1].id if messages else None,
-                role=role_of_item(message) if _is_item(message) else _role_of(message),
-                author={} if _role_of(message) in _RESULTS else {"name": message.get("name")},
-                said=said_in_item(message) if _is_item(message) else said_in(message),
+                role=role_of_item(message) if is_item else _role_of(message),
+                author={} if is_item or _role_of(message) in _RESULTS else {"name": message.get("name")},
+                said=said_in_item(message) if is_item else said_in(message),
                 at=next((message[name] for name in _TIMES if message.get(name)), None),
-                source=rest(message, *_MAPPED, *(ITEM if _is_item(message) else ())),
+                source=rest(message, *_MAPPED, *(ITEM if is_item else ())),
             )
         )
     return Conversation(
-        id=next((raw[name] for name in _IDS if isinstance(raw.get(name), str) and raw[name]), None),
+        id=text_in(*(raw.get(name) for name in _IDS)) or None,
         may_repeat=True,
         place=place,
         messages=messages,
@@ -142,7 +143,7 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
         ]
     calls = [*listed(message.get("tool_calls")), {"function": message.get("function_call")}]
     for call in calls:
-        function = call.get("function", call) if isinstance(call, Mapping) else None
+        function = mapped(call).get("function", call)
         if isinstance(function, Mapping):
             given = parsed(function.get("arguments", function.get("args", {})))
             said.append(
@@ -155,17 +156,18 @@ def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     """Return what an item of a model's response says, in its order."""
     held = str(item.get("type"))
     if held == "message":
-        return [_part_of(part) for part in listed(item.get("content")) if isinstance(part, Mapping)]
+        return [_part_of(part) for part in objects(item.get("content"))]
     if held == "reasoning":
         thought = [*listed(item.get("summary")), *listed(item.get("content"))]
-        texts = [str(part.get("text", "")) for part in thought if isinstance(part, Mapping)]
+        texts = [str(part.get("text", "")) for part in objects(thought)]
         return [{"type": "thinking", "thinking": GAP.join(texts)}] if any(texts) else []
     if held.endswith("_output"):
         return [{"type": "tool_result", "tool_use_id": item.get("call_id"), "content": item.get("output")}]
     if held.endswith("_call"):
         given: Any = next((item[name] for name in ("arguments", "input", "action") if item.get(name)), {})
         name = item.get("name") or held.removesuffix("_call")
-        return [{"type": "tool_use", "id": item.get("call_id"), "name": name, "input": parsed(given)}]
+        call_id = item.get("call_id", item.get("id"))
+        return [{"type": "tool_use", "id": call_id, "name": name, "input": parsed(given)}]
     return []
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport
+from forklore.cli.importing.members import listed, mapped, named_by, objects, text_in
 from forklore.cli.importing.messages import said_in, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
@@ -34,20 +34,18 @@ def is_chat(value: Mapping[str, Any]) -> bool:
 
 
 def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
-    raw = record.value if isinstance(record.value, Mapping) else {}
-    held = raw.get("chat", raw)
-    chat: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
-    history = chat.get("history")
-    nodes = history.get("messages") if isinstance(history, Mapping) else None
-    named = raw.get("id", chat.get("id"))
+    raw = mapped(record.value)
+    chat = mapped(raw.get("chat", raw))
+    history = mapped(chat.get("history"))
+    nodes = mapped(history.get("messages"))
     return Conversation(
-        id=named if isinstance(named, str) and named else None,
+        id=text_in(raw.get("id"), chat.get("id")) or None,
         place=record.place,
-        messages=list(_tree(nodes) if isinstance(nodes, Mapping) and nodes else _line(chat)),
+        messages=list(_tree(nodes) if nodes else _line(chat)),
         title=raw.get("title") or chat.get("title"),
         created_at=raw.get("created_at"),
         updated_at=raw.get("updated_at"),
-        current=history.get("currentId") if isinstance(history, Mapping) else None,
+        current=history.get("currentId"),
         is_archived=raw.get("archived") is True,
         about={
             **rest(raw, *_ABOUT, "history", "messages"),
@@ -64,11 +62,7 @@ def _tree(nodes: Mapping[str, Any]) -> Iterator[Message]:
 
     A message's `parentId` counts, or else that another one names it among its `childrenIds`.
     """
-    named: dict[str, str] = {}
-    for node_id, raw in nodes.items():
-        for child in listed(raw.get("childrenIds")) if isinstance(raw, Mapping) else ():
-            if isinstance(child, str) and child in nodes:
-                named.setdefault(child, node_id)
+    named = named_by(nodes, "childrenIds")
     roots = [node_id for node_id in nodes if node_id not in named]
     for node_id in [*roots, *named]:
         raw = nodes[node_id]
@@ -88,8 +82,7 @@ def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
     said = said_in(raw)
-    items = (item for item in listed(raw.get("output")) if isinstance(item, Mapping))
-    output = [part for item in items for part in said_in_item(item)]
+    output = [part for item in objects(raw.get("output")) for part in said_in_item(item)]
     told = " ".join(part if isinstance(part, str) else str(part.get("text", "")) for part in output)
     if output and _words(raw.get("content")) in ("", _words(told)):
         said = output
@@ -112,17 +105,8 @@ def _words(content: object) -> str:
 
 
 def _files_of(files: Any) -> Iterator[File]:
-    for raw in listed(files):
-        if isinstance(raw, Mapping):
-            inner = raw.get("file")
-            data = inner.get("data") if isinstance(inner, Mapping) else None
-            text = data.get("content") if isinstance(data, Mapping) else None
-            names = [raw.get(name) for name in ("id", "name", "url")]
-            named = next((name for name in names if isinstance(name, str) and name), "file")
-            shown = raw.get("name")
-            yield File(
-                named,
-                shown if isinstance(shown, str) else "",
-                text if isinstance(text, str) else "",
-                rest(raw, "file") if isinstance(text, str) else raw,
-            )
+    for raw in objects(files):
+        text = text_in(mapped(mapped(raw.get("file")).get("data")).get("content"))
+        shown = text_in(raw.get("name"))
+        named = text_in(raw.get("id"), shown, raw.get("url"), "file")
+        yield File(named, shown, text, rest(raw, "file") if text else raw)

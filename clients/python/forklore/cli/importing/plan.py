@@ -20,9 +20,10 @@ from there on each message stands in the context, too, behind its entry in the h
 import hashlib
 import heapq
 import uuid
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -123,7 +124,8 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of, and of who imports.
+    that it was made of, and of who imports. plain: returns the plan without the context, if this
+    one has something there.
     """
 
     tree_id: str
@@ -134,6 +136,7 @@ class Plan:
     kind: str = ""
     is_archived: bool = False
     digest: str = ""
+    plain: Callable[[], "Plan"] | None = field(default=None, compare=False)
 
     @property
     def title(self) -> str:
@@ -208,7 +211,8 @@ def plan_tree(
         )
     current = 0 if tree.current is None else place_of[tree.current].conversation
     plan = planned(tree.tree_id, namespace, conversations, current=current, begins_empty=tree.is_archived)
-    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest)
+    plain = partial(plan_tree, tree, owner=owner, report=ImportReport(), again=again) if remembered else None
+    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest, plain=plain)
 
 
 def _remembered(

@@ -98,8 +98,9 @@ class _Importing:
         first = next(plans, None)
         if first is None:  # a file that is refused makes no folder of data
             return
+        found = (earlier.as_there(one) if isinstance(one, Plan) else one for one in chain([first], plans))
         carrying = carry_out(
-            chain([first], plans),
+            found,
             sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,

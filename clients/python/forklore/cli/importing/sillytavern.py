@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from forklore.cli.importing.claude import listed
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 _MAPPED = ("is_user", "is_system", "send_date", "mes", "swipes", "swipe_id", "swipe_info")
@@ -38,7 +38,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     shown: str | None = None
     count = 0
     for record in records:
-        raw = record.value if isinstance(record.value, Mapping) else {}
+        raw = mapped(record.value)
         if "mes" not in raw and "user_name" in raw and not messages:
             header = raw
         elif isinstance(raw.get("mes"), str):
@@ -48,8 +48,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             count += 1
         else:
             report.add(Reason.OTHER_RECORD, record.place)
-    integrity = header.get("chat_metadata")
-    named = integrity.get("integrity") if isinstance(integrity, Mapping) else None
+    named = mapped(header.get("chat_metadata")).get("integrity")
     begun = header.get("create_date")
     character = header.get("character_name")
     made_of = f"{character} {begun}" if character and begun else None
@@ -78,7 +77,7 @@ def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Itera
     texts = {at: text for at, text in enumerate(swipes) if isinstance(text, str)} | {chosen: raw["mes"]}
     role = "system" if raw.get("is_system") else "user" if raw.get("is_user") else "assistant"
     for at in sorted(texts, key=lambda at: (at != chosen, at)):
-        info = infos[at] if 0 <= at < len(infos) and isinstance(infos[at], Mapping) else {}
+        info = mapped(infos[at]) if 0 <= at < len(infos) else {}
         told = raw if at == chosen else {"name": raw.get("name"), **info}
         yield Message(
             id=f"{number}.{'edited' if at == _EDITED else at}",

@@ -95,7 +95,8 @@ async def read(api: AsyncOperations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        if not await api.work(partial(target.fetch, address, attachment, None, api.options)):
+        await api.work(partial(target.fetch, address, attachment, None, api.options))
+        if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()
     await download(api, attachment, content, None)

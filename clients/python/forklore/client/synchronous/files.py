@@ -96,7 +96,8 @@ def read(api: Operations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        if not api.work(partial(target.fetch, address, attachment, None, api.options)):
+        api.work(partial(target.fetch, address, attachment, None, api.options))
+        if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()
     download(api, attachment, content, None)

@@ -1,0 +1,38 @@
+"""Members of a file's records as the types that a reader expects, whatever they are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def listed(raw: Any) -> list[Any]:
+    """Return a list; an empty one for anything else."""
+    return raw if isinstance(raw, list) else []
+
+
+def mapped(raw: Any) -> Mapping[str, Any]:
+    """Return an object; an empty one for anything else."""
+    return raw if isinstance(raw, Mapping) else {}
+
+
+def objects(raw: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a list."""
+    return [one for one in listed(raw) if isinstance(one, Mapping)]
+
+
+def text_in(*raw: Any) -> str:
+    """Return the first that is a text and not empty; else an empty one."""
+    return next((one for one in raw if isinstance(one, str) and one), "")
+
+
+def named_by(nodes: Mapping[str, Any], member: str) -> dict[str, str]:
+    """Return of each node the first one that names it in a list of ids, in the order of the names.
+
+    >>> named_by({"a": {"children": ["c", "b"]}, "b": {}, "c": None}, "children")
+    {'c': 'a', 'b': 'a'}
+    """
+    found: dict[str, str] = {}
+    for node_id, raw in nodes.items():
+        for child in listed(mapped(raw).get(member)):
+            if isinstance(child, str) and child in nodes:
+                found.setdefault(child, node_id)
+    return found
