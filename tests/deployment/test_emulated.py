@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from botocore.exceptions import ClientError
@@ -156,6 +157,26 @@ def test_requests_go_through_the_authorizer_to_the_functions(deployed: Deployed)
     assert deployed.send("GET", "/v1/admin/conversations").status == 403
     assert deployed.send("DELETE", conversation).status == 204
     assert deployed.send("GET", conversation).status == 404
+
+
+def test_files_go_to_the_bucket_and_come_from_there(deployed: Deployed) -> None:
+    content = b"\x89PNG" * 500_000
+    said = {"name": "casa.png", "contentType": "image/png", "size": len(content)}
+    said |= {"sha256": hashlib.sha256(content).hexdigest()}
+    upload = deployed.send("POST", "/v1/attachments", body=said).json["upload"]
+    sent = httpx.request(upload["method"], upload["url"], headers=upload["headers"], content=content)
+    assert sent.is_success, sent.text
+    made = deployed.send("POST", "/v1/attachments", body=said).json
+    assert made["state"] == "ready"
+
+    seen = [{"role": "USER", "text": "look", "attachments": [{"id": made["id"]}]}]
+    conversation = deployed.send("POST", "/v1/conversations", body={}).json["id"]
+    path = f"/v1/conversations/{conversation}/entries"
+    [shown] = deployed.send("POST", path, body={**SAID, "content": seen}).json["attachments"]
+    assert httpx.get(shown["url"]).content == content
+    led = deployed.send("GET", f"/v1/attachments/{made['id']}/content")
+    assert (led.status, httpx.get(led.headers["location"]).content) == (302, content)
+    assert deployed.send("GET", f"/v1/attachments/{made['id']}", user="mallory").status == 404
 
 
 def test_without_credentials_forklore_answers_401_and_health_is_public(deployed: Deployed) -> None:

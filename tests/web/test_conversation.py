@@ -1,6 +1,7 @@
 """The open conversation: its entries, the switcher, and what one can do at a message."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
@@ -440,6 +441,20 @@ def test_a_tool_call_is_a_card_and_one_that_failed_opens_by_itself(
     expect(cards.last.get_by_text("no such city")).to_be_visible()
     cards.first.locator("summary").click()
     expect(cards.first.get_by_text("sunny")).to_be_visible()
+
+
+def test_on_a_phone_the_first_press_opens_a_card_though_the_buttons_of_its_message_appear(
+    new_context: Callable[..., BrowserContext], api: Forklore, user: str
+) -> None:
+    run = steps.talk(api, "Check the feeds")
+    run.append([{"role": "AI", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}]}])
+    phone = new_context(viewport={"width": 390, "height": 700}).new_page()
+    page = steps.sign_in(phone, user, at=steps.at_conversation(run.id))
+
+    page.locator(".call summary").click()
+
+    expect(page.locator(".io")).to_be_visible()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
 def test_an_edit_of_a_tools_result_goes_to_a_new_branch(blank: Page, api: Forklore, user: str) -> None:

@@ -353,6 +353,16 @@ def test_calls_and_results_of_tools_are_told_apart_from_words_and_are_found(
     assert len(run("grep 4 sheets").lines) == 1
 
 
+def test_the_text_of_a_file_is_found_and_its_name_is_shown(run: Forklore, export: Path) -> None:
+    file = {"file_name": "herbs.txt", "extracted_content": "4 sheets of moss"}
+    export.write_text(json.dumps([{"uuid": "t", "chat_messages": [said("Read") | {"attachments": [file]}]}]))
+
+    [row] = run(f"import {export}").lines
+
+    assert len(run("grep 4 sheets").lines) == 1
+    assert "herbs.txt" in run(f"log {row.split()[0]}").out
+
+
 def test_an_import_of_what_has_not_changed_only_lists_what_is_there(run: Forklore, export: Path) -> None:
     first = run(f"import {export}").lines
     sent: list[str] = []

@@ -100,9 +100,9 @@ export function Frame({ app }: { app: App }) {
 					</>
 				)}
 			</div>
-			<nav className="dock" aria-label="Views">
-				{DOCK.filter(([name]) => name === "list" || (place && (name !== "memory" || app.isAgent))).map(
-					([name, label, sign]) => (
+			{place && (
+				<nav className="dock" aria-label="Views">
+					{DOCK.filter(([name]) => name !== "memory" || app.isAgent).map(([name, label, sign]) => (
 						<button
 							key={name}
 							type="button"
@@ -112,9 +112,9 @@ export function Frame({ app }: { app: App }) {
 							{sign}
 							{label}
 						</button>
-					),
-				)}
-			</nav>
+					))}
+				</nav>
+			)}
 			{app.dialogs.map(({ id, draw, close }) => (
 				<Fragment key={id}>{draw(close)}</Fragment>
 			))}

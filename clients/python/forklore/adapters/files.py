@@ -22,6 +22,7 @@ from forklore import ApiError, AsyncForklore, BadRequestError, ConflictError, Fo
 from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import storable
 from forklore.client import jsontext
+from forklore.client.files import plain_name
 from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.client.results import AttachedFile, Entry
 
@@ -68,8 +69,6 @@ TYPES = {
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f]")
 NAMES = ("filename", "filePath", "title", "name")
 """The members of a value that name the file in it, or in a value that it holds."""
-NAME_CHARACTERS_MAX = 60
-NOT_IN_NAMES = re.compile(r"[^\w .,()+=@-]")
 
 
 class Stored(NamedTuple):
@@ -216,13 +215,13 @@ def texts_in(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def named_like(name: str, content_type: str) -> str:
-    """Return a name that an attachment may have.
+    """Return a name that an attachment may have. name: as it stands beside the bytes; or empty.
 
-    >>> named_like("C:\\docs\\a?b.pdf", "application/pdf"), named_like("", "image/png")
+    >>> named_like("docs/a?b.pdf", "application/pdf"), named_like("", "image/png")
     ('a_b.pdf', 'image.png')
     """
-    plain = NOT_IN_NAMES.sub("_", re.split(r"[/\\]", name)[-1])[-NAME_CHARACTERS_MAX:].strip(". ")
-    plain = plain or content_type.partition("/")[0]
+    last = re.split(r"[/\\]", name)[-1]
+    plain = plain_name(last or content_type.partition("/")[0])
     return plain if "." in plain else plain + (MimeTypes().guess_extension(content_type) or "")
 
 

@@ -6,6 +6,7 @@ nothing else is sent there, and no log and no error shows it.
 
 import hashlib
 import os
+import re
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -17,8 +18,13 @@ from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from forklore.client.errors import InputError, TooLargeError, UnexpectedAnswerError
-from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
+from forklore.client.limits import (
+    ATTACHMENT_BYTES_MAX,
+    ATTACHMENT_INLINE_BYTES_MAX,
+    ATTACHMENT_NAME_BYTES_MAX,
+)
 from forklore.client.results import AttachedFile, Attachment, Sending
+from forklore.client.retrying import Options
 
 FileGiven = str | os.PathLike[str] | tuple[str, bytes] | IO[bytes] | Attachment | AttachedFile
 """A path, a name with bytes, an open file, or what is uploaded already."""
@@ -30,6 +36,7 @@ PAUSES_S = (0.5, 2.0, 5.0)
 LINK_SECONDS_MIN = 60
 """A link that ends earlier is not followed any more."""
 UNKNOWN_TYPE = "application/octet-stream"
+_NOT_IN_NAMES = re.compile(r"[^\w .,;!#$%&'()+=@^~{}\[\]-]")
 
 
 class Source:
@@ -125,7 +132,19 @@ def type_of(name: str) -> str:
     return kind or UNKNOWN_TYPE
 
 
-def send(to: Sending, address: str, source: Source, progress: Progress | None, timeout_s: float) -> str:
+def plain_name(name: str) -> str:
+    """Return a name that an attachment may have.
+
+    >>> plain_name("a/b?.png"), plain_name("..")
+    ('a_b_.png', 'file')
+    """
+    plain = _NOT_IN_NAMES.sub("_", name)
+    while len(plain.encode()) > ATTACHMENT_NAME_BYTES_MAX:
+        plain = plain[1:]
+    return plain if plain.strip(".") else "file"
+
+
+def send(to: Sending, address: str, source: Source, progress: Progress | None, options: Options) -> str:
     """Send the bytes of a file once. Return why they may not have arrived; empty if they have.
 
     Raises InputError if they are others than before.
@@ -134,7 +153,7 @@ def send(to: Sending, address: str, source: Source, progress: Progress | None, t
 
     headers = {**to.headers, "Content-Length": str(source.size)}
     try:
-        put(to.method, address, headers, source.pieces(progress), timeout_s)
+        put(to.method, address, headers, _in_time(source.pieces(progress), options), options.sending_s)
     except CutOffError as error:
         return str(error)
     return ""
@@ -160,13 +179,13 @@ class Target:
             self._stream = to
 
     def fetch(
-        self, address: str, found: Attachment | AttachedFile, progress: Progress | None, timeout_s: float
+        self, address: str, found: Attachment | AttachedFile, progress: Progress | None, options: Options
     ) -> str:
         """Write what is still missing. Return why something may be missing yet; empty if not."""
         from forklore.client.transports.bytes_at import CutOffError, pieces_at
 
         try:
-            for piece in pieces_at(address, self._size, timeout_s):
+            for piece in _in_time(pieces_at(address, self._size, options.sending_s), options):
                 _go_on()
                 self._stream.write(piece)
                 self._size += len(piece)
@@ -198,6 +217,16 @@ class Target:
             self._stream.close()
             with suppress(FileNotFoundError):
                 self._made.unlink()
+
+
+def _in_time(pieces: Iterator[bytes], options: Options) -> Iterator[bytes]:
+    """Yield the pieces. Raises CutOffError when the time of all calls is over."""
+    from forklore.client.transports.bytes_at import CutOffError
+
+    for piece in pieces:
+        if not options.left_s:
+            raise CutOffError("their time is over")
+        yield piece
 
 
 def is_valid(shown: AttachedFile) -> bool:

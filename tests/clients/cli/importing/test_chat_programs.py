@@ -315,18 +315,21 @@ def test_the_items_of_openais_responses_are_messages_calls_and_results() -> None
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
         {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"at": "Rome"}'},
         {"type": "function_call_output", "call_id": "c", "output": "wet"},
+        {"type": "web_search_call", "id": "w", "action": {"query": "Rome"}},
         {"type": "message", "role": "assistant", "content": [said]},
     ]
 
     trees = [*read(*rows), *read(rows), *read({"messages": rows})]
 
     for tree in trees:
-        assert [one.role for one in tree.messages] == ["USER", "AI", "AI", "TOOL", "AI"]
-        assert [one.text for one in tree.messages] == ["Rain?", "", "", "", "Wet."]
+        assert [one.role for one in tree.messages] == ["USER", "AI", "AI", "TOOL", "AI", "AI"]
+        assert [one.text for one in tree.messages] == ["Rain?", "", "", "", "", "Wet."]
+        assert not any("author" in one.content.get("source", {}) for one in tree.messages)
         assert [one.content.get("events") for one in tree.messages[1:]] == [
             [{"type": "thinking", "thinking": "hm"}],
             [{"type": "tool_use", "id": "c", "name": "look", "input": {"at": "Rome"}}],
             [{"type": "tool_result", "tool_use_id": "c", "content": "wet", "name": "look"}],
+            [{"type": "tool_use", "id": "w", "name": "web_search", "input": {"query": "Rome"}}],
             [{"type": "text", "annotations": [url], "textAt": [0, 4]}],
         ]
 

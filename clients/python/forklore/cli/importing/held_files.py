@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_NAME_BYTES_MAX
+from forklore.client.files import plain_name
+from forklore.client.limits import ATTACHMENT_BYTES_MAX
 
 ID_CHARACTERS_MIN = 8
 """A shorter id may be the beginning of any name."""
@@ -19,7 +20,6 @@ ARCHIVE_ERRORS = (
     struct.error,
 )
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
-_NOT_IN_NAMES = re.compile(r"[^\w .,;!#$%&'()+=@^~{}\[\]-]")
 _OF_A_MESSAGE = re.compile(r"file[-_][0-9A-Za-z]{8}|[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
@@ -81,7 +81,7 @@ class Held:
         named = PurePosixPath(places[0]).name
         types = (about.get(name) for name in ("mimeType", "mime_type"))
         kind = next((one for one in types if isinstance(one, str) and _MEDIA_TYPE.fullmatch(one)), None)
-        found = HeldFile(places[0], _plain(shown or named), kind)
+        found = HeldFile(places[0], plain_name(shown or named), kind)
         if shown or places[0] not in self.taken:
             self.taken[places[0]] = found
         return found
@@ -101,11 +101,3 @@ class Held:
 def is_of_a_message(place: str) -> bool:
     """Tell whether a file is called as those that messages name."""
     return _OF_A_MESSAGE.match(PurePosixPath(place).name) is not None
-
-
-def _plain(name: str) -> str:
-    """Return a name that an attachment may have."""
-    plain = _NOT_IN_NAMES.sub("_", name)
-    while len(plain.encode()) > ATTACHMENT_NAME_BYTES_MAX:
-        plain = plain[1:]
-    return plain if plain.strip(".") else "file"

@@ -49,7 +49,8 @@ def _is_message(raw: object) -> bool:
 def _is_item(raw: Mapping[str, Any]) -> bool:
     """Tell whether a record is an item of a response that is no message."""
     kind = str(raw.get("type"))
-    return (kind.endswith(_ITEMS) and "call_id" in raw) or (kind == "reasoning" and "summary" in raw)
+    is_call = kind.endswith(_ITEMS) and not raw.keys().isdisjoint(("call_id", "id"))
+    return is_call or (kind == "reasoning" and "summary" in raw)
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
@@ -84,18 +85,18 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
             else:
                 report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
             continue
-        named = message.get("id")
+        named, is_item = message.get("id"), _is_item(message)
         key = _digest([key, message])
         messages.append(
             Message(
                 id=f"{number}",
                 key=named if isinstance(named, str) else key,
                 parent=messages[-1].id if messages else None,
-                role=role_of_item(message) if _is_item(message) else _role_of(message),
-                author={} if _role_of(message) in _RESULTS else {"name": message.get("name")},
-                said=said_in_item(message) if _is_item(message) else said_in(message),
+                role=role_of_item(message) if is_item else _role_of(message),
+                author={} if is_item or _role_of(message) in _RESULTS else {"name": message.get("name")},
+                said=said_in_item(message) if is_item else said_in(message),
                 at=next((message[name] for name in _TIMES if message.get(name)), None),
-                source=rest(message, *_MAPPED, *(ITEM if _is_item(message) else ())),
+                source=rest(message, *_MAPPED, *(ITEM if is_item else ())),
             )
         )
     return Conversation(
@@ -165,7 +166,8 @@ def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     if held.endswith("_call"):
         given: Any = next((item[name] for name in ("arguments", "input", "action") if item.get(name)), {})
         name = item.get("name") or held.removesuffix("_call")
-        return [{"type": "tool_use", "id": item.get("call_id"), "name": name, "input": parsed(given)}]
+        call_id = item.get("call_id", item.get("id"))
+        return [{"type": "tool_use", "id": call_id, "name": name, "input": parsed(given)}]
     return []
 
 
