@@ -209,17 +209,19 @@ def test_what_does_not_exist_is_not_made(ann: Forklore) -> None:
 class LosesAnswers:
     """A transport that does the work, and loses every answer to a write while `loses` is set.
 
-    kept: how many answers to writes come before.
+    kept: how many answers to writes come before. busy: whether a 503 comes in place of an answer.
     """
 
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
+    def __init__(self, inner: Transport, *, busy: bool = False) -> None:
+        self._inner, self._busy = inner, busy
         self.loses, self.kept = False, 0
 
     def send(self, call: Call, timeout_s: float) -> RawAnswer:
         answer = self._inner.send(call, timeout_s)
         if self.loses and call.shape.method != "GET":
             self.kept -= 1
+            if self.kept < 0 and self._busy:
+                return RawAnswer(503, "")
             if self.kept < 0:
                 raise TransportError("lost")
         return answer
@@ -234,8 +236,12 @@ class LosesAnswers:
 WRITES = ["say", "as_fork", "new", "fork_conversation", "summarise_branch", "name_conversation"]
 
 
-@pytest.mark.parametrize("write", [*WRITES, "share_conversation"])
-def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklore, write: str) -> None:
+@pytest.mark.parametrize(
+    ("write", "busy"), [*((write, False) for write in (*WRITES, "share_conversation")), ("say", True)]
+)
+def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(
+    ann: Forklore, write: str, busy: bool
+) -> None:
     chat = ann.conversation()
     entry = chat.say("user", "Hello")
     kinds = {
@@ -249,7 +255,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(ann: Forklor
         "new": {"call_id": once(), "text": "x"},
     }
     given, tool = kinds[write], write if "_conversation" in write or "_branch" in write else "say"
-    lossy = LosesAnswers(ann._transport)
+    lossy = LosesAnswers(ann._transport, busy=busy)
     unlucky = ann._over(lossy, ann._identity).with_options(retries=0)
 
     async def story(client: Client) -> list[dict[str, Any]]:

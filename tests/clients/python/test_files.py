@@ -181,6 +181,24 @@ def test_bytes_that_never_arrive_are_an_error_without_the_address() -> None:
     assert "/files/" not in str(raised.value)
 
 
+def test_bytes_that_come_and_go_slowly_end_with_the_budget_of_all_calls() -> None:
+    told: list[int] = []
+
+    def slowly(done: int, _: int) -> None:
+        told.append(done)
+        time.sleep(1)
+
+    with disturbed() as client:
+        made = client.upload(("film.mp4", LARGE))
+        hurried = client.with_options(budget=1)
+        with pytest.raises(NoAnswerError):
+            hurried.download(made, io.BytesIO(), progress=slowly)
+        with pytest.raises(NoAnswerError):
+            client.with_options(budget=1).upload(("other.mp4", LARGE[::-1]), progress=slowly)
+
+    assert len(LARGE) not in told
+
+
 @pytest.mark.parametrize("change", [lambda file: file.truncate(10), lambda file: file.write(b"!")])
 def test_a_file_that_changes_while_it_is_sent_is_no_attachment(
     tmp_path: Path, change: Callable[[Any], Any]

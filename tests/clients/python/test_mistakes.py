@@ -198,8 +198,9 @@ def test_an_empty_id_is_no_new_conversation(ann: Forklore) -> None:
     ],
 )
 def test_limits_of_time_are_numbers(ann: Forklore, wrong: Any) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as raised:
         ann.with_options(**wrong)
+    assert raised.value.field == next(iter(wrong))
 
 
 @pytest.mark.parametrize("name", Described.model_fields)

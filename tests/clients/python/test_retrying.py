@@ -166,6 +166,8 @@ def test_no_sending_waits_longer_than_the_budget_of_all_calls() -> None:
     assert [one.timeout_s for one in done.sent] == [8.0, 1.0]
     assert (done.slept, done.error is None) == ([1.0], False)
     assert 0 < Options().ending(20.0).wait_s <= 14
+    assert Options().ending(20.0).ending(80.0).end_s < Options().ending(50.0).end_s
+    assert Options().ending(2.0).ending(80.0).timeout_s == Options().timeout_s
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])

@@ -235,6 +235,17 @@ def test_a_service_that_was_never_there_is_an_error() -> None:
         next(ann.conversation().watch())
 
 
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+def test_a_watch_ends_with_the_budget_of_all_calls(way: Way) -> None:
+    ann = way.client()
+    chat = ann.conversation()
+    way.run(lambda: chat.say("user", "before"))
+    watch = ann.with_options(budget=1).conversation(chat.id).watch()
+
+    with pytest.raises(NoAnswerError):
+        step(way, watch)
+
+
 def test_in_process_a_commit_of_another_process_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

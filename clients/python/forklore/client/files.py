@@ -24,6 +24,7 @@ from forklore.client.limits import (
     ATTACHMENT_NAME_BYTES_MAX,
 )
 from forklore.client.results import AttachedFile, Attachment, Sending
+from forklore.client.retrying import Options
 
 FileGiven = str | os.PathLike[str] | tuple[str, bytes] | IO[bytes] | Attachment | AttachedFile
 """A path, a name with bytes, an open file, or what is uploaded already."""
@@ -143,7 +144,7 @@ def plain_name(name: str) -> str:
     return plain if plain.strip(".") else "file"
 
 
-def send(to: Sending, address: str, source: Source, progress: Progress | None, timeout_s: float) -> str:
+def send(to: Sending, address: str, source: Source, progress: Progress | None, options: Options) -> str:
     """Send the bytes of a file once. Return why they may not have arrived; empty if they have.
 
     Raises InputError if they are others than before.
@@ -152,7 +153,7 @@ def send(to: Sending, address: str, source: Source, progress: Progress | None, t
 
     headers = {**to.headers, "Content-Length": str(source.size)}
     try:
-        put(to.method, address, headers, source.pieces(progress), timeout_s)
+        put(to.method, address, headers, _in_time(source.pieces(progress), options), options.sending_s)
     except CutOffError as error:
         return str(error)
     return ""
@@ -178,13 +179,13 @@ class Target:
             self._stream = to
 
     def fetch(
-        self, address: str, found: Attachment | AttachedFile, progress: Progress | None, timeout_s: float
+        self, address: str, found: Attachment | AttachedFile, progress: Progress | None, options: Options
     ) -> str:
         """Write what is still missing. Return why something may be missing yet; empty if not."""
         from forklore.client.transports.bytes_at import CutOffError, pieces_at
 
         try:
-            for piece in pieces_at(address, self._size, timeout_s):
+            for piece in _in_time(pieces_at(address, self._size, options.sending_s), options):
                 _go_on()
                 self._stream.write(piece)
                 self._size += len(piece)
@@ -216,6 +217,16 @@ class Target:
             self._stream.close()
             with suppress(FileNotFoundError):
                 self._made.unlink()
+
+
+def _in_time(pieces: Iterator[bytes], options: Options) -> Iterator[bytes]:
+    """Yield the pieces. Raises CutOffError when the time of all calls is over."""
+    from forklore.client.transports.bytes_at import CutOffError
+
+    for piece in pieces:
+        if not options.left_s:
+            raise CutOffError("their time is over")
+        yield piece
 
 
 def is_valid(shown: AttachedFile) -> bool:

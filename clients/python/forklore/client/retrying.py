@@ -7,7 +7,7 @@ thrown into it; or it yields Sleep. What it returns is the last answer. The driv
 
 import math
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from secrets import SystemRandom
 from typing import cast
@@ -48,11 +48,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises InputError for what is no time or number."""
-        times: Sequence[tuple[str, object]] = (("timeout", self.timeout_s), ("deadline", self.deadline_s))
-        for field, seconds in times:
-            is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-            if not (is_number and 0 <= cast("float", seconds) <= SECONDS_MAX):
-                raise InputError(f"{field} is 0 to {SECONDS_MAX:,} seconds", details={"field": field})
+        _check_seconds("timeout", self.timeout_s)
+        _check_seconds("deadline", self.deadline_s)
         retries: object = self.retries_max
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InputError("retries is a whole number from 0 on, or None", details={"field": "retries"})
@@ -63,14 +60,34 @@ class Options:
         return replace(self, timeout_s=timeout_s, deadline_s=deadline_s)
 
     def ending(self, seconds: float) -> "Options":
-        """Return the same for calls that have so many seconds together, from now on."""
-        return replace(self.within(Options(deadline_s=seconds).deadline_s), end_s=time.monotonic() + seconds)
+        """Return the same for calls that have so many seconds together, from now on.
+
+        A time that ends earlier stays. Raises InputError for what is no time.
+        """
+        _check_seconds("budget", seconds)
+        return replace(self, end_s=min(self.end_s, time.monotonic() + seconds))
+
+    @property
+    def left_s(self) -> float:
+        """How long all calls together may still take."""
+        return max(0.0, self.end_s - time.monotonic())
+
+    @property
+    def sending_s(self) -> float:
+        """How long one sending that begins now may take."""
+        return min(self.timeout_s, self.left_s)
 
     @property
     def wait_s(self) -> int:
         """How long the service may hold a request, so that its answer comes in time."""
-        longest = min(self.timeout_s, self.deadline_s, self.end_s - time.monotonic())
+        longest = min(self.deadline_s, self.sending_s)
         return max(0, min(WAIT_SECONDS_MAX, int(longest) - IN_TIME_S))
+
+
+def _check_seconds(field: str, seconds: object) -> None:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not (is_number and 0 <= cast("float", seconds) <= SECONDS_MAX):
+        raise InputError(f"{field} is 0 to {SECONDS_MAX:,} seconds", details={"field": field})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from forklore.client import VERSION, results
-from forklore.client.errors import ApiError, NoAnswerError, NotFoundError
+from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, ServerError
 from forklore.client.synchronous.client import Forklore
 from forklore.mcp import shown
 from forklore.mcp.tools import ROWS, Call, EntryId, Reference, Tools
@@ -213,10 +213,11 @@ def _resource_error(error: Exception) -> Exception:
 
 def _said(error: Exception) -> str:
     """Return what a caller may know of an error."""
-    if isinstance(error, NoAnswerError):
-        return f"{error}. A write may have taken effect: if it has a call_id, repeat it with the same one"
     if isinstance(error, ApiError):
-        return f"{error} ({error.reason})" if error.reason else str(error)
+        said = f"{error} ({error.reason})" if error.reason else str(error)
+        if isinstance(error, NoAnswerError | ServerError) or error.attempts > 1:
+            said += ". A write may have taken effect: if it has a call_id, repeat it with the same one"
+        return said
     frames = "".join(traceback.format_tb(error.__traceback__))  # its text may quote a conversation
     logging.getLogger("forklore").error("a tool failed: %s\n%s", type(error).__name__, frames)
     return f"an error of forklore: {type(error).__name__}"

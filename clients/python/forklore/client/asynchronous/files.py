@@ -54,7 +54,7 @@ async def _uploaded(api: AsyncOperations, source: Source, progress: Progress | N
 
     It is asked after each sending, too: so bytes that have arrived without an answer are found.
     """
-    timeout_s, failure = api.options.timeout_s, ""
+    failure = ""
     for pause_s in (*_pauses(api), 0.0, None):
         made = await api.upload_attachment(**source.fields())
         if made.upload is None:
@@ -62,7 +62,7 @@ async def _uploaded(api: AsyncOperations, source: Source, progress: Progress | N
         if pause_s is None:
             break
         address = api.located(made.upload.url)
-        failure = await api.work(partial(send, made.upload, address, source, progress, timeout_s))
+        failure = await api.work(partial(send, made.upload, address, source, progress, api.options))
         if failure:
             await api.pause(pause_s)
     raise NoAnswerError(f"the bytes of {source.name} have not arrived: {failure or 'they are others'}")
@@ -81,8 +81,8 @@ async def download(
             found = await api.get_attachment(attachment_id)
             if found.url is None:
                 raise NotFoundError(f"the attachment {attachment_id} has no bytes: it is {found.state}")
-            address, timeout_s = api.located(found.url), api.options.timeout_s
-            failure = await api.work(partial(target.fetch, address, found, progress, timeout_s))
+            address = api.located(found.url)
+            failure = await api.work(partial(target.fetch, address, found, progress, api.options))
             if not failure:
                 await api.work(partial(target.keep, found))
                 return found
@@ -95,7 +95,7 @@ async def read(api: AsyncOperations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        await api.work(partial(target.fetch, address, attachment, None, api.options.timeout_s))
+        await api.work(partial(target.fetch, address, attachment, None, api.options))
         if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()

@@ -64,7 +64,7 @@ class AsyncWatch:
         Raises the error of a caller who may not see the conversation, or not any more.
         """
         while not self._news:
-            await self._api.pause(self._pause_s)
+            await self._api.pause(min(self._pause_s, self._api.options.left_s))
             await self._look()
         return self._news.popleft()
 
@@ -127,7 +127,7 @@ class AsyncWatch:
             said = {name: held for name, held in given.items() if held is not None}
             answer = await self._api.send(Call.of(SHAPES[operation], {**path, **said}, if_none_match=etag))
         except NoAnswerError:
-            if not self._is_answered:
+            if not self._is_answered or not self._api.options.left_s:
                 raise
             self._pause_s = LOST_S
             return None

@@ -55,7 +55,7 @@ def _uploaded(api: Operations, source: Source, progress: Progress | None) -> res
 
     It is asked after each sending, too: so bytes that have arrived without an answer are found.
     """
-    timeout_s, failure = api.options.timeout_s, ""
+    failure = ""
     for pause_s in (*_pauses(api), 0.0, None):
         made = api.upload_attachment(**source.fields())
         if made.upload is None:
@@ -63,7 +63,7 @@ def _uploaded(api: Operations, source: Source, progress: Progress | None) -> res
         if pause_s is None:
             break
         address = api.located(made.upload.url)
-        failure = api.work(partial(send, made.upload, address, source, progress, timeout_s))
+        failure = api.work(partial(send, made.upload, address, source, progress, api.options))
         if failure:
             api.pause(pause_s)
     raise NoAnswerError(f"the bytes of {source.name} have not arrived: {failure or 'they are others'}")
@@ -82,8 +82,8 @@ def download(
             found = api.get_attachment(attachment_id)
             if found.url is None:
                 raise NotFoundError(f"the attachment {attachment_id} has no bytes: it is {found.state}")
-            address, timeout_s = api.located(found.url), api.options.timeout_s
-            failure = api.work(partial(target.fetch, address, found, progress, timeout_s))
+            address = api.located(found.url)
+            failure = api.work(partial(target.fetch, address, found, progress, api.options))
             if not failure:
                 api.work(partial(target.keep, found))
                 return found
@@ -96,7 +96,7 @@ def read(api: Operations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        api.work(partial(target.fetch, address, attachment, None, api.options.timeout_s))
+        api.work(partial(target.fetch, address, attachment, None, api.options))
         if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()

@@ -65,7 +65,7 @@ class Watch:
         Raises the error of a caller who may not see the conversation, or not any more.
         """
         while not self._news:
-            self._api.pause(self._pause_s)
+            self._api.pause(min(self._pause_s, self._api.options.left_s))
             self._look()
         return self._news.popleft()
 
@@ -128,7 +128,7 @@ class Watch:
             said = {name: held for name, held in given.items() if held is not None}
             answer = self._api.send(Call.of(SHAPES[operation], {**path, **said}, if_none_match=etag))
         except NoAnswerError:
-            if not self._is_answered:
+            if not self._is_answered or not self._api.options.left_s:
                 raise
             self._pause_s = LOST_S
             return None
