@@ -14,11 +14,11 @@ import { Score } from "./TreeMap.tsx";
 
 const COMPARED_MAX = 6;
 const HEADING_MAX = 40; // characters of the entry
-const COLUMNS: readonly [Measure, string][] = [
-	["entries", "Entries"],
-	["inputTokens", "Tokens in, out"],
-	["costUsd", "Cost"],
-	["seconds", "Time"],
+const COLUMNS: readonly [Measure, string, string][] = [
+	["entries", "Entries", "r hidenarrow"],
+	["inputTokens", "Tokens in, out", "r hidenarrow"],
+	["costUsd", "Cost", "r"],
+	["seconds", "Time", "r"],
 ];
 
 export interface AltTableProps {
@@ -40,6 +40,7 @@ export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTabl
 	const best = useMemo(() => bestOf(ways), [ways]);
 
 	const rows = sorted(ways, sort.by, sort.down);
+	const hasEnds = ways.some(({ last, words }) => last !== words);
 	const ids = rows.map(({ limb }) => limb.id);
 	const chosen = ids.filter((one) => picked.has(one));
 	const current = ways.find(({ limb }) => limb.look.isCurrent)?.limb;
@@ -105,9 +106,9 @@ export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTabl
 								/>
 							</th>
 							<th>Way</th>
-							<th>Ends with</th>
+							{hasEnds && <th className="hidenarrow">Ends with</th>}
 							{head("score", "Score")}
-							{COLUMNS.map(([by, label]) => head(by, label, "r"))}
+							{COLUMNS.map(([by, label, className]) => head(by, label, className))}
 							<th>Tags</th>
 							{deeds.promote && (
 								<th>
@@ -122,6 +123,7 @@ export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTabl
 								key={way.limb.id}
 								way={way}
 								best={best}
+								hasEnds={hasEnds}
 								isChosen={picked.has(way.limb.id)}
 								toggle={toggle}
 								promote={deeds.promote}
@@ -185,12 +187,14 @@ function Told({ best: { good } }: { best: Best }) {
 interface WayRowProps {
 	way: Way;
 	best: Best;
+	/** Whether one of the ways ends with other words than it begins with. */
+	hasEnds: boolean;
 	isChosen: boolean;
 	toggle: (id: string) => void;
 	promote: ((id: string) => void) | undefined;
 }
 
-function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
+function WayRow({ way, best, hasEnds, isChosen, toggle, promote }: WayRowProps) {
 	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, words, last } = way;
 	const { id, look, branch } = limb;
 	const isGood = best.good === undefined || (score !== undefined && score >= best.good);
@@ -213,13 +217,13 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 				</a>
 				<Refs look={look} />
 			</td>
-			<td className="ends">
-				{last !== words && (
+			{hasEnds && (
+				<td className="ends hidenarrow">
 					<bdi className="cut" title={last}>
 						{last}
 					</bdi>
-				)}
-			</td>
+				</td>
+			)}
 			<td>
 				{score === undefined ? (
 					<span className="quiet">none</span>
@@ -227,8 +231,8 @@ function WayRow({ way, best, isChosen, toggle, promote }: WayRowProps) {
 					<Score value={score} isBest={score === best.score} />
 				)}
 			</td>
-			<td className="r">{entries}</td>
-			<td className="r">
+			<td className="r hidenarrow">{entries}</td>
+			<td className="r hidenarrow">
 				{inputTokens || outputTokens ? `${short(inputTokens)}, ${short(outputTokens)}` : ""}
 			</td>
 			<td className={isBest("costUsd")}>{costUsd > 0 && usd(costUsd)}</td>
