@@ -21,7 +21,7 @@ import forklore
 from forklore.cli.importing import file_records
 from forklore.cli.importing import plan as plans
 from forklore.cli.importing.carrying_out import _Crew
-from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.owner import agent_of, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Reporter
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
@@ -154,16 +154,16 @@ def test_a_tree_that_cannot_be_imported_does_not_stop_the_others(run: Forklore, 
 @pytest.mark.parametrize(
     ("target", "owner", "agent"),
     [
-        (OverHttp("http://127.0.0.1:8080", "ann"), "ann", False),
-        (OverHttp("https://example.test", JWT, "key"), "ann", True),
-        (OverHttp("https://example.test", "a.b.c"), "a.b.c", False),
-        (OverHttp("https://example.test"), "", False),
-        (OnLambda("f", "ann", "planner"), "ann", True),
-        (InProcess(None, "ann"), "ann", False),
+        (OverHttp("http://127.0.0.1:8080", "ann"), "ann", None),
+        (OverHttp("https://example.test", JWT, "key"), "ann", "key"),
+        (OverHttp("https://example.test", "a.b.c"), "a.b.c", None),
+        (OverHttp("https://example.test"), "", None),
+        (OnLambda("f", "ann", "planner"), "ann", "planner"),
+        (InProcess(None, "ann"), "ann", None),
     ],
 )
-def test_a_user_is_named_alike_by_every_way(target: Any, owner: str, agent: bool) -> None:
-    assert (owner_of(target), is_agent(target)) == (owner, agent)
+def test_a_user_is_named_alike_by_every_way(target: Any, owner: str, agent: str | None) -> None:
+    assert (owner_of(target), agent_of(target)) == (owner, agent)
 
 
 def test_a_second_import_says_what_was_there_before(run: Forklore, file: Path) -> None:
@@ -402,34 +402,86 @@ def test_conversations_without_an_id_stay_apart_also_where_others_are_not_read_a
     assert "changed" not in told.replace("unchanged", "")
 
 
-def test_an_agent_that_imports_a_compacted_session_remembers_the_summary(
-    run: Forklore, tmp_path: Path
-) -> None:
-    def row(uuid: str, above: str | None, **more: Any) -> dict[str, Any]:
-        named = {"sessionId": "s", "uuid": uuid, "parentUuid": above, "type": "user"}
-        return {**named, "message": {"role": "user", "content": f"text {uuid}"}, **more}
+def row_of(uuid: str, above: str | None, **more: Any) -> dict[str, Any]:
+    """Return a row of a session of Claude Code."""
+    named = {"sessionId": "s", "uuid": uuid, "parentUuid": above, "type": "user"}
+    return {**named, "message": {"role": "user", "content": f"text {uuid}"}, **more}
 
-    path = tmp_path / "session.jsonl"
-    rows = [row("a", None), row("b", "a", isCompactSummary=True), row("c", "b")]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    agent = replace(run, options=(*run.options, "--client", "planner"))
+
+@pytest.fixture
+def session(tmp_path: Path) -> Callable[..., Path]:
+    """Write a session that was compacted at `b`, up to a row."""
+
+    def write(last: str) -> Path:
+        path, above = tmp_path / "session.jsonl", [None, *"abcd"]
+        rows = [
+            row_of(one, above[at], **({"isCompactSummary": True} if one == "b" else {}))
+            for at, one in enumerate("abcde")
+        ]
+        path.write_text("\n".join(json.dumps(row) for row in rows if row["uuid"] <= last))
+        return path
+
+    return write
+
+
+def acting(run: Forklore, client: str) -> Forklore:
+    return replace(run, options=(*run.options, "--client", client))
+
+
+def shown(run: Forklore, conversation: str, *more: str) -> str:
+    """Return the last letters of the entries that a conversation shows."""
+    return "".join(line[-1] for line in run(f"log {conversation} --oneline --reverse {' '.join(more)}").lines)
+
+
+def test_an_agent_that_imports_a_compacted_session_remembers_the_summary(
+    run: Forklore, session: Callable[..., Path]
+) -> None:
+    path, agent = session("c"), acting(run, "planner")
 
     [told] = agent(f"import {path}").lines
+
     assert agent(f"import {path}").err == f"{path}: 1 tree, 5 entries, 5 of them from an earlier import\n"
-
-    session = told.split("\t")[0]
-    memory = agent(f"log {session} --context --oneline --reverse").lines
-    assert [line.split(" ", 2)[2] for line in memory] == ["text b", "text c"]
-    assert [line[-1] for line in agent(f"log {session} --oneline --reverse").lines] == ["a", "b", "c"]
-
+    one = told.split("\t")[0]
+    assert (shown(agent, one), shown(agent, one, "--context")) == ("abc", "bc")
     assert "3 entries" in run(f"import {path} --again user").err
-    rows += [row("d", "c")]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    assert "7 entries, 5 of them" in agent(f"import {path}").err
-    told = agent(f"import {path} --again user").err
-    assert "4 entries, 3 of them" in told
-    assert "changed" not in told
-    assert len(run("ls --all").lines) == 2
+
+
+@pytest.mark.parametrize("importers", [["", "planner"], ["planner", "", "planner"], ["", "", "planner"]])
+def test_an_agent_remembers_also_what_its_user_has_imported(
+    run: Forklore, session: Callable[..., Path], importers: list[str]
+) -> None:
+    for one, last in zip(importers, "cde", strict=False):
+        found = (acting(run, one) if one else run)(f"import {session(last)}")
+        assert (found.code, "left out" in found.err) == (0, False)
+
+    agent, [row] = acting(run, "planner"), run("ls --all").lines
+    history, one = "abcde"[: len(importers) + 2], row.split("\t")[1]
+    assert (shown(agent, one), shown(agent, one, "--context")) == (history, history[1:])
+
+
+def test_an_agent_that_imports_what_its_user_has_is_told_apart_where_nothing_has_changed(
+    run: Forklore, session: Callable[..., Path]
+) -> None:
+    path, agent = session("c"), acting(run, "planner")
+    one = run(f"import {path}").lines[0].split("\t")[0]
+
+    assert "5 entries, 3 of them from an earlier import" in agent(f"import {path}").err
+    assert shown(agent, one, "--context") == "bc"
+
+
+def test_what_an_agent_imports_of_another_agents_session_is_the_history_and_it_says_so(
+    run: Forklore, session: Callable[..., Path]
+) -> None:
+    one = acting(run, "other")(f"import {session('a')}").lines[0].split("\t")[0]
+    agent, path = acting(run, "planner"), session("c")
+
+    told = [agent(f"import {path}") for _ in range(2)]
+
+    assert [found.code for found in told] == [0, 0]
+    left_out = "  left out: entry of an agent's context: 2 (context b, context c)"
+    assert [found.err.splitlines()[1:] for found in told] == [[left_out]] * 2
+    assert shown(agent, one) == "abc"
+    assert len(run("ls --all").lines) == 1
 
 
 def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forklore.cli.importing import plan as plans
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
-from forklore.cli.importing.loading import ImportRefusedError, Loading
+from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusedError, Loading
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
 from tests.clients.cli.importing.builders import (
     SOUP,
@@ -125,7 +125,7 @@ def test_an_agent_remembers_the_last_summary_and_what_follows_and_so_does_every_
     messages = [replace(one, is_summary=at in summaries) for at, one in enumerate(plain.messages)]
     tree = replace(plain, messages=tuple(messages))
     with mock.patch.object(plans, "BATCH_ENTRIES_MAX", size):
-        plan = plan_tree(tree, owner=service.user, report=ImportReport(), with_context=True)
+        plan = plan_tree(tree, owner=service.user, report=ImportReport(), client="planner")
     service.stop_after = data.draw(st.integers(0, len(plan.batches)))
     with suppress(Stopped):
         service.load(plan)
@@ -147,6 +147,77 @@ def test_an_agent_remembers_the_last_summary_and_what_follows_and_so_does_every_
         assert [row["content"][0]["text"] for row in rows] == path_to(tree, at)
         rows = service.ask("listEntries", conversationId=shown, channel="context", limit=1000)["data"]
         assert [row["content"][0]["text"] for row in rows] == _memory(tree, at)
+
+
+@examples(25)
+@given(
+    st.lists(st.integers(0, 12), min_size=1, max_size=10),
+    st.sets(st.integers(0, 10), min_size=1),
+    st.integers(2, 6),
+    st.data(),
+)
+def test_whoever_imports_what_has_grown_doubles_nothing_and_no_context_has_a_hole(
+    new_service: Callable[..., Service],
+    numbers: list[int],
+    summaries: set[int],
+    size: int,
+    data: st.DataObject,
+) -> None:
+    service, said = new_service(), False
+    parents = [number % (index + 1) for index, number in enumerate(numbers)]
+    ends = data.draw(st.lists(st.integers(0, len(parents)), min_size=1, max_size=3))
+    for end in sorted([*ends, len(parents)]):
+        service.agent = data.draw(st.sampled_from([None, "planner", "other"]))
+        service.forgets += "x"
+        plain = tree_with_parents(parents[:end])
+        messages = [replace(one, is_summary=int(one.text[1:]) in summaries) for one in plain.messages]
+        tree = replace(plain, messages=tuple(messages))
+        with mock.patch.object(plans, "BATCH_ENTRIES_MAX", size):
+            plan = plan_tree(tree, owner=service.user, report=ImportReport(), client=service.agent)
+
+        loading = service.load(plan)
+
+        check_remembered(service, tree, loading)
+        root = loading.conversation_id(0)
+        rows = service.ask("listEntries", conversationId=root, channel="history", allForks=True, limit=1000)[
+            "data"
+        ]
+        texts = [row["content"][0]["text"] for row in rows]
+        assert len(set(texts) - {"mine"}) == len([text for text in texts if text != "mine"]) == len(messages)
+        if not said and data.draw(st.booleans()):
+            service.say(loading.conversation_id(len(plan.conversations) - 1), "mine")
+            said = True
+
+
+def check_remembered(service: Service, tree: ForeignTree, loading: Loading) -> None:
+    """Compare what each leaf shows with the way to it, and the context with a memory of the way.
+
+    It is the whole memory, where nothing of it was left out.
+    """
+    remembered = {at for at in range(len(tree.messages)) if service.agent and _memory(tree, at)}
+    _, _, place_of = lines_of(tree, remembered)
+    for at, one in enumerate(tree.messages):
+        if one.replies:
+            continue
+        way = path_to(tree, at)
+        shown = loading.conversation_id(place_of[at].conversation)
+        rows = service.ask("listEntries", conversationId=shown, channel="history", limit=1000)["data"]
+        assert [row["content"][0]["text"] for row in rows][: len(way)] == way
+        if service.agent is None:
+            continue
+        answer = service.answer(
+            ImportCall("listEntries", {"conversationId": shown, "channel": "context", "limit": 1000})
+        )
+        texts = (
+            [row["content"][0]["text"] for row in answer.body["data"]]
+            if isinstance(answer, ImportAnswer)
+            else []
+        )
+        if any(f"context {text}" in loading.left_out for text in _memory(tree, at)):
+            above = [_memory(tree, one) for one in range(at) if tree.messages[one].text in way]
+            assert texts in [[], *above]
+        else:
+            assert texts == _memory(tree, at)
 
 
 def _memory(tree: ForeignTree, at: int) -> list[str]:

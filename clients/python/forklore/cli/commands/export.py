@@ -154,7 +154,7 @@ def _choice(owner: str | None, tree: str | None) -> "Choice":
 def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> Iterator[str]:
     """Yield the lines of the trees, each tree once."""
     from forklore.cli.exporting import exported
-    from forklore.cli.importing.owner import is_agent
+    from forklore.cli.importing.owner import agent_of
     from forklore.cli.trees import live_rows
 
     seen: set[str] = set()
@@ -169,7 +169,7 @@ def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> It
                 shell.client,
                 rows,
                 keeping,
-                is_agent=is_agent(shell.target),
+                is_agent=agent_of(shell.target) is not None,
                 threads=threads,
                 on_branch=lambda: bar.advance(1),
             )

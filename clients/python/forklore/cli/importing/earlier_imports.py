@@ -45,22 +45,6 @@ class EarlierImports:
         there = self.unchanged(plan.kind, plan.digest)
         return there and replace(there, title=plan.title)
 
-    def as_there(self, plan: Plan) -> Plan:
-        """Return the plan without the context, where an earlier import has put nothing there.
-
-        What such an import has made goes on past the place where the context would begin.
-        """
-        if plan.plain is None or self.of_plan(plan) is not None:
-            return plan
-        rows, listed = self._of(plan.kind), self._shell.client.api.list_entries
-        for one in plan.conversations:
-            begins = next((at for at, entry in enumerate(one.entries) if "channel" in entry.body), None)
-            row = rows.get(one.conversation_id)
-            if begins is not None and row is not None and row.metrics.entries > begins:
-                is_there = listed(row.id, own=True, channel="context", limit=1).data
-                return plan if is_there else plan.plain()
-        return plan
-
     def is_renamed(self, plan: Plan) -> bool:
         """Tell whether a tree that was there before has another title than its source."""
         root = plan.conversations[0]

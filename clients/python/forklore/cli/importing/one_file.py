@@ -25,12 +25,12 @@ class _EnoughError(Exception):
 class ImportOptions:
     """How files are read and planned.
 
-    owner, again: as for `namespace_of`. is_agent: the context is imported, too. trees_max: of all
+    owner, again: as for `namespace_of`. agent: whose context is imported, too. trees_max: of all
     files together.
     """
 
     owner: str
-    is_agent: bool = False
+    agent: str | None = None
     given: str | None = None
     again: str = ""
     trees_max: int | None = None
@@ -127,10 +127,12 @@ class FileImport:
 
     def _plan(self, tree: ForeignTree | ForkTree) -> Plan:
         """Return the plan of a tree. Raises MalformedFileError."""
-        owner, again, with_context = self.options.owner, self.options.again, self.options.is_agent
+        owner, again, agent = self.options.owner, self.options.again, self.options.agent
         if isinstance(tree, ForeignTree):
-            return plan_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
+            return plan_tree(tree, owner=owner, report=self.report, again=again, client=agent)
         for entry in (one for stored in tree.conversations for one in stored.entries):
             for lost in self.brought.find(entry.members, entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)
-        return plan_fork_tree(tree, owner=owner, report=self.report, again=again, with_context=with_context)
+        return plan_fork_tree(
+            tree, owner=owner, report=self.report, again=again, with_context=agent is not None
+        )

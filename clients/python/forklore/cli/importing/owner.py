@@ -20,9 +20,12 @@ def owner_of(target: Target) -> str:
             return user
 
 
-def is_agent(target: Target) -> bool:
-    """Return whether an agent imports. Only agents have a context to write."""
-    return bool(target.client_key if isinstance(target, OverHttp) else target.client)
+def agent_of(target: Target) -> str | None:
+    """Return what tells an agent from others: its name, or over HTTP its key. None: no agent.
+
+    Only agents have a context to write.
+    """
+    return (target.client_key if isinstance(target, OverHttp) else target.client) or None
 
 
 def _user_of(token: str) -> str:

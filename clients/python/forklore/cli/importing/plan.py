@@ -20,10 +20,9 @@ from there on each message stands in the context, too, behind its entry in the h
 import hashlib
 import heapq
 import uuid
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -124,8 +123,7 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of, and of who imports. plain: returns the plan without the context, if this
-    one has something there.
+    that it was made of, and of who imports.
     """
 
     tree_id: str
@@ -136,7 +134,6 @@ class Plan:
     kind: str = ""
     is_archived: bool = False
     digest: str = ""
-    plain: Callable[[], "Plan"] | None = field(default=None, compare=False)
 
     @property
     def title(self) -> str:
@@ -174,21 +171,24 @@ def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uui
 
 
 def plan_tree(
-    tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "", with_context: bool = False
+    tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "", client: str | None = None
 ) -> Plan:
     """Return the plan of a tree of messages: as many conversations as it has leaves.
 
-    owner, again: as for `namespace_of`. with_context: an agent imports, and has a context. What the
-    service would not take of the tree's metadata is left out and reported.
+    owner, again: as for `namespace_of`. client: the agent that imports, if it is one, and whose
+    context is written. What the service would not take of the tree's metadata is left out and
+    reported.
     """
     namespace = namespace_of(owner=owner, kind=tree.source, tree_id=tree.tree_id, again=again)
     keys = keys_for(message.message_id for message in tree.messages)
     about = _about(tree, report)
     entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
-    remembered = _remembered(tree, keys, entries) if with_context else {}
+    remembered = _remembered(tree, keys, entries) if client else {}
     lines, forks, place_of = lines_of(tree, remembered)
     source = tree.digest or _digest(tree, entries, about)
-    digest = digest_of(source, owner=owner, kind=tree.source, again=again)
+    digest = digest_of(
+        source, owner=owner, kind=tree.source, again=again, client=client if remembered else None
+    )
     begins, conversations = _beginning(tree), []
     for line, fork in zip(lines, forks, strict=True):
         said_at = tree.messages[line[-1]].said_at
@@ -211,8 +211,7 @@ def plan_tree(
         )
     current = 0 if tree.current is None else place_of[tree.current].conversation
     plan = planned(tree.tree_id, namespace, conversations, current=current, begins_empty=tree.is_archived)
-    plain = partial(plan_tree, tree, owner=owner, report=ImportReport(), again=again) if remembered else None
-    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest, plain=plain)
+    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest)
 
 
 def _remembered(
@@ -377,13 +376,15 @@ def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
     return about
 
 
-def digest_of(source: str, *, owner: str, kind: str, again: str = "") -> str:
+def digest_of(source: str, *, owner: str, kind: str, again: str = "", client: str | None = None) -> str:
     """Return what the root of an imported tree tells of its source, to know it again.
 
     source: the digest of its text, or of all its messages. owner, again: as for `namespace_of`.
-    Another user has another one: a tree that is shared is not the import of who sees it.
+    client: the agent whose context was written, too. Another user has another one: a tree that is
+    shared is not the import of who sees it.
     """
-    return hashlib.sha256(jsontext.write([READ_AS, owner, kind, source, again]).encode()).hexdigest()[:32]
+    told = [READ_AS, owner, kind, source, again, *([client] if client else [])]
+    return hashlib.sha256(jsontext.write(told).encode()).hexdigest()[:32]
 
 
 def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from forklore.cli.importing.earlier_imports import EarlierImports
 from forklore.cli.importing.files import Input, inputs_of
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
 from forklore.cli.importing.one_file import FileImport, ImportOptions
-from forklore.cli.importing.owner import is_agent, owner_of
+from forklore.cli.importing.owner import agent_of, owner_of
 from forklore.cli.importing.plan import Plan
 from forklore.cli.importing.reporting import Reporter, counted
 from forklore.cli.progress import Bar, progress
@@ -37,7 +37,7 @@ def import_files(
     given, again, trees_max: as in ImportOptions. name: for the current branch of the one tree.
     """
     target = shell.target
-    options = ImportOptions(owner_of(target), is_agent(target), given, again, trees_max)
+    options = ImportOptions(owner_of(target), agent_of(target), given, again, trees_max)
     with inputs_of(files) as sources:
         if name is not None:
             _check_name(shell, name, sources, options)
@@ -98,9 +98,8 @@ class _Importing:
         first = next(plans, None)
         if first is None:  # a file that is refused makes no folder of data
             return
-        found = (earlier.as_there(one) if isinstance(one, Plan) else one for one in chain([first], plans))
         carrying = carry_out(
-            found,
+            chain([first], plans),
             sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,
@@ -111,7 +110,7 @@ class _Importing:
         with closing(carrying) as carried:
             for tree in carried:
                 telling.add(tree)
-                if isinstance(tree, Carried) and tree.plan.kind:
+                if isinstance(tree, Carried):
                     self._compared(tree, one.report)
                 self._ended(tree)
 
@@ -132,11 +131,12 @@ class _Importing:
     def _compared(self, tree: Carried, report: ImportReport) -> None:
         """Report what differs from the source, and let the tree tell of the source as it is now."""
         differs = [(Reason.CHANGED, key) for key in sorted(tree.loading.changed)]
+        differs += [(Reason.CONTEXT, key) for key in tree.loading.left_out]
         if self._earlier.is_renamed(tree.plan):
             differs.append((Reason.TITLE, tree.title))
         for reason, where in differs:
             report.add(reason, where)
-        if not tree.problems:
+        if tree.plan.kind and not tree.problems:
             self._earlier.bring_up_to_date(tree, is_same=not differs)
 
     def _ended(self, tree: Carried | Unchanged) -> None:
