@@ -391,7 +391,17 @@ test("lines of the service show calls and results as entries do", () => {
 		line("SYSTEM", "[pay returned 5]"),
 		line("USER", "[returned 5]"),
 		line("AI", "## It is **done**"),
-	]).toEqual(['ai: pay {"euros": 5}', 'tool: {"paid', "tool: 5", "user: [returned 5]", "ai: It is done"]);
+		line("AI", "Done. ## Next"),
+		line("AI", "x = 1 # a note in C #"),
+	]).toEqual([
+		'ai: pay {"euros": 5}',
+		'tool: {"paid',
+		"tool: 5",
+		"user: [returned 5]",
+		"ai: It is done",
+		"ai: Done. Next",
+		"ai: x = 1 # a note in C #",
+	]);
 });
 
 test("a result without words is named after its call, and neither names what is said", () => {

@@ -41,6 +41,9 @@ function said(entry: Entry): Pick<Line, "role" | "text" | "isTool" | "failed"> {
 	};
 }
 
+/** Tell whether a line is of nothing but the call of a tool. */
+export const isCall = (line: Line | undefined): line is Line => line?.role === "ai" && line.isTool === true;
+
 /** Return what the service tells of an entry in place of its content. */
 function told({ line, contentType, attachments }: Entry, before?: Line): ReturnType<typeof said> {
 	if (!line) return { role: "other", text: "A long entry" };
@@ -50,7 +53,7 @@ function told({ line, contentType, attachments }: Entry, before?: Line): ReturnT
 	const words = called ?? returned ?? text ?? tool;
 	const isTool = returned !== undefined || (tool && known === "other");
 	const wordless = isHistory(contentType) ? "Without words" : contentType;
-	const asked = before?.isTool && before.role === "ai" ? before.text.split(" ")[0] : undefined;
+	const asked = isCall(before) ? before.text.split(" ")[0] : undefined;
 	const result = known === "tool" ? (asked ? `${asked} returned` : "Tool result") : wordless;
 	const file = attachments?.[0]?.name ?? (holds.includes("attachments") ? "Attachment" : undefined);
 	const other = failed ? (asked ? `${asked} failed` : "Failed tool") : (file ?? result);

@@ -26,7 +26,7 @@ export function clipped(text: string, length: number): string {
 
 /** Return the first words of a text without what markdown puts around them. */
 export const unmarked = (text: string): string =>
-	text.replace(/(^|\s)#{1,6}\s+/g, "$1").replace(/```\w+\s|\*\*|`+/g, "");
+	text.replace(/(^\s*|[\n.!?:]\s*)#{1,6}\s+/g, "$1").replace(/```\w+\s|\*\*|`+/g, "");
 
 /** Return a text on one line of at most `length` characters. */
 export const oneLine = (text: string, length: number): string =>

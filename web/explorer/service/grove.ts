@@ -2,7 +2,7 @@
 
 import type { Branch, ConversationDetails, Entry, Fork, Line, Look, Tree } from "../model/types.ts";
 import type { Forklore, ForkPage, ListEntriesArguments, ListedEntry } from "@forklore/client";
-import { lineOf } from "../model/lines.ts";
+import { isCall, lineOf } from "../model/lines.ts";
 import { shapeOf, type Shape } from "../model/shape.ts";
 import { isAborted, pause, seen, statusOf } from "./connection.ts";
 import { byId } from "./place.ts";
@@ -255,8 +255,15 @@ export class Grove extends Source {
 		if (!this.hasForks) return;
 		const added = entries.filter((entry) => entry.channel === "history" && !this.#byId.has(entry.id));
 		if (!added.length) return;
-		for (const entry of added) this.#byId.set(entry.id, lineOf(entry, this.#byId.get(entry.parentId ?? "")));
+		for (const entry of added) this.#byId.set(entry.id, lineOf(entry, this.#callBefore(entry)));
 		this.lines = [...this.#byId.values()].sort(byId);
+	}
+
+	/** Return the line of the only call that an entry can be the result of. */
+	#callBefore({ parentId }: Entry): Line | undefined {
+		const lineAt = (id: string | null | undefined) => this.#byId.get(id ?? "");
+		const before = lineAt(parentId);
+		return isCall(lineAt(before?.parentId)) ? undefined : before;
 	}
 
 	#list(query: Omit<ListEntriesArguments, "conversationId">) {

@@ -285,7 +285,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 						<span className="sr"> branches</span>
 					</span>
 				)}
-				<span title={`${counted(metrics.entries, "entry", "entries")} of the current branch`}>
+				<span title={`${counted(metrics.entries, "entry", "entries")} written on the current branch`}>
 					<MessageSquare aria-hidden="true" /> {metrics.entries}
 					<span className="sr">{metrics.entries === 1 ? " entry" : " entries"}</span>
 				</span>

@@ -69,7 +69,7 @@ export function Ways({ app, after, next }: WaysProps) {
 				<span className="grow" />
 				<a
 					className="b ghost s"
-					href={isListed ? toAlternatives(place!.id, after) : toCompare(ways.map(({ limb }) => limb.id))}
+					href={other ? toCompare([place!.id, other.limb.id]) : toAlternatives(place!.id, after)}
 				>
 					<Columns2 /> {isListed ? "Compare all" : "Compare"}
 				</a>

@@ -58,11 +58,12 @@ class ImportAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ImportRefusal:
-    """An error of the service: its status, and `reason` of its details, if any."""
+    """An error of the service: its status, and `reason` and `field` of its details, if any."""
 
     status: int
     reason: str | None = None
     message: str = ""
+    field: str | None = None
 
 
 class ImportRefusedError(Exception):
@@ -413,7 +414,8 @@ class Loading:
 
     def _told(self, batch: PlannedBatch, refusal: ImportRefusal) -> str:
         where = self.conversation_id(batch.conversation)
-        if refusal.status == 404 or refusal.reason == "deleted_recently":
+        is_gone = refusal.status == 404 and refusal.field != "attachments"
+        if is_gone or refusal.reason == "deleted_recently":
             return f"{where} was imported before, and deleted since"
         said = " ".join(filter(None, (str(refusal.status), refusal.reason, refusal.message)))
         return f"{where}: {said}"
