@@ -156,11 +156,34 @@ def test_a_photo_that_an_admin_has_removed_is_zeros(chat: Chat) -> None:
 
 def test_a_photo_that_an_admin_has_removed_can_be_stored_again(chat: Chat) -> None:
     with Forklore.local(user="ann", roles=("admin",)) as client:
-        CHATS["openai-agents"](client, "Look!", [LARGE])
+        chat(client, "Look!", [LARGE])
         [removed] = attached(client)
         client.api.admin_remove_attachment(removed.id)
-        before = [bytes(len(LARGE))] if chat is CHATS["openai-agents"] else []
-        assert chat(client, "Again", [LARGE]) == [*before, LARGE]
+        chat(client, "Again", [LARGE])
+        [_, again] = chat(Wire().wrapped(client), "And now?", [])
+        assert again == LARGE
+
+
+def test_a_thread_whose_photo_an_admin_has_removed_is_not_read_to_its_begin() -> None:
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        CHATS["langgraph"](client, "Look!", [LARGE])
+        for number in range(8):
+            CHATS["langgraph"](client, f"And {number}?", [])
+        [removed] = attached(client)
+        client.api.admin_remove_attachment(removed.id)
+        wire = Wire()
+        assert ForkloreSaver(wire.wrapped(client)).get_tuple({"configurable": {"thread_id": "chat"}})
+        assert wire.sent == ["listEntriesByName", "getAttachment", "getAttachment"]
+
+
+def test_a_thread_is_pruned_after_an_admin_has_removed_a_photo_that_is_held() -> None:
+    with Forklore.local(user="ann", roles=("admin",)) as client:
+        CHATS["langgraph"](client, "Look!", [LARGE, photo(2, 50_000)])
+        [removed] = [one for one in attached(client) if one.size == len(LARGE)]
+        client.api.admin_remove_attachment(removed.id)
+        ForkloreSaver(client).prune(["chat"])
+        other = Wire().wrapped(client)
+        assert CHATS["langgraph"](other, "And now?", []) == [bytes(40_000), photo(2, 50_000)]
 
 
 def test_a_photo_whose_stored_bytes_have_changed_is_refused(chat: Chat, tmp_path: Path) -> None:

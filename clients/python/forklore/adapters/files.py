@@ -393,6 +393,8 @@ class Files:
             return attached
         by_hash = {digest: attached[one] for digest, (one, _) in dict(self._sure).items() if one in attached}
         for one in sorted(attached.keys() - known.keys() - {each.id for each in by_hash.values()}):
+            if by_hash.keys() >= set(known.values()):
+                break
             with suppress(NotFoundError):
                 found = yield "get_attachment", {"attachment_id": one}
                 self._note(found.sha_256, one, 0.0)

@@ -215,6 +215,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
         head |= {"outer": dict(whole.get("parents") or {})}
         versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
+        is_said = namespace == "" and whole.get("source") == "input"
 
         def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
             back = back_of(known, versions)
@@ -227,15 +228,18 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 "metadata": whole,
                 "values": [[each, stored[each], each in values, values.get(each)] for each in stored],
             }
-            named = known.files if known else frozenset[str]()
+            named = trusted = known.files if known else frozenset[str]()
+            # What the user says is named again: the service refuses what an admin has removed.
+            again = frozenset() if is_said else named
             whole_head = head | {"back": max(back.values(), default=0)}
             made = ""
             for once in self._files.tries():
                 with once:
-                    record = yield from self._record(whole_head, body, named)
-                    made = yield from self._append(thread, record, messages, named)
+                    record = yield from self._record(whole_head, body, trusted)
+                    made = yield from self._append(thread, record, messages, again)
                     files = named.union(record.ids)
                     self._learn(thread, place, Known(dict(versions), back, seen, made, files))
+                trusted = again
             return made
 
         with self._order:
@@ -345,6 +349,11 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             text = body.decode("latin-1")
             attached = {one: found.files.get(one) or self._elsewhere.get(one) for one in ids}
             whole, there = yield from self._files.mended(text, attached)
+            for one in ids:
+                if one not in {*there, *found.files, *self._elsewhere}:
+                    with suppress(NotFoundError):
+                        yield "get_attachment", {"attachment_id": one}
+                        remember(self._elsewhere, one, None)  # an admin has removed it
             lost = [one for one in ids if one not in {*there, *found.files, *self._elsewhere}]
             if lost:
                 named = yield from self._files.named_here(text, (yield from self._all_files(thread, found)))
@@ -576,25 +585,11 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
                 return
             old = named.conversation_id
             yield from self._finish_prune(old)
-            reading = yield from read_all(conversation_id=old)
-            found = reading.found
-            kept = yield from self._kept(thread, found)
-            if len(kept) == len(found.checkpoints) + sum(map(len, found.writes.values())):
-                return
-            again = yield from self._shown_again(thread, found)
-            for record in kept:
-                if record.head.get("files") and not record.ids:
-                    yield from self._body(thread, record, found)
-            files = naming(dict.fromkeys(one for record in kept for one in record.ids))
-            asked = {
-                "conversation_id": str(uuid.uuid4()),
-                "forked_at_conversation_id": old,
-                "name": {"name": named.name, "expectRevision": named.revision},
-                "entries": [*files, *again, *packed(kept)],
-                "if_match": reading.last,
-            }
             try:
-                yield "append_entry", asked
+                for once in self._files.tries():
+                    with once:
+                        if not (yield from self._fork_latest(thread, named)):
+                            return
             except ConflictError as error:
                 if error.reason not in ("stale", "name_moved") or attempt == PRUNE_ATTEMPTS - 1:
                     raise
@@ -602,6 +597,31 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             self._forget(thread)
             yield from self._delete_branch(old)
             return
+
+    def _fork_latest(self, thread: str, named: Any) -> Steps[bool]:
+        """Make the blank fork with what stays of a thread; return False if all of it stays."""
+        old = named.conversation_id
+        reading = yield from read_all(conversation_id=old)
+        found = reading.found
+        kept = yield from self._kept(thread, found)
+        if len(kept) == len(found.checkpoints) + sum(map(len, found.writes.values())):
+            return False
+        again = yield from self._shown_again(thread, found)
+        for record in kept:
+            if record.head.get("files") and not record.ids:
+                yield from self._body(thread, record, found)
+        files = naming(dict.fromkeys(one for record in kept for one in record.ids))
+        yield (
+            "append_entry",
+            {
+                "conversation_id": str(uuid.uuid4()),
+                "forked_at_conversation_id": old,
+                "name": {"name": named.name, "expectRevision": named.revision},
+                "entries": [*files, *again, *packed(kept)],
+                "if_match": reading.last,
+            },
+        )
+        return True
 
     def _shown_again(self, thread: str, found: Thread) -> Steps[list[dict[str, Any]]]:
         """Return entries with the messages of the latest checkpoint, for people."""
