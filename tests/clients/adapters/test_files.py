@@ -4,6 +4,7 @@ import base64
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,7 +12,7 @@ import ormsgpack
 import pytest
 from claude_agent_sdk import SessionKey
 
-from forklore import Forklore, NotFoundError, TooLargeError
+from forklore import Forklore, NotFoundError, TooLargeError, UnexpectedAnswerError
 from forklore.adapters.claude_agent import ForkloreSessionStore
 from forklore.adapters.files import File, Files, files_in
 from forklore.adapters.langgraph import ForkloreSaver
@@ -162,6 +163,16 @@ def test_a_photo_that_an_admin_has_removed_can_be_stored_again(chat: Chat) -> No
         assert chat(client, "Again", [LARGE]) == [*before, LARGE]
 
 
+def test_a_photo_whose_stored_bytes_have_changed_is_refused(chat: Chat, tmp_path: Path) -> None:
+    with Forklore.local(user="ann", data=tmp_path) as client:
+        chat(client, "Look!", [LARGE])
+        [stored] = [one for one in tmp_path.rglob("*") if one.stat().st_size == len(LARGE)]
+        stored.chmod(0o600)
+        stored.write_bytes(bytes(len(LARGE)))
+        with pytest.raises(UnexpectedAnswerError, match="other bytes came"):
+            chat(Wire().wrapped(client), "And now?", [])
+
+
 def test_items_that_are_replaced_keep_a_photo_that_an_admin_has_removed_before() -> None:
     with Forklore.local(user="ann", roles=("admin",)) as client:
         session = ForkloreSession("chat", client)
@@ -262,9 +273,10 @@ def test_a_file_is_called_as_it_is_beside_its_bytes(service: Service, user: str)
         "a_b.pdf": {"type": "input_file", "filename": "C:\\docs\\a?b.pdf", "file_data": pdf},
         "plan.pdf": {"document": image},
         "application.pdf": {"name": "ann", "content": [{"data": pdf}]},
+        "é" * 125 + ".pdf": {"title": "é" * 264, "data": pdf},
     }
-    for name, item in names.items():
-        with wired(service, f"{user}-{name}") as (client, _):
+    for number, (name, item) in enumerate(names.items()):
+        with wired(service, f"{user}-{number}") as (client, _):
             [(_, [made])] = run(client, Files().cut([item]))
             assert client.api.get_attachment(made).name == name
 

@@ -115,8 +115,9 @@ def preview_of(entry: Json) -> str:
     """Return what previews show of a history entry: its text, else the names of its attachments."""
     first = [*entry["content"], None][0] if is_history(entry) else None
     attachments = first.get("attachments") or [] if isinstance(first, dict) else []
-    names = [one["name"] for one in attachments if isinstance(one.get("name"), str)]
-    return (text_of(entry) or ", ".join(names))[:100]
+    of_uploaded = {one["id"]: one["name"] for one in entry.get("attachments", [])}
+    names = [one.get("name", of_uploaded.get(one.get("id"))) for one in attachments]
+    return (text_of(entry) or ", ".join(filter(None, names)))[:100]
 
 
 def texts_of(element: Json) -> list[str]:

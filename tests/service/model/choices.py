@@ -170,7 +170,8 @@ class Choices:
         drafts = [draft | (self.merged(into) if self.chance(0.06) else {}) for draft in drafts]
         for draft in drafts:
             if draft["contentType"].lower().startswith("history") and self.chance(0.25):
-                draft["content"] = [{**draft["content"][0], **self.attachments(caller)}]
+                message = draft["content"][0] if self.chance(0.7) else {"role": "USER"}
+                draft["content"] = [{**message, **self.attachments(caller)}]
         body = {"entries": drafts} if is_batch else drafts[0]
         if self.chance(0.25 if has_context else 0.02) and (all(map(is_history, drafts)) or self.chance(0.1)):
             given = {"agentId": "ag-5", "basedOnEntryId": self.based_on(caller, into)}

@@ -222,7 +222,7 @@ def named_like(name: str, content_type: str) -> str:
     """
     last = re.split(r"[/\\]", name)[-1]
     plain = plain_name(last or content_type.partition("/")[0])
-    return plain if "." in plain else plain + (MimeTypes().guess_extension(content_type) or "")
+    return plain if "." in plain else plain_name(plain + (MimeTypes().guess_extension(content_type) or ""))
 
 
 def replaced(value: Any, texts: Mapping[str, str]) -> Any:
@@ -416,7 +416,7 @@ class Files:
             shown = attached[one[1]]
             attachment_id = shown.id if shown else one[1]
             try:
-                contents[one[1]] = yield from self._read(attachment_id, shown)
+                contents[one[1]] = yield from self._read(attachment_id, shown, one[2])
             except NotFoundError:
                 contents[one[1]] = bytes(int(one[3]))
             else:
@@ -425,10 +425,16 @@ class Files:
                     self._note(one[2], attachment_id, 0.0)
         return put_back(text, contents) if contents else text, there
 
-    def _read(self, attachment_id: str, shown: AttachedFile | None) -> Steps[bytes]:
+    def _read(self, attachment_id: str, shown: AttachedFile | None, digest: str) -> Steps[bytes]:
+        """Return bytes. If others come by the link of an entry, they are read by the id.
+
+        A read by the id raises UnexpectedAnswerError for other bytes than were uploaded.
+        """
         content = self._held.get(attachment_id)
         if content is None:
             content = yield "read", {"attachment": shown or attachment_id}
+            if shown and sha256(content).hexdigest() != digest:
+                content = yield "read", {"attachment": attachment_id}
             self._hold(attachment_id, content)
         return content
 

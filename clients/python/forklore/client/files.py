@@ -133,14 +133,13 @@ def type_of(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return a name that an attachment may have.
+    """Return a name that an attachment may have. Of a long one it is the end.
 
     >>> plain_name("a/b?.png"), plain_name("..")
     ('a_b_.png', 'file')
     """
-    plain = _NOT_IN_NAMES.sub("_", name)
-    while len(plain.encode()) > ATTACHMENT_NAME_BYTES_MAX:
-        plain = plain[1:]
+    end = name.encode(errors="replace")[-ATTACHMENT_NAME_BYTES_MAX:].decode(errors="ignore")
+    plain = _NOT_IN_NAMES.sub("_", end)
     return plain if plain.strip(".") else "file"
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from forklore_service.domain import ids
 from forklore_service.domain.attachments import NamedFile, check_name
+from forklore_service.domain.model import Attached
 from forklore_service.errors import ValidationError, brief
 from forklore_service.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX
 
@@ -145,16 +146,26 @@ def history_text(content: Any) -> str | None:
     return "\n".join(texts_of(content[:1] if isinstance(content, list) else [])) or None
 
 
-def preview_text(content: Any) -> str | None:
+def preview_text(content: Any, attached: Sequence[Attached] = ()) -> str | None:
     """Return what a preview of a history entry shows: its text, else the names of its attachments.
 
-    >>> preview_text([{"attachments": [{"id": "a", "name": "x.pdf"}, {"id": "b"}]}])
+    attached: the uploaded ones, which the content may name without a name.
+
+    >>> preview_text([{"attachments": [{"href": "/", "name": "x.pdf"}, {"href": "/"}]}])
     'x.pdf'
+    >>> preview_text([{"attachments": [{"id": "a"}]}], [Attached("a", "y.png", "image/png", 1)])
+    'y.png'
     """
     first = next(iter(_listed(content)), None)
     attachments = _listed(first.get("attachments")) if isinstance(first, dict) else []
-    names = [one.get("name") for one in attachments if isinstance(one, dict)]
-    return history_text(content) or ", ".join(name for name in names if isinstance(name, str)) or None
+    of_uploaded = [(one.attachment_id, one.name) for one in attached]
+    names = [
+        one.get("name") or next((name for of, name in of_uploaded if of == one.get("id")), None)
+        for one in attachments
+        if isinstance(one, dict)
+    ]
+    said = [name for name in names if isinstance(name, str) and name.strip()]
+    return history_text(content) or ", ".join(said) or None
 
 
 def history_role(content: Any) -> str | None:

@@ -265,6 +265,66 @@ def test_an_output_of_open_webui_says_what_the_content_shows_unless_that_was_edi
     assert answer.content["source"]["output"] == output
 
 
+def test_what_the_output_of_open_webui_does_not_say_stays() -> None:
+    image = {"type": "image_url", "image_url": {"url": "u"}}
+    called = {"id": "c", "function": {"name": "sky", "arguments": "{}"}}
+    answer = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Yes"}, image],
+        "reasoning_content": "Hm",
+        "tool_calls": [called],
+        "output": [
+            {"type": "reasoning", "summary": [{"text": "Hm"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "Yes"}]},
+        ],
+    }
+
+    [tree] = read({"id": "t", "chat": {"messages": [answer]}})
+
+    [message] = tree.messages
+    events = [event for event in message.content["events"] if event["type"] != "text"]
+    assert message.text == "Yes"
+    assert sorted(event["type"] for event in events) == ["image_url", "thinking", "tool_use"]
+
+
+def test_the_result_of_a_call_in_one_item_is_kept() -> None:
+    item = {"type": "mcp_call", "id": "m", "name": "look", "arguments": "{}", "output": "wet", "call_id": "c"}
+
+    [tree] = read({"messages": [{"role": "user", "content": "Rain?"}, item]})
+
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "wet", "name": "look"}
+    assert tree.messages[1].content["events"] == [use, result]
+
+
+def test_a_list_may_hold_records_that_are_no_messages() -> None:
+    said = {"role": "user", "content": "Rain?"}
+
+    for rows in (
+        [{"type": "item_reference", "id": "r"}, said],
+        [said, {"type": "item_reference", "id": "r"}],
+    ):
+        [tree] = read({"messages": rows})
+        assert told(tree) == [("USER", "Rain?", None)]
+
+
+def test_a_number_is_an_id_and_the_other_ids_are_told() -> None:
+    rows = [
+        {"id": number, "custom_id": "x", "messages": [{"role": "user", "content": "Hi"}]}
+        for number in (17, 18)
+    ]
+
+    trees = read(*rows)
+
+    assert [(tree.tree_id, tree.metadata) for tree in trees] == [
+        ("17", {"custom_id": "x"}),
+        ("18", {"custom_id": "x"}),
+    ]
+    assert read(*rows[1:])[0].tree_id == "18"
+    [numbered] = read({"messages": [{"id": 5, "role": "user", "content": "Hi"}]})
+    assert numbered.messages[0].content["source"] == {"id": 5}
+
+
 def test_what_is_said_beside_the_usual_members_is_kept_or_counted() -> None:
     report = ImportReport()
     rows = [

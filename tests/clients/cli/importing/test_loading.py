@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 
 from forklore.cli.importing import plan as plans
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
-from forklore.cli.importing.loading import ImportAnswer, ImportCall, ImportRefusedError, Loading
+from forklore.cli.importing.loading import (
+    ImportAnswer,
+    ImportCall,
+    ImportRefusal,
+    ImportRefusedError,
+    Loading,
+)
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
 from tests.clients.cli.importing.builders import (
     SOUP,
+    Raw,
     answer,
     ask,
     line_of,
@@ -388,6 +395,43 @@ def test_an_import_that_was_deleted_is_not_made_again_unless_asked(service: Serv
         service.load(plan_of(tree, service))
 
     check_shown(service, tree, service.load(plan_of(tree, service, again="2")))
+
+
+def test_the_context_of_another_agent_behind_its_own_is_in_nobodys_way(service: Service) -> None:
+    def load(prompt: Raw) -> Loading:
+        plain, service.forgets = tree_of(prompt), service.forgets + "x"
+        first, *others = plain.messages
+        tree = replace(plain, messages=(replace(first, is_summary=True), *others))
+        return service.load(plan_tree(tree, owner=service.user, report=ImportReport(), client=service.agent))
+
+    root = load(ask("a")).conversation_id(0)
+    service.agent = "planner"
+    load(ask("a"))
+    service.agent = "other"
+    service.ask("syncContext", conversationId=root, contentType="x", content=["mine"])
+    service.agent = "planner"
+
+    loading = load(ask("a", answer("b")))
+
+    assert (loading.appended, loading.left_out) == (2, [])
+    assert service.texts(root) == ["a", "a", "b", "b"]
+
+
+def test_a_file_that_is_gone_is_not_told_as_a_deleted_conversation(service: Service) -> None:
+    steps = Loading(plan_of(tree_of(SOUP), service)).batch(0)
+    next(steps)
+
+    with pytest.raises(ImportRefusedError, match="404 no attachment"):
+        steps.send(ImportRefusal(404, message="no attachment", field="attachments"))
+
+
+def test_a_fork_waits_for_the_reply_behind_a_message_and_its_context(service: Service) -> None:
+    plain = tree_of(ask("a", answer("b"), answer("c")))
+    tree = replace(plain, messages=tuple(replace(one, is_summary=one.text == "a") for one in plain.messages))
+    with mock.patch.object(plans, "BATCH_ENTRIES_MAX", 2):
+        plan = plan_tree(tree, owner=service.user, report=ImportReport(), client="planner")
+
+    assert [batch.needs for batch in plan.batches] == [(), (0,), (0, 1)]
 
 
 def test_two_users_import_the_same_file_apart(new_service: Callable[..., Service]) -> None:

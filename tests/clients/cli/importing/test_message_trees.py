@@ -1,10 +1,11 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from forklore.cli.importing.files import read_file
-from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, MalformedFileError
+from forklore.cli.importing.foreign_trees import ForeignMessage, ImportReport, MalformedFileError, Reason
 from tests.clients.cli.importing.builders import answer, ask, deep_line, line_of, parse_trees, tree_of
 
 
@@ -48,6 +49,37 @@ def test_the_branch_of_the_best_replies_is_current_or_else_the_newest_leaf() -> 
 
     assert (ranked.current, dated.current, tree_of(ask("a", answer("b"), answer("c"))).current) == (3, 1, 1)
     assert dated.messages[1].said_at == "2023-01-02T03:04:05.000Z"
+
+
+def alone(text: str, above: str | None, **more: Any) -> bytes:
+    """Return a message of a tree that stands alone."""
+    named = {"message_tree_id": "t", "message_id": text, "parent_id": above}
+    return json.dumps({**named, "role": "prompter", "text": text, **more}).encode() + b"\n"
+
+
+def test_messages_that_stand_alone_may_come_in_any_order() -> None:
+    [tree] = parse_trees(
+        [
+            alone("worse", "q", rank=1, created_date="2026-01-02T00:00:00Z"),
+            alone("q", None, created_date="2026-01-01T00:00:00Z"),
+            alone("best", "q", rank=0, created_date="2026-01-03T00:00:00Z"),
+        ]
+    )
+
+    assert tree.current is not None
+    assert tree.messages[tree.current].text == "best"
+    assert tree.created_at == "2026-01-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize("above", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": None, "b": "c", "c": "b"}])
+@pytest.mark.parametrize("rank", [{}, {"rank": 0}])
+def test_messages_in_a_circle_end(above: dict[str, str | None], rank: dict[str, int]) -> None:
+    report = ImportReport()
+
+    [tree] = parse_trees([alone(text, parent, **rank) for text, parent in above.items()], report)
+
+    assert sorted(message.text for message in tree.messages) == sorted(above)
+    assert report.counts[Reason.CYCLE] == 1
 
 
 def test_a_tree_that_nests_deeper_than_json_is_read_is_named() -> None:

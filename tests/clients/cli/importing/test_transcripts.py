@@ -190,6 +190,39 @@ def test_messages_that_a_compaction_has_kept_follow_it_and_what_was_before_stays
     assert report.lines() == []
 
 
+def test_a_sidechain_that_was_compacted_goes_on_in_itself() -> None:
+    side: Raw = {"isSidechain": True, "agentId": "g"}
+    boundary: Raw = {"sessionId": "s", "type": "system", "content": "Conversation compacted"}
+    report = ImportReport()
+
+    tree = read(
+        row("u", None),
+        row("a", "u", "assistant", call("t", prompt="Look")),
+        row("s", None, content="Look", **side),
+        row("other", None, content="Look", isSidechain=True, agentId="h"),
+        row("v", "a"),
+        {**boundary, "uuid": "c", "parentUuid": None, "logicalParentUuid": "kept", **side},
+        row("sum", "c", isCompactSummary=True, **side),
+        row("kept", "sum", "assistant", **side),
+        report=report,
+    )
+
+    assert ("c", "s") in shape(tree)
+    assert [one.message_id for one in tree.messages if one.is_child] == ["s", "other"]
+    assert ("v", "a") in shape(tree)
+    assert report.lines() == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_title_that_the_user_gave_wins(order: int) -> None:
+    titles: list[Raw] = [
+        {"type": "custom-title", "customTitle": "Mine", "sessionId": "s"},
+        {"type": "ai-title", "aiTitle": "Robot", "sessionId": "s"},
+    ]
+
+    assert read(row("u", None), *titles[::order]).title == "Mine"
+
+
 def test_a_summary_with_a_message_is_one_and_a_sidechain_without_its_beginning_a_child() -> None:
     report = ImportReport()
 
@@ -261,9 +294,37 @@ def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None
     ]
 
 
-def test_an_older_rollout_has_the_items_as_they_are() -> None:
+@pytest.mark.parametrize(
+    ("history", "text", "begins"),
+    [
+        (
+            [("user", "Mine"), ("user", "<environment_context>"), ("assistant", "Yours")],
+            "Mine\n\nYours",
+            True,
+        ),
+        ([], "[compacted]", False),
+    ],
+)
+def test_a_compaction_of_codex_without_its_summary_begins_with_what_was_kept_of_the_messages(
+    history: list[tuple[str, str]], text: str, begins: bool
+) -> None:
+    kept = [
+        {"type": "message", "role": role, "content": [{"type": "input_text", "text": said}]}
+        for role, said in history
+    ]
+    compaction = {"type": "compaction", "encrypted_content": "e"}
+    payload = {"message": "", "replacement_history": [*kept, compaction]}
+
+    [message] = read({"type": "compacted", "payload": payload}).messages
+
+    assert (message.text, message.is_summary) == (text, begins)
+    assert compaction in message.content["source"]["replacement_history"]
+
+
+@pytest.mark.parametrize("more", [{}, {"cwd": "/p"}])
+def test_an_older_rollout_has_the_items_as_they_are(more: Raw) -> None:
     tree = read(
-        {"id": "x", "timestamp": "2025-05-01T09:00:00Z", "instructions": None},
+        {"id": "x", "timestamp": "2025-05-01T09:00:00Z", "instructions": None, **more},
         {"record_type": "state"},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List"}]},
     )

@@ -144,6 +144,22 @@ def test_an_entry_shows_what_its_content_names(service: Process) -> None:
     assert get(service, mine).body["name"] == "cat.png"
 
 
+def test_an_entry_without_text_is_shown_by_the_names_of_its_uploads(service: Process) -> None:
+    photo, plan = upload(service), upload(service, b"plan", name="plan.pdf")
+    linked = [{"href": "/", "contentType": "x/y", "name": name} for name in ("", "far.pdf")]
+    files = [{"id": photo}, *linked, {"id": plan, "name": "a.pdf"}]
+    message = {"role": "USER", "attachments": files}
+    said: dict[str, Any] = {"channel": "history", "contentType": "history", "content": [message]}
+    made = service.ask("appendEntry", ANN, conversationId=ROOT, **said)
+    at = {"forkedAtConversationId": ROOT, "forkedAtEntryId": made.id}
+    service.ask("appendEntry", ANN, conversationId=OTHER, **said, **at)
+    by_anchor = {"atEntryId": made.id, "position": "after"}
+    service.ask("forkConversation", ANN, conversationId=ROOT, id=FORK, **by_anchor)
+    service.ask("copyConversation", ANN, conversationId=ROOT, id=COPY, upToEntryId=made.id)
+    found = [service.ask("getConversation", ANN, conversationId=one) for one in (ROOT, OTHER, FORK, COPY)]
+    assert [one.body["lastMessagePreview"] for one in found] == ["cat.png, far.pdf, a.pdf"] * 4
+
+
 def test_an_entry_is_found_by_the_names_of_its_files(service: Process) -> None:
     mine = upload(service, name="Straßenkarte 2026.PNG")
     first = name(service, mine)

@@ -281,7 +281,7 @@ def sender(client: "Forklore", brought: "Brought | None" = None) -> Send:
             error = failure(answer)
             if isinstance(error, NotFoundError) and not is_forklores(error):
                 raise error
-            return ImportRefusal(answer.status, error.reason, error.message)
+            return ImportRefusal(answer.status, error.reason, error.message, error.field)
         return ImportAnswer(result_of(answer, lambda body: body))
 
     return send

@@ -58,7 +58,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             session = sessions.setdefault(named if is_id(named) else "session", _Session(record.place))
             session.rows.setdefault(row["uuid"], row)
             all_rows.setdefault(row["uuid"], row)
-    for row in titles:
+    for row in sorted(titles, key=lambda row: row["type"] == "custom-title"):  # the user's wins
         title = row.get(_TITLES[row["type"]])
         of = [
             one
@@ -149,21 +149,22 @@ class _Session:
         )
 
     def _join_compacted(self) -> None:
-        """Let a compacted session go on after the row before it in the file, if need be.
+        """Let a compacted session or sidechain go on after its last row in the file, if need be.
 
         That is so where it names a row that is not there, or one below it: a message that the
         compaction has kept.
         """
-        before: str | None = None
+        before: dict[str | None, str] = {}
         for uuid, row in self.rows.items():
+            chain = str(row.get("agentId")) if row.get("isSidechain") else None
             if row.get("logicalParentUuid") and not row.get("parentUuid"):
                 above, seen = _named_above(row), {uuid}
                 while above in self.rows and above not in seen:
                     seen.add(above)
                     above = _named_above(self.rows[above])
                 if above == uuid or _named_above(row) not in self.rows:
-                    self.rows[uuid] = {**row, "logicalParentUuid": before}
-            before = before if row.get("isSidechain") else uuid
+                    self.rows[uuid] = {**row, "logicalParentUuid": before.get(chain)}
+            before[chain] = uuid
 
     def _above(self, row: Row) -> str | None:
         """Return the row above one that is a message. Where it was compacted, it goes on there."""

@@ -1,8 +1,9 @@
 """Reads rollouts of Codex: JSON Lines of one session, each message after the one before it.
 
 Older ones have the items as they are, newer ones in `payload` beside their time. Where the session
-was compacted, the summary is a message of the system. A session that was resumed, or is a fork of
-another one, names a session again: it goes on all the same.
+was compacted, the summary is a message of the system: where it cannot be read, what was kept of the
+messages. A session that was resumed, or is a fork of another one, names a session again: it goes on
+all the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,12 +11,13 @@ from typing import Any
 
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import mapped, text_in
-from forklore.cli.importing.messages import ITEM, role_of_item, said_in_item
+from forklore.cli.importing.members import mapped, objects, text_in
+from forklore.cli.importing.messages import about_item, role_of_item, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 _HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions ")
 """How texts begin that Codex writes for the model in the user's name, and does not show."""
+_UNREADABLE = "[compacted]"
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 
 
@@ -27,7 +29,8 @@ def is_line(value: Mapping[str, Any]) -> bool:
 
 def _begins(line: Mapping[str, Any]) -> bool:
     """Tell whether a line of an older rollout is its first one."""
-    return {"id", "timestamp"} <= line.keys() <= {"id", "timestamp", "instructions", "git"}
+    told, is_older = {"id", "timestamp"} <= line.keys(), "instructions" in line
+    return told and (is_older or line.keys() <= {"id", "timestamp", "git"})
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
@@ -63,11 +66,11 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
                 id=f"{len(messages) + 1}",
                 parent=messages[-1].id if messages else None,
                 role=_role_of(item, kind),
-                is_summary=kind == "compacted",
+                is_summary=kind == "compacted" and said != [_UNREADABLE],
                 said=shown,
                 left_out=None if shown else Reason.HIDDEN,
                 at=line.get("timestamp") or item.get("timestamp"),
-                source=rest(item, *ITEM, "message"),
+                source=rest(item, "type", "message") if kind == "compacted" else about_item(item),
             )
         )
     if found is not None:
@@ -81,5 +84,8 @@ def _role_of(item: Mapping[str, Any], kind: object) -> object:
 def _said_in(item: Mapping[str, Any], kind: object) -> list[str | dict[str, Any]]:
     """Return what an item says; empty for one that says nothing, such as an event beside it."""
     if kind == "compacted":
-        return [str(item.get("message") or "[compacted]")]
+        history = objects(item.get("replacement_history"))
+        messages = [one for one in history if one.get("type") == "message"]
+        kept = [part for one in messages for part in said_in_item(one)]
+        return [text_in(item.get("message"))] if text_in(item.get("message")) else kept or [_UNREADABLE]
     return said_in_item(item) if kind == "response_item" else []

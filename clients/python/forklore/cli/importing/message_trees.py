@@ -85,26 +85,30 @@ def _conversation(
         if message.parent is not None and rank is not None:
             best = ranked.get(message.parent, (rank, message.id))
             ranked[message.parent] = min(best, (rank, message.id))
+    ids = {message.id for message in messages}
+    first = next((message for message in messages if message.parent not in ids), messages[0])
     is_dated = any(message.at for message in messages)
     return Conversation(
         id=tree_id,
         messages=messages,
-        created_at=messages[0].at,
-        current=None if is_dated and not ranked else _shown(messages, ranked),
+        created_at=first.at,
+        current=None if is_dated and not ranked else _shown(first, messages, ranked),
         about=about or {},
     )
 
 
-def _shown(messages: list[Message], ranked: Mapping[str, tuple[float, str]]) -> str:
+def _shown(root: Message, messages: list[Message], ranked: Mapping[str, tuple[float, str]]) -> str:
     """Return the last message of the branch of the best replies, elsewhere of the first ones."""
     first: dict[str, str] = {}
     for message in messages:
         if message.parent is not None:
             first.setdefault(message.parent, message.id)
-    at = messages[0].id
-    while (below := ranked[at][1] if at in ranked else first.get(at)) is not None:
-        at = below
-    return at
+    seen: dict[str, None] = {}
+    below: str | None = root.id
+    while below is not None and below not in seen:
+        seen[below] = None
+        below = ranked[below][1] if below in ranked else first.get(below)
+    return list(seen)[-1]
 
 
 def _message_of(

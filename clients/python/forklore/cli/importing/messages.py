@@ -21,21 +21,20 @@ from forklore.client import jsontext
 
 _TIMES = ("created_at", "createdAt", "timestamp", "created", "time", "date")
 _MAPPED = (
-    *("id", "role", "from", "content", "value", "name", "tool_calls", "function_call", "tool_call_id"),
-    *("reasoning_content", "reasoning", *_TIMES),
+    *("role", "from", "content", "value", "name", "tool_calls", "function_call", "tool_call_id"),
+    *("reasoning_content", "reasoning"),
 )
 _RESULTS = ("tool", "function", "observation")
 _ITEMS = ("_call", "_output")
 _TEXTS = ("text", "input_text", "output_text")
-ITEM = ("type", "role", "content", "name", "arguments", "input", "action", "output", "call_id", "summary")
-"""The members of an item of a response that say something."""
+_GIVEN = ("arguments", "input", "action")
 _IDS = ("id", "conversation_id", "custom_id")
 
 
 def is_messages(value: Mapping[str, Any]) -> bool:
     """Tell whether a record is a message, or a list of messages."""
     held = value.get("messages", value.get("conversations"))
-    return _is_message(value) if held is None else bool(listed(held)) and all(map(_is_message, held))
+    return _is_message(value) if held is None else any(map(_is_message, listed(held)))
 
 
 def _is_message(raw: object) -> bool:
@@ -90,28 +89,35 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
         messages.append(
             Message(
                 id=f"{number}",
-                key=named if isinstance(named, str) else key,
+                key=text_in(named) or key,
                 parent=messages[-1].id if messages else None,
                 role=role_of_item(message) if is_item else _role_of(message),
                 author={} if is_item or _role_of(message) in _RESULTS else {"name": message.get("name")},
                 said=said_in_item(message) if is_item else said_in(message),
                 at=next((message[name] for name in _TIMES if message.get(name)), None),
-                source=rest(message, *_MAPPED, *(ITEM if is_item else ())),
+                source=_about(message),
             )
         )
+    ids = [name for name in _IDS if isinstance(raw.get(name), str | int) and raw[name] != ""]
     return Conversation(
-        id=text_in(*(raw.get(name) for name in _IDS)) or None,
+        id=str(raw[ids[0]]) if ids else None,
         may_repeat=True,
         place=place,
         messages=messages,
         title=raw.get("title"),
         created_at=next((raw[name] for name in _TIMES if raw.get(name)), None),
-        about=rest(raw, "messages", "conversations", "system", "title", *_IDS, *_TIMES),
+        about=rest(raw, "messages", "conversations", "system", "title", *ids[:1], *_TIMES),
     )
 
 
 def _role_of(message: Mapping[str, Any]) -> Any:
     return message.get("role", message.get("from"))
+
+
+def _about(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a message tells beside what it says. A number is no id, and stays."""
+    about = about_item(message) if _is_item(message) else rest(message, *_MAPPED)
+    return rest(about, *_TIMES, *(("id",) if text_in(message.get("id")) else ()))
 
 
 def _digest(value: Any) -> str:
@@ -164,11 +170,26 @@ def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     if held.endswith("_output"):
         return [{"type": "tool_result", "tool_use_id": item.get("call_id"), "content": item.get("output")}]
     if held.endswith("_call"):
-        given: Any = next((item[name] for name in ("arguments", "input", "action") if item.get(name)), {})
+        given: Any = next((item[name] for name in _GIVEN if item.get(name)), {})
         name = item.get("name") or held.removesuffix("_call")
         call_id = item.get("call_id", item.get("id"))
-        return [{"type": "tool_use", "id": call_id, "name": name, "input": parsed(given)}]
+        use = {"type": "tool_use", "id": call_id, "name": name, "input": parsed(given)}
+        result = {"type": "tool_result", "tool_use_id": call_id, "content": item.get("output")}
+        return [use, result] if item.get("output") else [use]
     return []
+
+
+def about_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an item of a model's response tells beside what it says."""
+    held = str(item.get("type"))
+    if held == "message":
+        return rest(item, "type", "role", "content")
+    if held == "reasoning":
+        return rest(item, "type", "summary", "content")
+    if held.endswith("_output"):
+        return rest(item, "type", "call_id", "output")
+    given = [name for name in _GIVEN if item.get(name)]
+    return rest(item, "type", "name", "call_id", "output", *given[:1])
 
 
 def role_of_item(item: Mapping[str, Any]) -> Any:

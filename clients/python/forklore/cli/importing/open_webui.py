@@ -3,11 +3,11 @@
 `chat.history.messages` holds the messages by their ids, as a tree, and `currentId` names the last
 one of the branch that was shown. An older chat has a list of `messages` alone. The `output` of an
 answer tells thoughts and tools apart, which its `content` shows as HTML: where both say the same,
-the output is what is said.
+the output is what is said, behind what it does not say.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.file_records import FileRecord
@@ -83,9 +83,8 @@ def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
     said = said_in(raw)
     output = [part for item in objects(raw.get("output")) for part in said_in_item(item)]
-    told = " ".join(part if isinstance(part, str) else str(part.get("text", "")) for part in output)
-    if output and _words(raw.get("content")) in ("", _words(told)):
-        said = output
+    if output and _words(said) in ("", _words(output)):
+        said = [*(part for part in said if not isinstance(part, str) and part not in output), *output]
     if raw.get("error"):
         said.append({"type": "error", "error": raw["error"]})
     return Message(
@@ -99,9 +98,10 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
     )
 
 
-def _words(content: object) -> str:
-    """Return what a content says beside the thoughts and the tools that it shows as HTML."""
-    return " ".join(_DETAILS.sub(" ", content).split()) if isinstance(content, str) else ""
+def _words(said: Iterable[str | Mapping[str, Any]]) -> str:
+    """Return the words of parts beside the thoughts and the tools that they show as HTML."""
+    texts = (part if isinstance(part, str) else str(part.get("text", "")) for part in said)
+    return " ".join(_DETAILS.sub(" ", " ".join(texts)).split())
 
 
 def _files_of(files: Any) -> Iterator[File]:

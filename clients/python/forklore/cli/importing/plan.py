@@ -454,15 +454,19 @@ def _anchored(conversation: PlannedConversation, holding: Mapping[PlannedAt, int
 def _siblings_first(
     conversations: Sequence[PlannedConversation], first_of: Sequence[int], holding: Mapping[PlannedAt, int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the first batch of each fork, with the batch of the entry that follows its anchor.
+    """Yield the first batch of each fork, with the batch of the message that follows its anchor.
 
     An earlier run may have put what the fork holds there. That is known after this batch.
     """
     for conversation, number in zip(conversations, first_of, strict=True):
         at = conversation.fork.at if conversation.fork else None
-        follower = holding.get(PlannedAt(at.conversation, at.index + 1)) if at else None
-        if follower is not None and follower != number:
-            yield number, follower
+        if at is None:
+            continue
+        entries = conversations[at.conversation].entries
+        behind = (PlannedAt(at.conversation, index) for index in range(at.index + 1, len(entries)))
+        follower = next((one for one in behind if "channel" not in entries[one.index].body), None)
+        if follower is not None and holding[follower] != number:
+            yield number, holding[follower]
 
 
 def _needs(

@@ -291,5 +291,8 @@ class AsyncForklore:
         return await files.download(self.api, attachment, to, progress)
 
     async def read(self, attachment: results.Attachment | results.AttachedFile | str) -> bytes:
-        """Return the bytes of an attachment. It raises what `download` raises."""
+        """Return the bytes of an attachment. It raises what `download` raises.
+
+        What an entry shows has no SHA-256: of bytes that come by its link only the size is checked.
+        """
         return await files.read(self.api, attachment)

@@ -290,5 +290,8 @@ class Forklore:
         return files.download(self.api, attachment, to, progress)
 
     def read(self, attachment: results.Attachment | results.AttachedFile | str) -> bytes:
-        """Return the bytes of an attachment. It raises what `download` raises."""
+        """Return the bytes of an attachment. It raises what `download` raises.
+
+        What an entry shows has no SHA-256: of bytes that come by its link only the size is checked.
+        """
         return files.read(self.api, attachment)

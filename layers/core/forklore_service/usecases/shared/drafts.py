@@ -91,7 +91,9 @@ class Draft(NamedTuple):
 
     @property
     def preview(self) -> str | None:
-        return content.preview_text(self.value) if self.entry.channel is Channel.HISTORY else None
+        """What a preview shows. The names of uploads are known behind `with_attachments`."""
+        is_history = self.entry.channel is Channel.HISTORY
+        return content.preview_text(self.value, self.entry.attachments) if is_history else None
 
     def in_epoch(self, epoch: int, content: JsonText | None = None) -> "Draft":
         """Return the draft for that epoch, with other content if it is given."""

@@ -325,7 +325,7 @@ def last_preview(
 def _preview(table: Table, group_id: str, stored: Sequence[StoredEntry]) -> Words | None:
     for one in stored:
         [entry] = table.with_bodies(group_id, [one], linked=False)
-        text = content.preview_text(jsontext.read_value(entry.content))
+        text = content.preview_text(jsontext.read_value(entry.content), entry.attachments)
         if text:
             return Words(text, entry.user_id)
     return None
