@@ -21,6 +21,7 @@ from forklore.cli.importing.loading import (
 from forklore.cli.importing.plan import Plan, PlannedAt, lines_of, plan_tree
 from tests.clients.cli.importing.builders import (
     SOUP,
+    Raw,
     answer,
     ask,
     line_of,
@@ -394,6 +395,26 @@ def test_an_import_that_was_deleted_is_not_made_again_unless_asked(service: Serv
         service.load(plan_of(tree, service))
 
     check_shown(service, tree, service.load(plan_of(tree, service, again="2")))
+
+
+def test_the_context_of_another_agent_behind_its_own_is_in_nobodys_way(service: Service) -> None:
+    def load(prompt: Raw) -> Loading:
+        plain, service.forgets = tree_of(prompt), service.forgets + "x"
+        first, *others = plain.messages
+        tree = replace(plain, messages=(replace(first, is_summary=True), *others))
+        return service.load(plan_tree(tree, owner=service.user, report=ImportReport(), client=service.agent))
+
+    root = load(ask("a")).conversation_id(0)
+    service.agent = "planner"
+    load(ask("a"))
+    service.agent = "other"
+    service.ask("syncContext", conversationId=root, contentType="x", content=["mine"])
+    service.agent = "planner"
+
+    loading = load(ask("a", answer("b")))
+
+    assert (loading.appended, loading.left_out) == (2, [])
+    assert service.texts(root) == ["a", "a", "b", "b"]
 
 
 def test_a_file_that_is_gone_is_not_told_as_a_deleted_conversation(service: Service) -> None:

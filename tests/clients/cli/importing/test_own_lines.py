@@ -200,6 +200,35 @@ def test_a_fork_inherits_the_same_context_as_before(new_service: Callable[..., S
         ]
 
 
+def test_an_agent_that_imports_what_its_user_has_doubles_nothing_and_remembers_what_it_can(
+    new_service: Callable[..., Service],
+) -> None:
+    ours, theirs = new_service("planner"), new_service()
+    message = {"contentType": "history", "content": [{"text": "hi"}]}
+    memory = {"contentType": "application/json", "content": ["1"]}
+    root = ours.ask("createConversation")["id"]
+    first = ours.ask("appendEntry", conversationId=root, **message, context=memory)
+    fork = ours.ask("forkConversation", conversationId=root, atEntryId=first["id"], position="after")["id"]
+    ours.ask("appendEntry", conversationId=fork, **message, context={**memory, "content": ["1", "2"]})
+    (tree,) = read(exported(ours, root))
+    before = theirs.load(plan_fork_tree(tree, owner=theirs.user, report=ImportReport(), with_context=False))
+
+    theirs.agent = "planner"
+    for _ in range(2):
+        theirs.forgets += "x"
+        loading = theirs.load(plan_fork_tree(tree, owner=theirs.user, report=ImportReport()))
+
+        assert len(loading.left_out) == 1
+        assert [loading.conversation_id(number) for number in range(2)] == [
+            before.conversation_id(number) for number in range(2)
+        ]
+        views = [theirs.view(loading.conversation_id(number)) for number in range(2)]
+        assert [[row["content"] for row in view] for view in views] == [
+            [message["content"], ["1"]],
+            [message["content"], message["content"]],
+        ]
+
+
 def test_a_user_gets_the_history_of_an_agents_tree(new_service: Callable[..., Service]) -> None:
     ours, theirs = new_service("planner"), new_service()
     ids, report = build(ours), ImportReport()

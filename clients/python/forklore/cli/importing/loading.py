@@ -79,8 +79,8 @@ class _Line:
 
     base: the index of its first own entry there. skip: how many own entries of the conversation
     come before that one. forked_after: the conversation from which it forks where that is not as
-    planned, and the entry after which it does. is_made: it is known to exist. last: the last entry
-    of its own that is known.
+    planned, and the entry after which it does. is_made: it is known to exist. last: its last own
+    entry of the history that is known.
     """
 
     conversation_id: str
@@ -181,18 +181,22 @@ class Loading:
 
     def _is_missing(self, number: int, index: int) -> bool:
         at = PlannedAt(number, index)
-        if self._has_hole(at):
+        if at not in self.placed and self._has_hole(at):
             self._left_out.add(at)
         return at not in self.placed and at not in self._left_out
 
     def _has_hole(self, at: PlannedAt) -> bool:
         """Tell whether an entry would go on from a context that is not there."""
-        if not (self._late or self._left_out) or not self._epoch(at):
+        if not (self._found or self._left_out) or not self._epoch(at):
             return False
         before = self._remembered_before(at)
         if before is None or self._epoch(before) != self._epoch(at):
             return False
-        return before in self._left_out or (before.conversation != at.conversation and before in self._late)
+        if before in self._left_out or before.conversation == at.conversation:
+            return before in self._left_out
+        first, above = self.placed.get(PlannedAt(at.conversation, 0)), self.placed.get(before)
+        is_older = first is not None and above is not None and first[1] < above[1]
+        return before in self._late or is_older
 
     def _remembered_before(self, at: PlannedAt) -> PlannedAt | None:
         """Return the entry of the context that a conversation shows before an entry, if any."""
@@ -313,8 +317,9 @@ class Loading:
     def _accept(self, number: int, missing: Sequence[int], line: _Line, body: Any) -> None:
         last = line.last
         for index, row in zip(missing, body["data"] if missing else (), strict=True):
-            place, last = PlannedAt(number, index), str(row["id"])
-            self.placed[place] = (line.conversation_id, last)
+            place, entry_id = PlannedAt(number, index), str(row["id"])
+            last = last if self._epoch(place) else entry_id
+            self.placed[place] = (line.conversation_id, entry_id)
             if str(row.get("createdAt", self.since)) < self.since:
                 self._found.add(place)
             if self._epoch(place) and index - 1 not in missing:
@@ -368,7 +373,8 @@ class Loading:
                 self._note_where(PlannedAt(number, index), own, at, end=said[same - 1] if same else 0)
         if other is None or same == len(said):
             end = said[same - 1] if same else 0
-            self._lines[number] = replace(line, is_made=True, last=own[-1].id if own else None)
+            ends = next((one.id for one in reversed(own) if not one.epoch), None)
+            self._lines[number] = replace(line, is_made=True, last=ends)
             self._leave_out(number, below=over if other is None else math.inf)
         elif last is not None:
             end = said[same]
