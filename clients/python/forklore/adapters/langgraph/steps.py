@@ -215,7 +215,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         head = {"kind": "checkpoint", "ns": namespace, "id": place[1], "parent": parent}
         head |= {"outer": dict(whole.get("parents") or {})}
         versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
-        is_said = namespace == "" and whole.get("source") == "input"
+        is_input = namespace == "" and whole.get("source") == "input"
 
         def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
             back = back_of(known, versions)
@@ -230,6 +230,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             }
             named = trusted = known.files if known else frozenset[str]()
             # What the user says is named again: the service refuses what an admin has removed.
+            is_said = is_input and all(each in new for each in stored if each in values)
             again = frozenset() if is_said else named
             whole_head = head | {"back": max(back.values(), default=0)}
             made = ""
@@ -611,16 +612,14 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             if record.head.get("files") and not record.ids:
                 yield from self._body(thread, record, found)
         files = naming(dict.fromkeys(one for record in kept for one in record.ids))
-        yield (
-            "append_entry",
-            {
-                "conversation_id": str(uuid.uuid4()),
-                "forked_at_conversation_id": old,
-                "name": {"name": named.name, "expectRevision": named.revision},
-                "entries": [*files, *again, *packed(kept)],
-                "if_match": reading.last,
-            },
-        )
+        asked = {
+            "conversation_id": str(uuid.uuid4()),
+            "forked_at_conversation_id": old,
+            "name": {"name": named.name, "expectRevision": named.revision},
+            "entries": [*files, *again, *packed(kept)],
+            "if_match": reading.last,
+        }
+        yield "append_entry", asked
         return True
 
     def _shown_again(self, thread: str, found: Thread) -> Steps[list[dict[str, Any]]]:
