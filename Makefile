@@ -123,7 +123,7 @@ demo: $(RUN)/ready ## import the trees of FILE=… into the running local server
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/clients/adapters/mypy.ini & types=$$!; \
-	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup tests/clients/adapters; \
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup --doctest-modules tests/clients/adapters clients/python/forklore/adapters; \
 	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
