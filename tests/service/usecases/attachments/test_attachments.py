@@ -222,6 +222,17 @@ def test_a_conversation_that_is_not_there_comes_before_an_attachment_that_is_not
     assert name(service, unknown).body["details"]["field"] == "attachments"
 
 
+@pytest.mark.parametrize("finishes", [None, OTHER])
+def test_what_another_process_has_said_comes_before_an_attachment_or_an_answer_that_is_not(
+    store: Store, service: Process, finishes: str | None
+) -> None:
+    last = name(service).id
+    newer = name(Process(store)).id
+
+    told = name(service, *([] if finishes else [OTHER]), if_match=last, answerId=finishes)
+    assert (told.status, told.body["details"]["lastEntryId"]) == (409, newer)
+
+
 def test_what_was_not_sent_or_is_not_what_was_said_cannot_be_named(store: Store, service: Process) -> None:
     begun = service.ask("uploadAttachment", ANN, **described())
     assert name(service, begun.id).body["details"]["reason"] == "not_uploaded"

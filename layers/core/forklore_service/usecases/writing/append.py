@@ -264,6 +264,10 @@ class _Appending:
         """
         return self._look_up(TreeExtras()).require(self._id, AccessLevel.WRITER)
 
+    def _require_now(self) -> None:
+        """Raises what comes before another refusal: as `_load`, and ConflictError for If-Match."""
+        require_match(self._request.if_match, self._load().head.lasts)
+
     def _look_up(self, extras: TreeExtras) -> LookUp:
         """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
         looked_up = look_up(
@@ -361,7 +365,7 @@ class _Appending:
                 drafts = self._request.drafts
                 self._drafts = with_attachments(self._table, self._caller, drafts, group_id=group_id)
             except (NotFoundError, ConflictError):
-                self._load()  # what this raises comes first
+                self._require_now()
                 raise
         return self._drafts
 
@@ -372,7 +376,7 @@ class _Appending:
         try:
             return Finish(self._table, self._caller, AnswerRef(group_id, self._request.finishes))
         except NotFoundError:
-            self._load()  # what this raises comes first
+            self._require_now()
             raise
 
     def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
