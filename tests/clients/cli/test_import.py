@@ -469,6 +469,25 @@ def test_an_agent_that_imports_what_its_user_has_is_told_apart_where_nothing_has
     assert shown(agent, one, "--context") == "bc"
 
 
+def test_a_conversation_tells_how_many_entries_imports_gave_it_whoever_imports(
+    run: Forklore, session: Callable[..., Path]
+) -> None:
+    other, planner = acting(run, "other"), acting(run, "planner")
+    steps = [
+        (other, "a", 1),
+        (planner, "c", 3),
+        (run, "c", 3),
+        (other, "c", 5),
+        (run, "d", 6),
+        (other, "d", 7),
+    ]
+
+    for agent, last, entries in steps:
+        assert agent(f"import {session(last)}").code == 0
+        [row] = objects(run("ls --all --json").out)
+        assert row["metadata"]["source"]["entries"] == row["metrics"]["entries"] == entries
+
+
 def test_what_an_agent_imports_of_another_agents_session_is_the_history_and_it_says_so(
     run: Forklore, session: Callable[..., Path]
 ) -> None:

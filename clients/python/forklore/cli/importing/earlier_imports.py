@@ -59,14 +59,17 @@ class EarlierImports:
         then the next import tries again.
         """
         plan, rows, api = carried.plan, self._of(carried.plan.kind), self._shell.client.api
+        loading = carried.loading
+        sizes, additions = loading.sizes, loading.additions
         with suppress(BadRequestError, ConflictError, ForbiddenError, NotFoundError):
             for number, conversation in reversed(list(enumerate(plan.conversations))):
                 one = conversation.conversation_id
-                told = rows[one].metadata if one in rows else carried.loading.settings(number)["metadata"]
-                source = _source_in(plan.settings_of(number, is_whole=is_same)["metadata"])
-                if carried.loading.conversation_id(number) == one and _source_in(told) != source:
+                told = rows[one].metadata if one in rows else loading.settings(number)["metadata"]
+                source = dict(_source_in(plan.settings_of(number, is_whole=is_same)["metadata"]))
+                source["entries"] = _given(rows.get(one), sizes[number], additions[number])
+                if loading.conversation_id(number) == one and _source_in(told) != source:
                     held = api.get_conversation(one)
-                    metadata = {**held.metadata, "source": dict(source)}
+                    metadata = {**held.metadata, "source": source}
                     api.update_conversation(one, metadata=metadata, if_match=held.updated_at)
 
     def _of(self, kind: str) -> Rows:
@@ -122,6 +125,16 @@ def _whole(
     branches = (row for row, _ in whole if _root_of(row, rows, within_tree=True) == root.id)
     current = next((row.id for row in branches if row.is_current), root.id)
     return Unchanged(tree_id, root.title or tree_id, current, len(whole), sum(said for _, said in whole))
+
+
+def _given(before: ConversationDetails | None, size: int, added: int) -> int:
+    """Return how many entries imports have given a conversation, as far as nobody has gone on.
+
+    before: how it was. size, added: how many of its entries this import knows, and has appended.
+    """
+    entries = _source_in(before.metadata).get("entries") if before else None
+    goes_on = before is not None and isinstance(entries, int) and before.metrics.entries <= entries
+    return before.metrics.entries + added if before and goes_on else size
 
 
 def _source_in(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

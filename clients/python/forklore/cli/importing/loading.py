@@ -19,6 +19,7 @@ hole.
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -137,6 +138,16 @@ class Loading:
         """The keys of the entries of the context that are not written, in their order."""
         places = sorted((at.conversation, at.index) for at in self._left_out)
         return [self.plan.conversations[number].entries[index].key for number, index in places]
+
+    @property
+    def sizes(self) -> Counter[int]:
+        """How many entries of each conversation are there."""
+        return Counter(at.conversation for at in self.placed)
+
+    @property
+    def additions(self) -> Counter[int]:
+        """How many entries of each conversation this run has appended."""
+        return Counter(at.conversation for at in self.placed.keys() - self._found)
 
     def conversation_id(self, number: int) -> str:
         """Return the id of the conversation that shows the whole line of a planned conversation."""
