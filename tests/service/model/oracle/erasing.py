@@ -1,6 +1,6 @@
 """The erasure of a user, which is done at once here: trees, members, names, entries, titles."""
 
-from tests.service.model.asking import Json, Outcome, Request, preview_of, require, text_of
+from tests.service.model.asking import Json, Outcome, Request, require, text_of
 from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.making import KEPT
 from tests.service.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
@@ -50,8 +50,9 @@ def empty(tree: Tree, entries: list[Entry], pseudonym: str) -> None:
     for c in tree.all:
         if c.said.get("title") in [text[:40] for text in texts]:
             c.said["title"] = None
-        if c.said.get("lastMessagePreview") in [*filter(None, map(preview_of, entries))]:
+        if any(entry is c.previewed for entry in entries):
             del c.said["lastMessagePreview"]
+            c.previewed = None
     for entry in entries:
         for name in {*KEPT, "attachments"} - STAYS:
             entry.pop(name, None)

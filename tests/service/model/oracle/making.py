@@ -9,7 +9,6 @@ from tests.service.model.asking import (
     Request,
     comparable,
     is_history,
-    preview_of,
     require,
     text_of,
 )
@@ -78,8 +77,8 @@ class Making(Attachments, Pointers):
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
             kept = {"agentId", "title"} if r.name == "forkConversation" else {"agentId"}
             made.said |= {n: v for n, v in source.said.items() if n in kept and v is not None}
-            previews = [*filter(None, map(preview_of, made.view()))]
-            made.said |= {"lastMessagePreview": previews[-1]} if previews else {}
+            for entry in made.view():
+                made.show(entry)
         if "startedByConversationId" in by:
             parent = self._opened(r, by["startedByConversationId"], minimum="writer")
             require_agent(r)
@@ -107,8 +106,7 @@ class Making(Attachments, Pointers):
             into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
         if text := text_of(entry):
             into.said = {"title": text[:40], **into.said}
-        if preview := preview_of(entry):
-            into.said["lastMessagePreview"] = preview
+        into.show(entry)
         return entry
 
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from tests.service.model.asking import Caller, Json, Request, is_history, require
+from tests.service.model.asking import Caller, Json, Request, is_history, preview_of, require
 from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
 
 SAID: Json = {"title": None, "tags": {}, "metadata": {}}
@@ -76,7 +76,10 @@ class Tree:
 
 @dataclass(eq=False)
 class Conversation:
-    """A root, or a fork that shows the first entries of its source. said: its other fields."""
+    """A root, or a fork that shows the first entries of its source.
+
+    said: its other fields. previewed: the entry of its preview.
+    """
 
     id: str
     tree: Tree
@@ -85,6 +88,7 @@ class Conversation:
     inherits: int = 0
     own: list[Entry] = field(default_factory=list)
     said: Json = field(default_factory=dict)
+    previewed: Entry | None = None
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False
 
@@ -92,6 +96,11 @@ class Conversation:
     def are_ids_known(self) -> bool:
         """Tell whether the service has told the ids of its entries. Those of a copy come later."""
         return all(entry["id"] != NOT_CHOSEN for entry in self.own)
+
+    def show(self, entry: Entry) -> None:
+        """Make the preview of an entry, if it has one."""
+        if preview := preview_of(entry):
+            self.previewed, self.said["lastMessagePreview"] = entry, preview
 
     def inherited(self) -> list[Entry]:
         return self.source.view()[: self.inherits] if self.source else []
