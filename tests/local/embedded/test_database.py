@@ -108,7 +108,10 @@ def test_a_damaged_row_is_said_to_be_one_without_its_text(kept: Kept, attributes
 
 @pytest.mark.failure("damaged-folder")
 def test_what_is_committed_together_with_what_reads_damage_is_written(kept: Kept) -> None:
+    runs_alone = threading.Event()
+
     def wait(_: object) -> None:
+        runs_alone.set()
         while len(kept.database._waiting) < 2:
             time.sleep(0.001)
 
@@ -117,6 +120,7 @@ def test_what_is_committed_together_with_what_reads_damage_is_written(kept: Kept
 
     with ThreadPoolExecutor(3) as threads:
         threads.submit(kept.database.write, wait)
+        assert runs_alone.wait(60)  # what comes from now on is committed together
         failing = threads.submit(kept.database.write, read_damage)
         written = threads.submit(put, kept.client, "a", "b")
     assert isinstance(failing.exception(), StoreFailedError)
