@@ -92,7 +92,7 @@ def place_of(item: Item) -> Place:
 
 def key_of(item: Item, name: str) -> str:
     """Return a key of an item, or of an index. Raises InvalidError if it cannot be one."""
-    text = item.get(name, {}).get("S")
+    text = item[name].get("S") if name in item else None
     if not isinstance(text, str) or not 0 < text_bytes(text) <= KEY_BYTES_MAX[name]:
         raise InvalidError(f"One or more parameter values were invalid: key {name}")
     return text

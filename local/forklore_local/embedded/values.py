@@ -38,7 +38,11 @@ def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
     kept, size = {}, 0
     _require_names(given)
     for name, value in given.items():
-        kept[name], taken = _checked(value, 0)
+        text = value.get("S")
+        if type(text) is str and text.isascii() and len(value) == 1:  # most values
+            kept[name], taken = value, len(text)
+        else:
+            kept[name], taken = _checked(value, 0)
         size += (len(name) if name.isascii() else text_bytes(name)) + taken
     return kept, size
 

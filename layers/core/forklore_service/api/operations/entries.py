@@ -94,7 +94,7 @@ _SHARED = frozenset(Entry._fields) - {"channel", "content", "user_id"}
 
 def _said(fields: entry_requests.ContentFields, channel: Channel, **more: Any) -> Draft:
     """Return what is said in the fields. more: what an entry or a draft has by another name."""
-    shared = {name: held for name, held in fields if name in _SHARED}
+    shared = {name: held for name, held in vars(fields).items() if name in _SHARED}
     used = entry_requests.usage_of(shared.get("usage"))
     texts: dict[str, Any] = {
         name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()
