@@ -161,14 +161,21 @@ NO_EXTRAS = TreeExtras()
 
 
 def load_conversation(
-    table: Table, conversation_id: str, *, caller: Caller, minimum: AccessLevel = AccessLevel.READER
+    table: Table,
+    conversation_id: str,
+    *,
+    caller: Caller,
+    minimum: AccessLevel = AccessLevel.READER,
+    describes: bool = True,
 ) -> LoadedConversation:
     """Return a conversation that the caller may use at level `minimum`.
 
-    Raises NotFoundError if the conversation does not exist or is deleted. Raises ForbiddenError if
-    the caller's level is too low.
+    describes: as for `look_up`. Raises NotFoundError if the conversation does not exist or is
+    deleted. Raises ForbiddenError if the caller's level is too low.
     """
-    return look_up(table, conversation_id, caller=caller).require(conversation_id, minimum)
+    return look_up(table, conversation_id, caller=caller, describes=describes).require(
+        conversation_id, minimum
+    )
 
 
 def look_up(
