@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forklore_service.domain import access, ancestry, keys
 from forklore_service.domain.access import AccessLevel
@@ -17,6 +17,9 @@ from forklore_service.limits import escaped_size
 from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import LOOKS_MAX, Table
+
+_JSON_TEXTS = json_fields(Description)
+_ENCODER = json.JSONEncoder(default=dict)
 
 
 class LoadedConversation(NamedTuple):
@@ -98,9 +101,9 @@ class ConversationDetails(NamedTuple):
 
 def escaped_bytes(conversation: Conversation) -> int:
     """Return about how many bytes the description of a conversation takes in an answer."""
-    said = conversation.described._asdict()
-    texts = [said.pop(name) for name in json_fields(Description)]
-    return sum(map(escaped_size, [*texts, json.dumps([*said.values()], default=dict)]))
+    said: dict[str, Any] = dict(zip(Description._fields, conversation.described, strict=True))
+    texts = [said.pop(name) for name in _JSON_TEXTS]
+    return sum(map(escaped_size, [*texts, _ENCODER.encode([*said.values()])]))
 
 
 class LookUp(NamedTuple):
