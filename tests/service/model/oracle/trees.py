@@ -78,7 +78,7 @@ class Tree:
 class Conversation:
     """A root, or a fork that shows the first entries of its source.
 
-    said: its other fields. titled_by: whose words the title is. previewed: the entry of its preview.
+    said: its other fields. titled_by: whose words the title is. previewed: what the preview shows.
     """
 
     id: str
