@@ -420,9 +420,9 @@ def test_an_empty_store_greets_with_an_example(blank: Page, api: Forklore, user:
 
 
 def test_the_example_does_not_take_one_away_from_what_one_opened_meanwhile(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
-    page = steps.sign_in(blank, user)
+    page = steps.sign_in(timed, user)
     held = hold_after(page, 8)
     page.get_by_role("button", name="Load the example").click()
     steps.wait_until(page, lambda: bool(held))
