@@ -144,7 +144,7 @@ interface FilterFieldProps {
 /** Where one says which branches of a tree are shown. */
 export const FilterField = ({ field, query, filter }: FilterFieldProps) => (
 	<label className="field">
-		<Search className="i" size={14} />
+		<Search />
 		<input
 			ref={field}
 			value={query}
