@@ -44,6 +44,7 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 	const chosen = ids.filter((one) => picked.has(one));
 	const current = ways.find(({ limb }) => limb.look.isCurrent)?.limb;
 	const from = shape.places.get(entryId ?? "")?.line;
+	const isThere = entryId === null || from !== undefined;
 	const words = from && (from.text || from.role);
 	const sortBy = (by: Measure): void => setSort({ by, down: sort.by === by ? !sort.down : by === "score" });
 	const head = (by: Measure, label: string, className?: string) => (
@@ -72,7 +73,9 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 				heading={
 					<>
 						{counted(ways.length, "way")} from{" "}
-						<bdi>{words ? `“${clipped(words, HEADING_MAX)}”` : "the beginning"}</bdi>
+						<bdi>
+							{words ? `“${clipped(words, HEADING_MAX)}”` : isThere ? "the beginning" : "what is not here"}
+						</bdi>
 					</>
 				}
 				sides={toCompare((chosen.length > 1 ? chosen : ids).slice(0, COMPARED_MAX))}
@@ -85,57 +88,65 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 				)}
 			</CompareHead>
 			<div className="cmp" tabIndex={0} role="region" aria-label="Ways from here">
-				<p className="quiet told">
-					Each row continues after{" "}
-					{words ? (
-						<a href={toConversation(id, entryId)}>
-							<bdi>“{words}”</bdi>
-						</a>
-					) : (
-						"nothing"
-					)}
-					; sums count from there. <Told best={best} />
-				</p>
-				<table className="alts">
-					<thead>
-						<tr>
-							<th>
-								<input
-									type="checkbox"
-									aria-label="Choose all"
-									checked={ids.length > 0 && chosen.length === ids.length}
-									onChange={toggleAll}
-								/>
-							</th>
-							<th>Way</th>
-							{hasEnds && <th className="hidenarrow">Ends with</th>}
-							{head("score", "Score")}
-							{COLUMNS.map(([by, label, className]) => head(by, label, className))}
-							<th>Tags</th>
-							{mayWrite && (
+				{isThere ? (
+					<p className="quiet told">
+						Each row continues after{" "}
+						{words ? (
+							<a href={toConversation(id, entryId)}>
+								<bdi>“{words}”</bdi>
+							</a>
+						) : (
+							"nothing"
+						)}
+						; sums count from there. <Told best={best} />
+					</p>
+				) : (
+					<p className="told">
+						This tree does not show that message: it was deleted, or it is of another tree.
+					</p>
+				)}
+				{ways.length > 0 && (
+					<table className="alts">
+						<thead>
+							<tr>
 								<th>
-									<span className="sr">Do</span>
+									<input
+										type="checkbox"
+										aria-label="Choose all"
+										checked={ids.length > 0 && chosen.length === ids.length}
+										onChange={toggleAll}
+									/>
 								</th>
-							)}
-						</tr>
-					</thead>
-					<tbody>
-						{rows.map((way) => (
-							<WayRow
-								key={way.limb.id}
-								app={app}
-								way={way}
-								best={best}
-								hasEnds={hasEnds}
-								isChosen={picked.has(way.limb.id)}
-								toggle={toggle}
-							/>
-						))}
-					</tbody>
-				</table>
+								<th>Way</th>
+								{hasEnds && <th className="hidenarrow">Ends with</th>}
+								{head("score", "Score")}
+								{COLUMNS.map(([by, label, className]) => head(by, label, className))}
+								<th>Tags</th>
+								{mayWrite && (
+									<th>
+										<span className="sr">Do</span>
+									</th>
+								)}
+							</tr>
+						</thead>
+						<tbody>
+							{rows.map((way) => (
+								<WayRow
+									key={way.limb.id}
+									app={app}
+									way={way}
+									best={best}
+									hasEnds={hasEnds}
+									isChosen={picked.has(way.limb.id)}
+									toggle={toggle}
+								/>
+							))}
+						</tbody>
+					</table>
+				)}
 			</div>
 			{chosen.length > 0 && (
-				<div className="tray" role="toolbar" aria-label="Chosen branches">
+				<div className="line tray" role="toolbar" aria-label="Chosen branches">
 					<b>{chosen.length} chosen</b>
 					{mayWrite && (
 						<Press press={() => askTag(app, chosen)}>
@@ -205,7 +216,7 @@ function WayRow({ app, way, best, hasEnds, isChosen, toggle }: WayRowProps) {
 				/>
 			</td>
 			<td className="way-name">
-				<a href={toConversation(id)} title={look.label}>
+				<a className="line" href={toConversation(id)} title={look.label}>
 					<i className="dot" />
 					<bdi className="cut">{words}</bdi>
 				</a>

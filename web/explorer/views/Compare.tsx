@@ -17,6 +17,7 @@ import { askMerge, askPromote, may } from "./deeds.tsx";
 import { Refs } from "./Outline.tsx";
 import { IconPress, inTime, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
 import { useWidth } from "./rows.ts";
+import { Notes } from "./Talk.tsx";
 
 const COLUMNS_MAX = 6;
 const COLUMN_MIN = 270; // pixels
@@ -75,7 +76,7 @@ export function Compare({ app, ids }: { app: App; ids: readonly string[] }) {
 				)}
 			</CompareHead>
 			<div className="cmp" ref={box} tabIndex={0} aria-label="Branches side by side" role="region">
-				<div className="same">
+				<div className="line same">
 					<i className="dot" style={laneStyle(first?.look.lane)} />
 					{base ? (
 						<span>
@@ -88,8 +89,13 @@ export function Compare({ app, ids }: { app: App; ids: readonly string[] }) {
 					) : (
 						<span>They share nothing.</span>
 					)}
+					{limbs.length < ids.length && (
+						<span className="bad">
+							{counted(ids.length - limbs.length, "branch is", "branches are")} not here.
+						</span>
+					)}
 					<span className="grow" />
-					<label>
+					<label className="line">
 						<input type="checkbox" checked={marks} onChange={({ target }) => setMarks(target.checked)} /> Mark
 						what differs from
 					</label>
@@ -159,7 +165,7 @@ interface CompareHeadProps {
 	children?: ReactNode;
 }
 
-/** The head of both ways to compare. */
+/** The head of both ways to compare, with what went wrong. */
 export function CompareHead({ app, id, heading, table, sides, children }: CompareHeadProps) {
 	const tab = (label: string, href: string | undefined): ReactNode =>
 		href ? (
@@ -172,27 +178,30 @@ export function CompareHead({ app, id, heading, table, sides, children }: Compar
 			</span>
 		);
 	return (
-		<header className="head">
-			<a
-				className="b ghost icon"
-				href={toConversation(id)}
-				aria-label="Back to the conversation"
-				title="Back (Esc)"
-			>
-				<ChevronLeft />
-			</a>
-			<div className="grow">
-				<h1 className="cut">{heading}</h1>
-				<div className="sub">
-					<bdi className="cut">{titleOf(app.place!.conversation?.title)}</bdi>
+		<>
+			<header className="head">
+				<a
+					className="b ghost icon"
+					href={toConversation(id)}
+					aria-label="Back to the conversation"
+					title="Back (Esc)"
+				>
+					<ChevronLeft />
+				</a>
+				<div className="grow">
+					<h1 className="cut">{heading}</h1>
+					<div className="line sub">
+						<bdi className="cut">{titleOf(app.place!.conversation?.title)}</bdi>
+					</div>
 				</div>
-			</div>
-			<nav className="zoom" aria-label="How to compare">
-				{tab("Side by side", sides)}
-				{tab("Table", table)}
-			</nav>
-			{children}
-		</header>
+				<nav className="line zoom" aria-label="How to compare">
+					{tab("Side by side", sides)}
+					{tab("Table", table)}
+				</nav>
+				{children}
+			</header>
+			<Notes app={app} />
+		</>
 	);
 }
 
@@ -252,7 +261,7 @@ function ColumnHead({ app, way, into, takeOut }: ColumnHeadProps) {
 					<span key={fact}>{fact}</span>
 				))}
 			</p>
-			<div className="do">
+			<div className="line do">
 				<Refs look={look} />
 				{mayWrite && !look.isCurrent && (
 					<Press className="b s" press={() => askPromote(app, id)}>
@@ -302,7 +311,7 @@ function Cell({ message, other, isOver }: CellProps) {
 	const { who, entries, blocks } = message;
 	return (
 		<article className={`cell md ${pieces === "other" ? "other" : ""}`}>
-			<p className="who">
+			<p className="line who">
 				<bdi>{visible(who)}</bdi> <Time at={entries[0]!.createdAt} />
 			</p>
 			{Array.isArray(pieces) && (

@@ -30,7 +30,7 @@ export function Frame({ app }: { app: App }) {
 	const [listWidth, setListWidth] = useKept("forklore.list", LIST.first);
 	const [paneWidth, setPaneWidth] = useKept("forklore.pane", PANE.first);
 	const { route, place } = app;
-	const isFull = route.name !== "list" && route.name !== "conversation";
+	const isFull = route.name !== "list" && route.name !== "conversation" && !place?.isGone;
 	const hasPane = route.name === "conversation" && app.isPaneShown && place && !place.isGone;
 	// Before the first picture: who sees the page may press.
 	useLayoutEffect(() => {
@@ -92,7 +92,7 @@ export function Frame({ app }: { app: App }) {
 						<button
 							key={name}
 							type="button"
-							aria-current={app.view === name ? "page" : undefined}
+							aria-current={!isFull && app.view === name ? "page" : undefined}
 							onClick={() => app.showView(name)}
 						>
 							{sign}
@@ -106,7 +106,7 @@ export function Frame({ app }: { app: App }) {
 			))}
 			<div id="toasts" role="status">
 				{app.said && (
-					<div className="toast">
+					<div className="line toast">
 						<span>{app.said}</span>
 						<button type="button" onClick={() => app.say("")}>
 							Close

@@ -13,12 +13,12 @@ export default function Full({ app }: { app: App }) {
 	const grove = useSource(app.grove);
 	const { place, route } = app;
 	// What is not loaded yet is what all the rest hangs on.
-	if (!place || place.isGone || !grove?.isWhole)
+	if (!place || !grove?.isWhole)
 		return (
 			<main className="talk" id="main" tabIndex={-1}>
 				<Notes app={app} />
-				{grove?.problem !== undefined || place?.isGone ? (
-					<Problem error={place?.problem ?? grove?.problem} again={() => grove?.load()} />
+				{grove?.problem !== undefined ? (
+					<Problem error={grove.problem} again={() => grove.load()} />
 				) : (
 					<Loading what="the tree" />
 				)}

@@ -45,7 +45,7 @@ export function Head({ app }: { app: App }) {
 				<h1 className="cut" dir="auto">
 					{conversation ? titleOf(title) : "…"}
 				</h1>
-				<div className="sub">
+				<div className="line sub">
 					<BranchName look={look} />
 					{may(app, "writer") && limb && !isCurrent && (
 						<Press className="b ghost s" press={() => askPromote(app, id)}>
@@ -65,9 +65,11 @@ export function Head({ app }: { app: App }) {
 						</a>
 					)}
 					{origins.map(({ limb: from, line }, at) => (
-						<span key={from.id} className="sep cut">
-							{at ? "which is from" : "from"}{" "}
-							<a href={toConversation(from.id, line.id)}>{visible(from.look.label)}</a>
+						<span key={from.id} className="sep">
+							<span className="cut">
+								{at ? "which is from" : "from"}{" "}
+								<a href={toConversation(from.id, line.id)}>{visible(from.look.label)}</a>
+							</span>
 						</span>
 					))}
 					{accessLevel !== "owner" && ownerUserId && (

@@ -139,7 +139,7 @@ export function Outline({ app }: { app: App }) {
 	const sheet = { height: rows.length * height, minWidth: LEFT + lanes * gap + 180 };
 	return (
 		<>
-			<div className="bar">
+			<div className="line bar">
 				<FilterField query={query} filter={setQuery} />
 				<Press
 					className="b ghost s"
@@ -182,7 +182,7 @@ export function Outline({ app }: { app: App }) {
 					<p className="quiet none">{query ? "No branch fits." : "Nothing is said here yet."}</p>
 				)}
 			</div>
-			<div className="legend">
+			<div className="line legend">
 				<span role="status">{facts.filter(Boolean).join(", ")}</span>
 				<span className="grow" />
 				<span className="hidenarrow">
@@ -243,7 +243,7 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
+			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>

@@ -215,7 +215,7 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 	};
 	return (
 		<Modal label="Search or go to" className="pal" close={close}>
-			<div className="in">
+			<div className="line in">
 				<Search />
 				<input
 					type="text"
@@ -245,7 +245,7 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 									<div
 										key={option.key}
 										id={`found-${options.indexOf(option)}`}
-										className="opt"
+										className="line opt"
 										role="option"
 										aria-selected={option === options[at]}
 										onClick={() => void option.run()}

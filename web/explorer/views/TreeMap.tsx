@@ -13,6 +13,7 @@ import { askPromote, may } from "./deeds.tsx";
 import { Minimap } from "./Minimap.tsx";
 import { isLive, Refs } from "./Outline.tsx";
 import { FilterField, IconPress, laneStyle, Press } from "./parts.tsx";
+import { Notes } from "./Talk.tsx";
 import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 18;
@@ -152,7 +153,7 @@ export function TreeMap({ app }: { app: App }) {
 	const style = { "--gw": `${graph}px`, "--score": hasScores ? "104px" : "0px" } as React.CSSProperties;
 	return (
 		<main className="map" id="main" tabIndex={-1}>
-			<header>
+			<header className="line">
 				<a
 					className="b ghost icon"
 					href={toConversation(openId)}
@@ -172,7 +173,7 @@ export function TreeMap({ app }: { app: App }) {
 				<span className="grow" />
 				<FilterField field={field} query={query} filter={setQuery} />
 				{hasScores && (
-					<label className="least hidenarrow">
+					<label className="line least hidenarrow">
 						score over
 						<input
 							type="range"
@@ -186,7 +187,7 @@ export function TreeMap({ app }: { app: App }) {
 						<output>{least.toFixed(2)}</output>
 					</label>
 				)}
-				<span className="zoom hidenarrow">
+				<span className="line zoom hidenarrow">
 					<IconPress className="s" label="Smaller (-)" press={() => setZoom(Math.max(1, zoom / 1.5))}>
 						<Minus />
 					</IconPress>
@@ -205,6 +206,7 @@ export function TreeMap({ app }: { app: App }) {
 					Compare{compared.length > 1 && ` ${compared.length}`}
 				</Press>
 			</header>
+			<Notes app={app} />
 			<div className="mapbody" style={style}>
 				<div className="mapscroll" ref={box} onScroll={onScroll}>
 					<div className="mh">
@@ -312,7 +314,7 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 		return (
 			<div {...place} className={className} style={style} aria-expanded={false} aria-selected={false}>
 				<span />
-				<span className="name">
+				<span className="line name">
 					<ChevronRight />
 					{counted(folded.branches, "more branch", "more branches")}
 					{best}
@@ -323,7 +325,7 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 	return (
 		<div {...place} className={className} style={style} aria-selected={is.isChosen}>
 			<span />
-			<span className="name">
+			<span className="line name">
 				<button
 					type="button"
 					className="pick"
@@ -354,10 +356,10 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 
 /** A score, with a bar that shows it between 0 and 1. */
 export function Score({ value, isBest }: { value: number | undefined; isBest?: boolean }) {
-	if (value === undefined) return <span className="score" />;
+	if (value === undefined) return <span className="line score" />;
 	const style = { "--v": `${100 * Math.max(0, Math.min(1, value))}%` } as React.CSSProperties;
 	return (
-		<span className={`score ${isBest ? "best" : ""}`}>
+		<span className={`line score ${isBest ? "best" : ""}`}>
 			<i style={style} />
 			{value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}
 		</span>
