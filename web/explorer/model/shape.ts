@@ -168,6 +168,7 @@ export function sumOf(lines: readonly Pick<Line, "at" | "usage">[]): Sum {
 /** Return when a branch was last written to; without entries of its own, when it was made. */
 export const lastUse = ({ own, branch }: Limb): string => own.at(-1)?.at ?? branch?.createdAt ?? "";
 
+/** `Map.groupBy`, which Node 20 does not have. */
 export function grouped<T, K>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
 	const groups = new Map<K, T[]>();
 	for (const one of all) {

@@ -170,6 +170,7 @@ export class App extends Source {
 	}
 
 	showView(view: ViewName): void {
+		if (this.place && this.route.name !== "conversation") this.go(toConversation(this.place.id));
 		this.view = view;
 		if (view === "tree" || view === "memory") this.pane = view;
 		this.changed();

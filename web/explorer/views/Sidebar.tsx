@@ -76,8 +76,8 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	});
 	return (
 		<nav className="side" aria-label="Conversations">
-			<div className="brand">
-				<a href={toList()} aria-label="forklore">
+			<div className="line brand">
+				<a className="line" href={toList()} aria-label="forklore">
 					<img src={mark} alt="" />
 					<b>forklore</b>
 				</a>
@@ -86,7 +86,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					<Plus />
 				</IconPress>
 			</div>
-			<button type="button" className="find" onClick={find}>
+			<button type="button" className="line find" onClick={find}>
 				<Search />
 				<span className="grow">Search or go to…</span>
 				<kbd>Ctrl K</kbd>
@@ -166,7 +166,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					</Press>
 				)}
 			</div>
-			<div className="me">
+			<div className="line me">
 				<Avatar name={app.user} />
 				<span className="grow cut">
 					<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
@@ -232,7 +232,7 @@ function Failures({ app }: { app: App }) {
 								{visible(toldOf(hit!.line))}
 							</p>
 							{others.length > 0 && (
-								<span className="facts">{counted(others.length, "earlier failure")}</span>
+								<span className="line facts">{counted(others.length, "earlier failure")}</span>
 							)}
 						</a>
 					</li>
@@ -279,7 +279,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<p className="cut" dir="auto">
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
-			<span className="facts">
+			<span className="line facts">
 				{branches > 1 && (
 					<span title={counted(branches, "branch", "branches")}>
 						<GitBranch aria-hidden="true" /> {branches}
@@ -300,7 +300,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 function Child({ app, row }: { app: App; row: ConversationDetails }) {
 	const { id, agentId, title, answering } = row;
 	return (
-		<a className="kid" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
+		<a className="line kid" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
 			<span className={`sq ${answering ? "live" : ""}`} />
 			<span className="cut grow" dir="auto">
 				{agentId && `${visible(agentId)} `}
@@ -320,7 +320,7 @@ function FilterMenu({ app }: { app: App }) {
 	const [isOpen, setOpen] = useState(false);
 	const box = useRef<HTMLDivElement>(null);
 	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
-		<label className="field">
+		<label className="line field">
 			{sign}
 			<input
 				aria-label={label}
@@ -363,7 +363,7 @@ function FilterMenu({ app }: { app: App }) {
 					<>
 						{field("tag", "Tag, or tag:value", <Tag />, tag)}
 						{field("agentId", "Agent", <Bot />, agentId)}
-						<label className="f">
+						<label className="line f">
 							Used in
 							<select
 								className="input"

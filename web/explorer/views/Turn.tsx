@@ -74,7 +74,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 			aria-label={visible(who)}
 		>
 			<span className="node" />
-			<div className="who">
+			<div className="line who">
 				<h2 dir="auto">{visible(who)}</h2>
 				<Time at={saidAt(entry)} className="quiet" />
 				<div className="acts" role="toolbar" aria-label="Message">
@@ -193,7 +193,7 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 			tabIndex={0}
 		>
 			<span className="node" />
-			<div className="who">
+			<div className="line who">
 				<h2>{visible(writing.agentId ?? writing.clientId ?? writing.userId)}</h2>
 				<span className="quiet">{isOpen ? "now" : writing.state}</span>
 			</div>
