@@ -127,14 +127,13 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
-ifdef npm
-	npm run --silent check
-	npm run --silent test
-else
+ifndef npm
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
-	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
-	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
+	$(if $(npm),npm run --silent check && npm run --silent test,true) & checks=$$!; \
+	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini && \
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web; \
+	tests=$$?; wait $$checks && exit $$tests
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, and whether web/built is what they make, as there is no npm of Node 20.19 or newer: install it.")
 
 build-web: node_modules/ready ## build the explorer into web/built, which is committed
