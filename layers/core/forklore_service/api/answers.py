@@ -259,7 +259,7 @@ class Line(TypedDict):
     """What an entry says, on one line: the role and the first words of it.
 
     `tool`, `failed`: the first tool that its first element names, and whether one of these failed.
-    `holds`: what its first element has beside role and text.
+    `holds`: what its first element has beside role and text. `saidAt`: when it was said elsewhere.
     """
 
     role: Maybe[Word]
@@ -267,6 +267,7 @@ class Line(TypedDict):
     tool: Maybe[Word]
     failed: Maybe[Annotated[bool, Field(default=False)]]
     holds: Maybe[list[Held]]
+    saidAt: Maybe[Time]
 
 
 class ListedEntry(Entry):
@@ -724,6 +725,7 @@ def _line(line: content.Line) -> Line:
         "tool": line.tool,
         "failed": line.has_failed or None,
         "holds": list(line.holds) or None,
+        "saidAt": line.said_at,
     }
 
 
