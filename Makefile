@@ -65,7 +65,7 @@ checks := $(reliability) tests/service/authorization tests/service/credentials/t
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_answers.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,answers conditions crashes races torn_reads same_key))
-long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
@@ -127,14 +127,13 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 	tests=$$?; wait $$types && exit $$tests
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
-ifdef npm
-	npm run --silent check
-	npm run --silent test
-else
+ifndef npm
 	@test -z "$$FORKLORE_REQUIRE_CHROMIUM" || { echo "There is no npm of Node 20.19 or newer: install it." >&2; exit 1; }
 endif
-	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini
-	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web
+	$(if $(npm),npm run --silent check && npm run --silent test,true) & checks=$$!; \
+	"$(WEB)/bin/python" -m mypy --config-file tests/web/mypy.ini && \
+	"$(WEB)/bin/python" -m pytest -c tests/web/pytest.ini --rootdir=. --numprocesses=3 --dist=worksteal tests/web; \
+	tests=$$?; wait $$checks && exit $$tests
 	@$(if $(npm),,echo "NOT TESTED: the types, the lint, the format and the functions of web/, and whether web/built is what they make, as there is no npm of Node 20.19 or newer: install it.")
 
 build-web: node_modules/ready ## build the explorer into web/built, which is committed

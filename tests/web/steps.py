@@ -188,10 +188,10 @@ def is_news(request: Request) -> bool:
 
 
 def wait_for_news(page: Page, times: int = 1) -> None:
-    """Wait until the page has begun to ask for news so many times."""
+    """Let time pass in a `timed` page until it has begun to ask for news so many times."""
     for _ in range(times):
         with page.expect_request(is_news):
-            pass
+            page.clock.fast_forward(EVERY_MS)
 
 
 def let_time_pass(page: Page, is_so: Callable[[], bool], *, drawn_ms: int = 50) -> None:

@@ -1,6 +1,7 @@
 """Branches side by side, and all ways from one entry as a table."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -111,6 +112,17 @@ def test_a_side_is_merged_into_the_other_and_promoted(page: Page, grown: Pond) -
     dialog(page).get_by_role("button", name="Make current").click()
     expect(column(page, "Pond").get_by_role("button", name="Make current…")).to_be_visible()
     assert grown.side.details().is_current
+
+
+def test_a_branch_and_a_message_that_are_not_there_are_told(page: Page, grown: Pond) -> None:
+    go_to(page, f"{at_conversation(grown.main.id)}/compare/{grown.side.id},{uuid4()}")
+    expect(page.get_by_role("main")).to_contain_text("1 branch is not here.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")
+
+    go_to(page, f"{at_conversation(grown.main.id)}/alternatives/{uuid4()}")
+
+    expect(page.get_by_role("main")).to_contain_text("This tree does not show that message")
+    expect(page.get_by_role("table")).to_have_count(0)
 
 
 def test_who_may_only_read_can_compare_and_nothing_else(blank: Page, user: str, grown: Pond) -> None:

@@ -135,9 +135,9 @@ def test_what_the_agent_learns_while_one_reads_earlier_entries_is_there_at_the_e
 def test_what_the_agent_learned_before_an_entry_that_one_goes_to_is_there(
     blank: Page, user: str, trip: Conversation
 ) -> None:
+    news = hold(blank, re.compile(r"/entries\?.*wait="))
     memory = open_memory(blank, user, trip)
     expect(memory.get_by_text("After “Or by bus.”")).to_be_visible()
-    news = hold(blank, re.compile(r"/entries\?(?!.*channel=)"))
     wait_until(blank, lambda: bool(news))
     learn_more(trip)
     last = trip.say("user", "Thanks.")

@@ -276,10 +276,10 @@ def test_two_presses_make_one_branch(blank: Page, api: Forklore, user: str) -> N
 
 
 def test_the_second_press_of_a_slow_double_click_makes_no_other_branch(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     root = steps.talk(api, "A asks", "B answers")
-    page = open_(blank, user, root)
+    page = open_(timed, user, root)
     fork = steps.turn(page, "A asks").get_by_role("button", name="Fork here")
     fork.hover()
     page.mouse.down()

@@ -153,3 +153,5 @@ def test_a_conversation_that_is_not_shared_or_not_there_says_so(
     expect(entries(blank)).to_have_count(0)
     expect(box(blank)).to_be_hidden()
     expect(head(blank)).to_be_hidden()
+    go_to(blank, f"{at_conversation(str(uuid4()))}/tree")
+    expect(title(blank)).to_have_text("This conversation is not here")

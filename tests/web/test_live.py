@@ -104,11 +104,11 @@ def test_what_is_new_does_not_move_what_one_reads(blank: Page, api: Forklore, us
     expect(page.get_by_role("button", name="New messages")).to_be_hidden()
 
 
-def test_looking_for_news_costs_small_requests(blank: Page, api: Forklore, user: str) -> None:
+def test_looking_for_news_costs_small_requests(timed: Page, api: Forklore, user: str) -> None:
     made = steps.talk(api, "A asks", "B answers")
     made.fork(title="other").say("user", "C asks on")
-    with blank.expect_response(lambda one: "/names" in one.url):  # of the first look for what stands beside
-        page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    with timed.expect_response(lambda one: "/names" in one.url):  # of the first look for what stands beside
+        page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     expect(steps.dot(page, "C asks on")).to_be_visible()
     sent: list[Response] = []
     page.on("response", lambda answer: sent.append(answer) if "/v1/" in answer.url else None)

@@ -141,6 +141,22 @@ def test_a_page_that_was_cut_off_while_it_loaded_goes_on_by_itself(
     assert steps.place_of(page)[0] == made.id
 
 
+def test_the_views_of_a_whole_tree_say_that_the_server_is_gone(
+    blank: Page, context: BrowserContext, api: Forklore, user: str, watch: Watch
+) -> None:
+    watch.expect("ERR_INTERNET_DISCONNECTED")
+    made = steps.talk(api, "A asks", "B answers")
+    at = steps.at_conversation(made.id)
+    page = steps.sign_in(blank, user, at=f"{at}/tree")
+    expect(steps.dots(page)).to_have_count(1)
+
+    context.set_offline(True)
+
+    for view in ("tree", "alternatives", "compare"):
+        steps.go_to(page, f"{at}/{view}")
+        expect(steps.said(page, LOST)).to_be_visible()
+
+
 # The answer is lost
 
 

@@ -64,12 +64,12 @@ def test_who_signs_out_leaves_nothing_behind(blank: Page, api: Forklore, user: s
 
 
 def test_after_signing_out_no_request_has_the_old_credentials(
-    blank: Page, api: Forklore, user: str, url: str
+    timed: Page, api: Forklore, user: str, url: str
 ) -> None:
     made = steps.talk(api, "The secret of the first one", title="Secret plan")
     with Forklore(url, token=f"bob-{user}") as bobs:
         other = steps.talk(bobs, "Hello, it is Bob", title="Of Bob")
-    page = steps.sign_in(blank, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
+    page = steps.sign_in(timed, user, key=AGENTS["planner"], at=steps.at_conversation(made.id))
     expect(steps.entry(page, "The secret")).to_be_visible()
     steps.sign_out(page)
     sent: list[tuple[str, str | None]] = []

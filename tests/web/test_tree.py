@@ -346,7 +346,7 @@ def test_one_chooses_a_branch_opens_it_compares_it_and_goes_back(page: Page, gro
 # A large one
 
 SCROLL = """list => new Promise((resolve) => {
-    const box = list.closest(".mapscroll") ?? list, end = box.scrollHeight - box.clientHeight, steps = 240;
+    const box = list.closest(".mapscroll") ?? list, end = box.scrollHeight - box.clientHeight, steps = 80;
     let step = 0;
     const go = () => {
         if (step++ === steps) return resolve(box.scrollTop - end);

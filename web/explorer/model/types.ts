@@ -1,17 +1,6 @@
 // The shapes that several rooms know. The answers of the service have the client's own types.
 
-import type {
-	AnswerLog,
-	AttachedFile,
-	ConversationDetails,
-	Fork,
-	Hit,
-	ListedEntry,
-	Membership,
-	Metrics,
-	Name,
-	Transfer,
-} from "@forklore/client";
+import type { ConversationDetails, Fork, ListedEntry } from "@forklore/client";
 
 export type {
 	AnswerLog,
@@ -19,12 +8,10 @@ export type {
 	ConversationDetails,
 	Fork,
 	Hit,
-	ListedEntry,
 	Membership,
-	Metrics,
 	Name,
 	Transfer,
-};
+} from "@forklore/client";
 
 /** An entry as a list shows it. `parentId`: the history entry that is shown just before it. */
 export type Entry = ListedEntry;
@@ -49,6 +36,8 @@ export interface Line extends Pick<
 	| "usage"
 > {
 	role: Role;
+	/** When it was said: what was imported, at its source. */
+	at: string;
 	/** The first words of what it says; "" if it says nothing. */
 	text: string;
 	/** It tells of a tool alone. */

@@ -4,10 +4,11 @@ import { Columns2, GitMerge, RotateCcw, Star, Tag, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { duration } from "../model/costs.ts";
 import { toCompare, toConversation } from "../model/route.ts";
-import type { Shape } from "../model/shape.ts";
 import { bestOf, sorted, waysFrom, type Best, type Measure, type Way } from "../model/ways.ts";
 import { clipped, counted, short, usd, visible } from "../model/words.ts";
-import { CompareHead, type Deeds } from "./Compare.tsx";
+import type { App } from "../service/app.ts";
+import { CompareHead } from "./Compare.tsx";
+import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
 import { Refs } from "./Outline.tsx";
 import { laneStyle, Press } from "./parts.tsx";
 import { Score } from "./TreeMap.tsx";
@@ -21,19 +22,17 @@ const COLUMNS: readonly [Measure, string, string][] = [
 	["seconds", "Time", "r"],
 ];
 
-export interface AltTableProps {
-	shape: Shape;
-	title: string;
+interface AltTableProps {
+	app: App;
 	/** A branch that shows the entry, to which one goes back. */
 	id: string;
 	/** The entry that all alternatives follow; null: the beginning. */
 	entryId: string | null;
-	deeds: Deeds;
-	/** Answer again on a new branch. */
-	tryAgain?: (() => void) | undefined;
 }
 
-export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTableProps) {
+export function AltTable({ app, id, entryId }: AltTableProps) {
+	const { shape } = app.grove!;
+	const mayWrite = may(app, "writer");
 	const [sort, setSort] = useState<{ by: Measure; down: boolean }>({ by: "score", down: true });
 	const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
 	const ways = useMemo(() => waysFrom(shape, entryId), [shape, entryId]);
@@ -45,6 +44,7 @@ export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTabl
 	const chosen = ids.filter((one) => picked.has(one));
 	const current = ways.find(({ limb }) => limb.look.isCurrent)?.limb;
 	const from = shape.places.get(entryId ?? "")?.line;
+	const isThere = entryId === null || from !== undefined;
 	const words = from && (from.text || from.role);
 	const sortBy = (by: Measure): void => setSort({ by, down: sort.by === by ? !sort.down : by === "score" });
 	const head = (by: Measure, label: string, className?: string) => (
@@ -62,108 +62,113 @@ export function AltTable({ shape, title, id, entryId, deeds, tryAgain }: AltTabl
 	const toggle = (one: string): void =>
 		setPicked(new Set(picked.has(one) ? chosen.filter((other) => other !== one) : [...chosen, one]));
 	const toggleAll = (): void => setPicked(new Set(chosen.length === ids.length ? [] : ids));
+	const mergeAll = async (into: string) => {
+		for (const one of chosen) if (one !== into) await askMerge(app, one, into).catch(app.fail);
+	};
 	return (
 		<main className="talk" id="main" tabIndex={-1}>
 			<CompareHead
+				app={app}
 				id={id}
 				heading={
 					<>
 						{counted(ways.length, "way")} from{" "}
-						<bdi>{words ? `“${clipped(words, HEADING_MAX)}”` : "the beginning"}</bdi>
+						<bdi>
+							{words ? `“${clipped(words, HEADING_MAX)}”` : isThere ? "the beginning" : "what is not here"}
+						</bdi>
 					</>
 				}
-				title={title}
 				sides={toCompare((chosen.length > 1 ? chosen : ids).slice(0, COMPARED_MAX))}
 			>
-				{tryAgain && (
-					<Press className="b" press={tryAgain} title="Answer again on a new branch">
-						<RotateCcw className="i" size={16} />
+				{from && mayWrite && (
+					<Press className="b" press={() => app.fork(from, "after")} title="Answer again on a new branch">
+						<RotateCcw />
 						Try again
 					</Press>
 				)}
 			</CompareHead>
 			<div className="cmp" tabIndex={0} role="region" aria-label="Ways from here">
-				<p className="quiet told">
-					Each row continues after{" "}
-					{words ? (
-						<a href={toConversation(id, entryId)}>
-							<bdi>“{words}”</bdi>
-						</a>
-					) : (
-						"nothing"
-					)}
-					; sums count from there. <Told best={best} />
-				</p>
-				<table className="alts">
-					<thead>
-						<tr>
-							<th>
-								<input
-									type="checkbox"
-									aria-label="Choose all"
-									checked={ids.length > 0 && chosen.length === ids.length}
-									onChange={toggleAll}
-								/>
-							</th>
-							<th>Way</th>
-							{hasEnds && <th className="hidenarrow">Ends with</th>}
-							{head("score", "Score")}
-							{COLUMNS.map(([by, label, className]) => head(by, label, className))}
-							<th>Tags</th>
-							{deeds.promote && (
+				{isThere ? (
+					<p className="quiet told">
+						Each row continues after{" "}
+						{words ? (
+							<a href={toConversation(id, entryId)}>
+								<bdi>“{words}”</bdi>
+							</a>
+						) : (
+							"nothing"
+						)}
+						; sums count from there. <Told best={best} />
+					</p>
+				) : (
+					<p className="told">
+						This tree does not show that message: it was deleted, or it is of another tree.
+					</p>
+				)}
+				{ways.length > 0 && (
+					<table className="alts">
+						<thead>
+							<tr>
 								<th>
-									<span className="sr">Do</span>
+									<input
+										type="checkbox"
+										aria-label="Choose all"
+										checked={ids.length > 0 && chosen.length === ids.length}
+										onChange={toggleAll}
+									/>
 								</th>
-							)}
-						</tr>
-					</thead>
-					<tbody>
-						{rows.map((way) => (
-							<WayRow
-								key={way.limb.id}
-								way={way}
-								best={best}
-								hasEnds={hasEnds}
-								isChosen={picked.has(way.limb.id)}
-								toggle={toggle}
-								promote={deeds.promote}
-							/>
-						))}
-					</tbody>
-				</table>
+								<th>Way</th>
+								{hasEnds && <th className="hidenarrow">Ends with</th>}
+								{head("score", "Score")}
+								{COLUMNS.map(([by, label, className]) => head(by, label, className))}
+								<th>Tags</th>
+								{mayWrite && (
+									<th>
+										<span className="sr">Do</span>
+									</th>
+								)}
+							</tr>
+						</thead>
+						<tbody>
+							{rows.map((way) => (
+								<WayRow
+									key={way.limb.id}
+									app={app}
+									way={way}
+									best={best}
+									hasEnds={hasEnds}
+									isChosen={picked.has(way.limb.id)}
+									toggle={toggle}
+								/>
+							))}
+						</tbody>
+					</table>
+				)}
 			</div>
 			{chosen.length > 0 && (
-				<div className="tray" role="toolbar" aria-label="Chosen branches">
+				<div className="line tray" role="toolbar" aria-label="Chosen branches">
 					<b>{chosen.length} chosen</b>
-					{deeds.tag && (
-						<Press press={() => deeds.tag!(chosen)}>
-							<Tag className="i" size={16} />
+					{mayWrite && (
+						<Press press={() => askTag(app, chosen)}>
+							<Tag />
 							Tag…
 						</Press>
 					)}
-					{deeds.remove && (
-						<Press className="b ghost bad" press={() => deeds.remove!(chosen)}>
-							<Trash2 className="i" size={16} />
+					{may(app, "manager") && (
+						<Press className="b ghost bad" press={() => askDelete(app, chosen)}>
+							<Trash2 />
 							Delete…
 						</Press>
 					)}
-					{deeds.merge && current && chosen.some((one) => one !== current.id) && (
-						<Press
-							className="b"
-							press={() =>
-								deeds.merge!(
-									chosen.filter((one) => one !== current.id),
-									current.id,
-								)
-							}
-						>
-							<GitMerge className="i" size={16} />
+					{mayWrite && current && chosen.some((one) => one !== current.id) && (
+						<Press className="b" press={() => mergeAll(current.id)}>
+							<GitMerge />
 							Merge into {visible(current.look.names[0] ?? "the current branch")}…
 						</Press>
 					)}
 					{chosen.length > 1 && chosen.length <= COMPARED_MAX && (
 						<a className="b main" href={toCompare(chosen)}>
-							<Columns2 className="i" size={16} />
+							<Columns2 />
 							Side by side
 						</a>
 					)}
@@ -185,16 +190,16 @@ function Told({ best: { good } }: { best: Best }) {
 }
 
 interface WayRowProps {
+	app: App;
 	way: Way;
 	best: Best;
 	/** Whether one of the ways ends with other words than it begins with. */
 	hasEnds: boolean;
 	isChosen: boolean;
 	toggle: (id: string) => void;
-	promote: ((id: string) => void) | undefined;
 }
 
-function WayRow({ way, best, hasEnds, isChosen, toggle, promote }: WayRowProps) {
+function WayRow({ app, way, best, hasEnds, isChosen, toggle }: WayRowProps) {
 	const { limb, score, entries, inputTokens, outputTokens, costUsd, seconds, words, last } = way;
 	const { id, look, branch } = limb;
 	const isGood = best.good === undefined || (score !== undefined && score >= best.good);
@@ -211,7 +216,7 @@ function WayRow({ way, best, hasEnds, isChosen, toggle, promote }: WayRowProps) 
 				/>
 			</td>
 			<td className="way-name">
-				<a href={toConversation(id)} title={look.label}>
+				<a className="line" href={toConversation(id)} title={look.label}>
 					<i className="dot" />
 					<bdi className="cut">{words}</bdi>
 				</a>
@@ -244,13 +249,13 @@ function WayRow({ way, best, hasEnds, isChosen, toggle, promote }: WayRowProps) 
 					</span>
 				))}
 			</td>
-			{promote && (
+			{may(app, "writer") && (
 				<td className="r">
 					{look.isCurrent ? (
 						<span className="quiet">current</span>
 					) : (
-						<Press className="b ghost s" press={() => promote(id)}>
-							<Star className="i" size={14} />
+						<Press className="b ghost s" press={() => askPromote(app, id)}>
+							<Star />
 							Make current…
 						</Press>
 					)}

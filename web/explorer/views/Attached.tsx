@@ -90,7 +90,7 @@ type Linked = ReturnType<typeof useLink>;
 function Named({ file, link }: { file: AttachedFile; link?: Linked }) {
 	const { name, size } = file;
 	return (
-		<div className="file">
+		<div className="line file">
 			<FileText />
 			<span className="cut">
 				<Said>{name}</Said>
@@ -140,7 +140,7 @@ function Whole({ app, file, close }: FileProps & { close: () => void }) {
 	return (
 		<>
 			{!link.told && <Bytes link={link} name={file.name} />}
-			<div className="end">
+			<div className="line end">
 				<Named file={file} link={link} />
 				<span className="grow" />
 				<Press className="b" press={close}>

@@ -152,7 +152,7 @@ function Media({ kind, href, name, type }: MediaBlock) {
 	const label = [name, type].filter(Boolean).join(" · ");
 	const isWeb = href !== undefined && /^https?:\/\//i.test(href);
 	return (
-		<p className="file">
+		<p className="line file">
 			<FileText />
 			{isWeb ? <Outside href={href}>{visible(label)}</Outside> : <bdi>{visible(label)}</bdi>}
 			{isWeb && <span className="quiet cut">{visible(hostOf(href))}</span>}

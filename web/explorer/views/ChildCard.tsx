@@ -9,7 +9,7 @@ export function ChildCard({ child }: { child: ConversationDetails }) {
 	const { id, agentId, title, lastMessagePreview, metrics, answering } = child;
 	const words = [title, lastMessagePreview].filter((one) => one?.trim()).join(": ");
 	return (
-		<a className="child" href={toConversation(id)}>
+		<a className="line child" href={toConversation(id)}>
 			<span className={`sq ${answering ? "live" : ""}`} />
 			<b>{visible(agentId ?? "child")}</b>
 			<span className="cut grow quiet" dir="auto">

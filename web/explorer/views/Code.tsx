@@ -13,7 +13,7 @@ export function Code({ language, text }: { language: string; text: string }) {
 	const isDiff = /^(diff|patch)$/.test(language);
 	return (
 		<div className="code">
-			<header>
+			<header className="line">
 				<span className="cut">{language || "code"}</span>
 				<span className="grow" />
 				<CopyButton text={text} />

@@ -5,41 +5,28 @@ import { ChevronLeft, GitMerge, Star, X } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { duration } from "../model/costs.ts";
 import type { differencesOf } from "../model/differences.ts";
+import { saidAt } from "../model/forms.ts";
 import { toAlternatives, toCompare, toConversation } from "../model/route.ts";
-import type { Limb, Shape } from "../model/shape.ts";
+import type { Limb } from "../model/shape.ts";
 import { shownOf, type BlockShown, type Shown } from "../model/shown.ts";
 import { baseOf, rowsOf, wayOf, type Way } from "../model/ways.ts";
-import { counted, short, usd, visible } from "../model/words.ts";
-import { useSides, type LoadEntries } from "./compared.ts";
+import { counted, short, titleOf, usd, visible } from "../model/words.ts";
+import type { App } from "../service/app.ts";
+import { Blocks } from "./Blocks.tsx";
+import { useSides } from "./compared.ts";
+import { askMerge, askPromote, may } from "./deeds.tsx";
 import { Refs } from "./Outline.tsx";
 import { IconPress, inTime, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
 import { useWidth } from "./rows.ts";
+import { Notes } from "./Talk.tsx";
 
 const COLUMNS_MAX = 6;
 const COLUMN_MIN = 270; // pixels
 const GAP = 14;
 
-/** What one may do with branches; undefined: one may not. */
-export interface Deeds {
-	promote?: ((conversationId: string) => void) | undefined;
-	merge?: ((from: readonly string[], into: string) => void) | undefined;
-	tag?: ((ids: readonly string[]) => void) | undefined;
-	remove?: ((ids: readonly string[]) => void) | undefined;
-}
-
-export interface CompareProps {
-	shape: Shape;
-	title: string;
-	/** The first one is what the others are held against. */
-	ids: readonly string[];
-	load: LoadEntries;
-	/** Show what a message says. */
-	render: (blocks: readonly BlockShown[]) => ReactNode;
-	go: (hash: string) => void;
-	deeds: Deeds;
-}
-
-export function Compare({ shape, title, ids, load, render, go, deeds }: CompareProps) {
+/** ids: the first one is what the others are held against. */
+export function Compare({ app, ids }: { app: App; ids: readonly string[] }) {
+	const { shape } = app.grove!;
 	const [marks, setMarks] = useState(true);
 	const [box, width] = useWidth<HTMLDivElement>();
 	const limbs = useMemo(
@@ -50,7 +37,7 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 	const ways = useMemo(() => limbs.map((limb) => wayOf(limb, base?.id ?? null)), [limbs, base]);
 	const shown = limbs.map(({ id }) => id);
 	const ends = ways.map(({ lines }) => lines.at(-1)?.id).join();
-	const { sides, problem, more, again } = useSides(load, shown, base?.id ?? null, ends);
+	const { sides, problem, more, again } = useSides(app, shown, base?.id ?? null, ends);
 	const key = shown.join();
 
 	const columns = useMemo(
@@ -68,9 +55,9 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 	return (
 		<main className="talk" id="main" tabIndex={-1}>
 			<CompareHead
+				app={app}
 				id={shown[0] ?? ids[0]!}
 				heading={`Compare ${counted(limbs.length, "branch", "branches")}`}
-				title={title}
 				table={toAlternatives(shown[0] ?? ids[0]!, base?.id ?? null)}
 			>
 				{limbs.length < COLUMNS_MAX && others.length > 0 && (
@@ -78,7 +65,7 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 						className="b"
 						aria-label="Add a branch"
 						value=""
-						onChange={({ target }) => go(toCompare([...shown, target.value]))}
+						onChange={({ target }) => app.go(toCompare([...shown, target.value]))}
 					>
 						<option value="">+ Add branch</option>
 						{others.map(({ id, look }) => (
@@ -90,7 +77,7 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 				)}
 			</CompareHead>
 			<div className="cmp" ref={box} tabIndex={0} aria-label="Branches side by side" role="region">
-				<div className="same">
+				<div className="line same">
 					<i className="dot" style={laneStyle(first?.look.lane)} />
 					{base ? (
 						<span>
@@ -103,8 +90,13 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 					) : (
 						<span>They share nothing.</span>
 					)}
+					{limbs.length < ids.length && (
+						<span className="bad">
+							{counted(ids.length - limbs.length, "branch is", "branches are")} not here.
+						</span>
+					)}
 					<span className="grow" />
-					<label>
+					<label className="line">
 						<input type="checkbox" checked={marks} onChange={({ target }) => setMarks(target.checked)} /> Mark
 						what differs from
 					</label>
@@ -113,7 +105,7 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 						aria-label="The branch that the others are held against"
 						value={shown[0] ?? ""}
 						onChange={({ target }) =>
-							go(toCompare([target.value, ...shown.filter((id) => id !== target.value)]))
+							app.go(toCompare([target.value, ...shown.filter((id) => id !== target.value)]))
 						}
 					>
 						{limbs.map(({ id, look }) => (
@@ -128,11 +120,13 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 					{ways.map((way, at) => (
 						<ColumnHead
 							key={way.limb.id}
+							app={app}
 							way={way}
 							into={at > 0 ? first : undefined}
-							deeds={deeds}
 							takeOut={
-								shown.length > 2 ? () => go(toCompare(shown.filter((id) => id !== way.limb.id))) : undefined
+								shown.length > 2
+									? () => app.go(toCompare(shown.filter((id) => id !== way.limb.id)))
+									: undefined
 							}
 						/>
 					))}
@@ -145,7 +139,6 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 								isOver={
 									!sides.get(shown[column]!)?.hasMore && rows.slice(at).every((later) => !later[column])
 								}
-								render={render}
 							/>
 						)),
 					)}
@@ -163,18 +156,18 @@ export function Compare({ shape, title, ids, load, render, go, deeds }: CompareP
 }
 
 interface CompareHeadProps {
+	app: App;
 	/** The branch to which one goes back. */
 	id: string;
 	heading: ReactNode;
-	title: string;
 	/** The address of the other of the two views. */
 	table?: string | undefined;
 	sides?: string | undefined;
 	children?: ReactNode;
 }
 
-/** The head of both ways to compare. */
-export function CompareHead({ id, heading, title, table, sides, children }: CompareHeadProps) {
+/** The head of both ways to compare, with what went wrong. */
+export function CompareHead({ app, id, heading, table, sides, children }: CompareHeadProps) {
 	const tab = (label: string, href: string | undefined): ReactNode =>
 		href ? (
 			<a className="b ghost s" href={href}>
@@ -186,27 +179,30 @@ export function CompareHead({ id, heading, title, table, sides, children }: Comp
 			</span>
 		);
 	return (
-		<header className="head">
-			<a
-				className="b ghost icon"
-				href={toConversation(id)}
-				aria-label="Back to the conversation"
-				title="Back (Esc)"
-			>
-				<ChevronLeft className="i" />
-			</a>
-			<div className="grow">
-				<h1 className="cut">{heading}</h1>
-				<div className="sub">
-					<bdi className="cut">{visible(title)}</bdi>
+		<>
+			<header className="head">
+				<a
+					className="b ghost icon"
+					href={toConversation(id)}
+					aria-label="Back to the conversation"
+					title="Back (Esc)"
+				>
+					<ChevronLeft />
+				</a>
+				<div className="grow">
+					<h1 className="cut">{heading}</h1>
+					<div className="line sub">
+						<bdi className="cut">{titleOf(app.place!.conversation?.title)}</bdi>
+					</div>
 				</div>
-			</div>
-			<nav className="zoom" aria-label="How to compare">
-				{tab("Side by side", sides)}
-				{tab("Table", table)}
-			</nav>
-			{children}
-		</header>
+				<nav className="line zoom" aria-label="How to compare">
+					{tab("Side by side", sides)}
+					{tab("Table", table)}
+				</nav>
+				{children}
+			</header>
+			<Notes app={app} />
+		</>
 	);
 }
 
@@ -244,15 +240,16 @@ export function factsOf({ entries, inputTokens, outputTokens, costUsd, seconds, 
 }
 
 interface ColumnHeadProps {
+	app: App;
 	way: Way;
 	/** The branch that it is held against, into which it may be merged. */
 	into: Limb | undefined;
-	deeds: Deeds;
 	takeOut: (() => void) | undefined;
 }
 
-function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHeadProps) {
+function ColumnHead({ app, way, into, takeOut }: ColumnHeadProps) {
 	const { id, look } = way.limb;
+	const mayWrite = may(app, "writer");
 	return (
 		<section className="colhead" style={laneStyle(look.lane)} aria-label={look.label}>
 			<h2 className="cut">
@@ -265,24 +262,28 @@ function ColumnHead({ way, into, deeds: { promote, merge }, takeOut }: ColumnHea
 					<span key={fact}>{fact}</span>
 				))}
 			</p>
-			<div className="do">
+			<div className="line do">
 				<Refs look={look} />
-				{promote && !look.isCurrent && (
-					<Press className="b s" press={() => promote(id)}>
-						<Star className="i" size={14} />
+				{mayWrite && !look.isCurrent && (
+					<Press className="b s" press={() => askPromote(app, id)}>
+						<Star />
 						Make current…
 					</Press>
 				)}
-				{merge && into && way.entries > 0 && (
-					<Press className="b s" press={() => merge([id], into.id)} title={`Merge into “${into.look.label}”`}>
-						<GitMerge className="i" size={14} />
+				{mayWrite && into && way.entries > 0 && (
+					<Press
+						className="b s"
+						press={() => askMerge(app, id, into.id).catch(app.fail)}
+						title={`Merge into “${into.look.label}”`}
+					>
+						<GitMerge />
 						Merge…
 					</Press>
 				)}
 				<span className="grow" />
 				{takeOut && (
 					<IconPress className="s" label="Take out" press={takeOut}>
-						<X className="i" size={14} />
+						<X />
 					</IconPress>
 				)}
 			</div>
@@ -296,7 +297,6 @@ interface CellProps {
 	other: Shown | undefined;
 	/** Whether the branch has ended before. */
 	isOver: boolean;
-	render: CompareProps["render"];
 }
 
 const isText = ({ kind }: BlockShown): boolean => kind === "text";
@@ -306,14 +306,14 @@ const wordsOf = (message: Shown | undefined): string =>
 		.join("\n\n")
 		.trim();
 
-function Cell({ message, other, isOver, render }: CellProps) {
+function Cell({ message, other, isOver }: CellProps) {
 	const pieces = useDifferences(wordsOf(other), wordsOf(message));
 	if (!message) return <div className="cell void">{isOver && "ended before this"}</div>;
 	const { who, entries, blocks } = message;
 	return (
 		<article className={`cell md ${pieces === "other" ? "other" : ""}`}>
-			<p className="who">
-				<bdi>{visible(who)}</bdi> <Time at={entries[0]!.createdAt} />
+			<p className="line who">
+				<bdi>{visible(who)}</bdi> <Time at={saidAt(entries[0]!)} />
 			</p>
 			{Array.isArray(pieces) && (
 				<p className="words">
@@ -329,7 +329,7 @@ function Cell({ message, other, isOver, render }: CellProps) {
 					})}
 				</p>
 			)}
-			{render(Array.isArray(pieces) ? blocks.filter((block) => !isText(block)) : blocks)}
+			<Blocks blocks={Array.isArray(pieces) ? blocks.filter((block) => !isText(block)) : blocks} />
 		</article>
 	);
 }

@@ -107,7 +107,7 @@ export function Composer({ app, sent }: { app: App; sent: (entry: AppendedEntry)
 			<div className={isOver ? "over" : ""}>
 				<Enclosed files={draft.files} isHeld={draft.isHeld} />
 				<DraftBox draft={draft} label={label} send={send} take={take} />
-				<div className="foot">
+				<div className="line foot">
 					{isWriting ? (
 						<>
 							<span className="dot live" />

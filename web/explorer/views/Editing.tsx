@@ -82,7 +82,7 @@ export function Editing({ app, entry, editable, close }: EditingProps) {
 					{wrong}
 				</p>
 			)}
-			<div className="foot">
+			<div className="line foot">
 				{editable.words && (
 					<Press className="b ghost s" aria-pressed={isJson} press={() => setJson(!isJson)}>
 						JSON

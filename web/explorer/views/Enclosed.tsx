@@ -27,7 +27,7 @@ export function Enclosed({ files, isHeld }: EnclosedProps) {
 			{all.length > 0 && (
 				<ul className="enclosed" aria-label="Files of this message">
 					{all.map((one) => (
-						<li key={one.key} className={one.state}>
+						<li key={one.key} className={`line ${one.state}`}>
 							<Preview upload={one} />
 							<span className="cut">
 								<Said>{one.name}</Said>

@@ -1,31 +1,17 @@
 // The frame of the page: the list, what is open, the tree beside it, and what lies above them.
 
-import {
-	Columns2,
-	GitBranch,
-	Link,
-	List,
-	Maximize2,
-	MessageSquare,
-	Moon,
-	PanelRight,
-	Plus,
-	Share2,
-	Tag,
-} from "lucide-react";
+import { GitBranch, List, MessageSquare, Tag } from "lucide-react";
 import { Fragment, lazy, Suspense, useEffect, useLayoutEffect } from "react";
-import { toCompare, toConversation, toTree } from "../model/route.ts";
+import { toConversation } from "../model/route.ts";
 import type { App, ViewName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
-import { askDetails, askNew, currentWithout, may } from "./deeds.tsx";
+import { everyAction } from "./actions.tsx";
 import { First } from "./First.tsx";
-import { openPalette, type Action } from "./Palette.tsx";
+import { openPalette } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
 import { Boundary, inTime, Loading, Problem, Splitter, useKept } from "./parts.tsx";
-import { openShare } from "./Share.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
-import { toggleTheme } from "./theme.ts";
 
 const loadFull = () => inTime(() => import("./Full.tsx"));
 const Full = lazy(loadFull);
@@ -44,7 +30,7 @@ export function Frame({ app }: { app: App }) {
 	const [listWidth, setListWidth] = useKept("forklore.list", LIST.first);
 	const [paneWidth, setPaneWidth] = useKept("forklore.pane", PANE.first);
 	const { route, place } = app;
-	const isFull = route.name !== "list" && route.name !== "conversation";
+	const isFull = route.name !== "list" && route.name !== "conversation" && !place?.isGone;
 	const hasPane = route.name === "conversation" && app.isPaneShown && place && !place.isGone;
 	// Before the first picture: who sees the page may press.
 	useLayoutEffect(() => {
@@ -56,7 +42,7 @@ export function Frame({ app }: { app: App }) {
 		const timer = setTimeout(() => void loadFull().catch(() => undefined), IDLE_MS);
 		return () => clearTimeout(timer);
 	}, []);
-	const find = () => openPalette(app, () => actionsOf(app));
+	const find = () => openPalette(app);
 	const style = { "--list": `${listWidth}px`, "--pane": `${paneWidth}px` } as React.CSSProperties;
 	return (
 		<>
@@ -106,7 +92,7 @@ export function Frame({ app }: { app: App }) {
 						<button
 							key={name}
 							type="button"
-							aria-current={app.view === name ? "page" : undefined}
+							aria-current={!isFull && app.view === name ? "page" : undefined}
 							onClick={() => app.showView(name)}
 						>
 							{sign}
@@ -120,7 +106,7 @@ export function Frame({ app }: { app: App }) {
 			))}
 			<div id="toasts" role="status">
 				{app.said && (
-					<div className="toast">
+					<div className="line toast">
 						<span>{app.said}</span>
 						<button type="button" onClick={() => app.say("")}>
 							Close
@@ -137,62 +123,15 @@ function skip(event: React.MouseEvent): void {
 	document.getElementById("main")?.focus();
 }
 
-/** Return what one may do here, for the palette. */
-function actionsOf(app: App): Action[] {
-	const { place, grove } = app;
-	const other = place && grove && currentWithout(grove, place.id);
-	return [
-		{ label: "New conversation", sign: <Plus />, run: () => askNew(app) },
-		...(place && !place.isGone
-			? [
-					{ label: "Tree at full size", hint: "G", sign: <Maximize2 />, run: () => app.go(toTree(place.id)) },
-					...(other
-						? [
-								{
-									label: "Compare branches",
-									hint: "C",
-									sign: <Columns2 />,
-									run: () => app.go(toCompare([place.id, other])),
-								},
-							]
-						: []),
-					...(may(app, "writer")
-						? [
-								{
-									label: "Names and tags",
-									hint: "T",
-									sign: <Tag />,
-									run: () => askDetails(app, place.id).catch(app.fail),
-								},
-							]
-						: []),
-					{ label: "Share", hint: "S", sign: <Share2 />, run: () => openShare(app) },
-					{
-						label: "Copy link",
-						hint: "L",
-						sign: <Link />,
-						run: () => app.copyLink(toConversation(place.id, place.chosen)),
-					},
-					{
-						label: app.isPaneShown ? "Close the tree" : "Show the tree",
-						sign: <PanelRight />,
-						run: () => app.showPane(app.isPaneShown ? undefined : app.pane),
-					},
-				]
-			: []),
-		{ label: "Dark or light", sign: <Moon />, run: toggleTheme },
-	];
-}
-
 /** The keys of the whole page. Views have their own, and tell by `preventDefault`. */
 function pressed(app: App, event: KeyboardEvent): void {
 	const { target, key } = event;
 	const isTyping =
 		target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
-	const { place, grove } = app;
+	const { place } = app;
 	if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === "k") {
 		event.preventDefault();
-		if (!app.dialogs.length) openPalette(app, () => actionsOf(app));
+		if (!app.dialogs.length) openPalette(app);
 		return;
 	}
 	if (event.defaultPrevented || app.dialogs.length || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -205,20 +144,15 @@ function pressed(app: App, event: KeyboardEvent): void {
 	if (isTyping || !place || place.isGone) {
 		if (key === "/" && !isTyping) {
 			event.preventDefault();
-			openPalette(app, () => actionsOf(app));
+			openPalette(app);
 		}
 		return;
 	}
-	const other = grove && currentWithout(grove, place.id);
 	const deeds: Record<string, () => unknown> = {
-		g: () => app.go(toTree(place.id)),
-		c: () => other && app.go(toCompare([place.id, other])),
-		t: () => may(app, "writer") && askDetails(app, place.id).catch(app.fail),
-		s: () => openShare(app),
 		e: () => act("edit"),
 		r: () => act("again"),
 		f: () => act("fork"),
-		l: () => act("link"),
+		l: () => act("link") || app.copyLink(toConversation(place.id, place.chosen)),
 		m: () => act("memory"),
 		j: () => step(1),
 		k: () => step(-1),
@@ -226,9 +160,9 @@ function pressed(app: App, event: KeyboardEvent): void {
 		ArrowUp: () => step(-1),
 		"[": () => way(-1),
 		"]": () => way(1),
-		"/": () => focusFilter() || openPalette(app, () => actionsOf(app)),
+		"/": () => focusFilter() || openPalette(app),
 	};
-	const deed = deeds[key];
+	const deed = deeds[key] ?? everyAction(app).find(({ hint }) => hint?.toLowerCase() === key)?.press;
 	if (!deed) return;
 	const isArrow = key.startsWith("Arrow");
 	if (isArrow && !document.activeElement?.closest(".msg")) return;
@@ -236,9 +170,13 @@ function pressed(app: App, event: KeyboardEvent): void {
 	void deed();
 }
 
-/** Press a button of the message that has the focus. */
-const act = (what: string): void =>
-	document.activeElement?.closest(".msg")?.querySelector<HTMLElement>(`.acts [data-do="${what}"]`)?.click();
+/** Press a button of the message that has the focus, and return whether it has one. */
+function act(what: string): boolean {
+	const message = document.activeElement?.closest(".msg");
+	const button = message?.querySelector<HTMLElement>(`.acts [data-do="${what}"]`);
+	button?.click();
+	return Boolean(button);
+}
 
 /** Go to the next message, or the one before. */
 function step(by: 1 | -1): void {

@@ -1,36 +1,15 @@
 // What stands above the messages: what the branch is, where it comes from, and what one may do with it.
 
-import {
-	Archive,
-	ArrowLeft,
-	Columns2,
-	Crown,
-	GitMerge,
-	Link,
-	PanelRight,
-	Share2,
-	Star,
-	Tag,
-	Trash2,
-} from "lucide-react";
+import { ArrowLeft, Columns2, PanelRight, Share2, Star } from "lucide-react";
 import { duration } from "../model/costs.ts";
 import { toCompare, toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import { rootward, shownBy, sumOf } from "../model/shape.ts";
 import { counted, titleOf, usageWords, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
-import {
-	askDelete,
-	askDeleteTree,
-	askDetails,
-	askHandOver,
-	askMerge,
-	askPromote,
-	currentWithout,
-	may,
-	toggleArchive,
-} from "./deeds.tsx";
-import { BranchName, IconPress, Menu, Press, type MenuItem } from "./parts.tsx";
+import { actionsOf } from "./actions.tsx";
+import { askPromote, currentWithout, may } from "./deeds.tsx";
+import { BranchName, IconPress, Menu, Press } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 
 export function Head({ app }: { app: App }) {
@@ -57,47 +36,6 @@ export function Head({ app }: { app: App }) {
 		conversation?.title ?? origins.find(({ limb: { branch } }) => branch?.title)?.limb.branch?.title;
 	const isTitle = limb && limb.look.label === titleOf(title);
 	const look = isTitle ? { ...limb.look, label: isCurrent ? "current" : "branch" } : limb?.look;
-	const failing = (deed: () => Promise<unknown>) => () => deed().catch(app.fail);
-	const items: (MenuItem | null | false)[] = [
-		may(app, "writer") && {
-			label: "Names and tags…",
-			sign: <Tag />,
-			press: failing(() => askDetails(app, id)),
-			hint: "T",
-		},
-		may(app, "writer") && !isCurrent && grove?.hasForks
-			? { label: "Make current…", sign: <Star />, press: () => askPromote(app, id) }
-			: false,
-		may(app, "writer") && otherId
-			? { label: "Merge into…", sign: <GitMerge />, press: failing(() => askMerge(app, id)) }
-			: false,
-		otherId
-			? { label: "Compare", sign: <Columns2 />, press: () => app.go(toCompare([id, otherId])), hint: "C" }
-			: false,
-		{
-			label: may(app, "manager") ? "Share…" : "Members…",
-			sign: <Share2 />,
-			press: () => openShare(app),
-			hint: "S",
-		},
-		may(app, "owner") && { label: "Hand over to…", sign: <Crown />, press: failing(() => askHandOver(app)) },
-		{ label: "Copy link", sign: <Link />, press: () => app.copyLink(toConversation(id)), hint: "L" },
-		{
-			label: conversation?.archived ? "Take out of the archive" : "Archive",
-			sign: <Archive />,
-			press: () => toggleArchive(app),
-		},
-		may(app, "manager") ? null : false,
-		may(app, "manager") && otherId
-			? { label: "Delete this branch…", sign: <Trash2 />, press: () => askDelete(app, [id]), isBad: true }
-			: false,
-		may(app, "owner") && {
-			label: "Delete the whole tree…",
-			sign: <Trash2 />,
-			press: () => askDeleteTree(app),
-			isBad: true,
-		},
-	];
 	return (
 		<header className="head">
 			<a className="b icon ghost narrow-back" href={toList()} aria-label="Conversations">
@@ -107,7 +45,7 @@ export function Head({ app }: { app: App }) {
 				<h1 className="cut" dir="auto">
 					{conversation ? titleOf(title) : "…"}
 				</h1>
-				<div className="sub">
+				<div className="line sub">
 					<BranchName look={look} />
 					{may(app, "writer") && limb && !isCurrent && (
 						<Press className="b ghost s" press={() => askPromote(app, id)}>
@@ -127,9 +65,11 @@ export function Head({ app }: { app: App }) {
 						</a>
 					)}
 					{origins.map(({ limb: from, line }, at) => (
-						<span key={from.id} className="sep cut">
-							{at ? "which is from" : "from"}{" "}
-							<a href={toConversation(from.id, line.id)}>{visible(from.look.label)}</a>
+						<span key={from.id} className="sep">
+							<span className="cut">
+								{at ? "which is from" : "from"}{" "}
+								<a href={toConversation(from.id, line.id)}>{visible(from.look.label)}</a>
+							</span>
 						</span>
 					))}
 					{accessLevel !== "owner" && ownerUserId && (
@@ -153,11 +93,7 @@ export function Head({ app }: { app: App }) {
 			<Press className="b" press={() => openShare(app)} id="share">
 				<Share2 /> {may(app, "manager") ? "Share" : "Members"}
 			</Press>
-			<Menu
-				label="More actions"
-				id="more"
-				items={items.filter((item): item is MenuItem | null => item !== false)}
-			/>
+			<Menu label="More actions" id="more" items={actionsOf(app)} />
 			{!app.isPaneShown && (
 				<IconPress label="Show the tree" className="show-pane" press={() => app.showPane(app.pane)}>
 					<PanelRight />

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "react";
 import type { MapRow } from "../model/map.ts";
-import { grouped, type Limb } from "../model/shape.ts";
+import { type Limb } from "../model/shape.ts";
 
 const ROW_MAX = 5; // pixels
 
@@ -52,7 +52,7 @@ export function Minimap({ rows, longest, path, box, rowsHeight, frameRef }: Mini
 	const kind = ({ limb, folded, fits }: MapRow): string =>
 		folded ? "fold" : path.has(limb) ? "on" : `${fits ? "" : "dim"} ${limb.look.lane}`;
 	const lines = [
-		...grouped(
+		...Map.groupBy(
 			rows.map((row, at) => ({ row, at })),
 			({ row }) => kind(row),
 		),

@@ -5,8 +5,10 @@ import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
 import { filterOf, saysOf } from "../model/filter.ts";
 import { outlineOf, type Outline as Drawing, type Row, type Stroke } from "../model/outline.ts";
 import { rootward, shownBy, type Limb, type Shape } from "../model/shape.ts";
-import type { ConversationDetails, Line, Look } from "../model/types.ts";
+import { toConversation } from "../model/route.ts";
+import type { Line, Look } from "../model/types.ts";
 import { counted, visible } from "../model/words.ts";
+import type { App } from "../service/app.ts";
 import { BranchName, FilterField, laneStyle, Press, Time } from "./parts.tsx";
 import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
@@ -15,20 +17,8 @@ const GAP = { least: 7, most: 18 }; // between two lanes
 const LANES_SHARE = 0.45; // of the width, before lanes come closer to each other
 const BEND = 15;
 
-export interface OutlineProps {
-	shape: Shape;
-	children: readonly ConversationDetails[];
-	/** The open branch, and the entry of it that one is at. */
-	openId: string;
-	entryId?: string | undefined;
-	/** Older entries are still loading. */
-	isLoading?: boolean;
-	/** Open a branch at an entry, or at its end. */
-	open: (conversationId: string, entryId?: string) => void;
-}
-
 /** Return the branch in which an entry is opened: the open one, else its own, else one that goes on from it. */
-export function showing(
+function showing(
 	shape: Shape,
 	openId: string,
 	{ limb, line }: { limb: Limb; line: Line },
@@ -39,21 +29,15 @@ export function showing(
 	return found?.id;
 }
 
-/** Return what one may do with the rows: which are toggled, and whether runs are folded. */
-function useFolds() {
-	const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-	const toggle = (key: string): void =>
-		setToggled(
-			(before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]),
-		);
-	return { toggled, toggle };
-}
-
-export function Outline({ shape, children, openId, entryId, isLoading, open }: OutlineProps) {
+export function Outline({ app }: { app: App }) {
+	const { id: openId, chosen: entryId } = app.place!;
+	const { shape, isWhole } = app.grove!;
+	const { children } = app.grove!.tree;
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [folds, setFolds] = useState(true);
-	const { toggled, toggle } = useFolds();
+	const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+	const toggle = (key: string): void => setToggled((before) => before.symmetricDifference(new Set([key])));
 	const height = usePhone() ? 40 : 29;
 
 	const limb = shape.limbs.get(openId);
@@ -68,8 +52,8 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 	}, [shape, query, folds, toggled, chosen, children]);
 	const { rows, rowOf, lanes } = drawing;
 	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
-	const wasLoading = useRef(isLoading);
-	useEffect(() => void (wasLoading.current = isLoading));
+	const wasLoading = useRef(!isWhole);
+	useEffect(() => void (wasLoading.current = !isWhole));
 	const kept = wasLoading.current ? rows[chosenRow]?.key : undefined;
 	const { box, first, end, slots, look, reveal } = useRows(rows, height, { kept });
 	const [, width] = useWidth(box);
@@ -83,6 +67,10 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 	}, [openId, chosen, chosenRow >= 0]);
 
 	const gap = Math.max(GAP.least, Math.min(GAP.most, (LANES_SHARE * width) / Math.max(1, lanes)));
+	const open = (id: string, at?: string): void => {
+		app.showView("talk");
+		app.go(toConversation(id, at));
+	};
 	const go = (row: number): void => {
 		setActive(rows[row]!.key);
 		reveal(row);
@@ -144,14 +132,14 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 		counted(forks.length, "branch", "branches"),
 		names > 0 && counted(names, "name"),
 		merges > 0 && counted(merges, "merge"),
-		isLoading && "loading older entries…",
+		!isWhole && "loading older entries…",
 	];
 	const visibleRows = rows.slice(first, end).map((row, at) => ({ row, at: first + at }));
 	if (rows[active] && (active < first || active >= end)) visibleRows.push({ row: rows[active], at: active });
 	const sheet = { height: rows.length * height, minWidth: LEFT + lanes * gap + 180 };
 	return (
 		<>
-			<div className="bar">
+			<div className="line bar">
 				<FilterField query={query} filter={setQuery} />
 				<Press
 					className="b ghost s"
@@ -194,7 +182,7 @@ export function Outline({ shape, children, openId, entryId, isLoading, open }: O
 					<p className="quiet none">{query ? "No branch fits." : "Nothing is said here yet."}</p>
 				)}
 			</div>
-			<div className="legend">
+			<div className="line legend">
 				<span role="status">{facts.filter(Boolean).join(", ")}</span>
 				<span className="grow" />
 				<span className="hidenarrow">
@@ -243,8 +231,7 @@ const TreeRow = memo(function TreeRow({
 		blank: look.label,
 		child: child?.title ?? "",
 	}[kind];
-	const time =
-		line && kind === "entry" ? line.createdAt : kind === "blank" ? limb.branch?.createdAt : undefined;
+	const time = line && kind === "entry" ? line.at : kind === "blank" ? limb.branch?.createdAt : undefined;
 	const isNow = isTip && isLive(limb);
 	return (
 		<div
@@ -255,7 +242,7 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			className={`tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
+			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>
@@ -279,7 +266,7 @@ const TreeRow = memo(function TreeRow({
 			{isNow ? <time className="now">now</time> : time ? <Time at={time} /> : <time />}
 			{canFold && (
 				<button type="button" className="fold" tabIndex={-1} aria-hidden="true" title="Fold this branch (←)">
-					<ChevronRight className="i" size={14} />
+					<ChevronRight />
 				</button>
 			)}
 		</div>

@@ -7,19 +7,13 @@ import type { ConversationDetails, Hit, Name } from "../model/types.ts";
 import { shortTime, titleOf, toldOf, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { isAborted } from "../service/connection.ts";
+import { everyAction } from "./actions.tsx";
 import { BranchName, Modal, Problem } from "./parts.tsx";
 
 const TYPED_MS = 200;
 const ROWS = 8;
 const HITS = 20;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-
-export interface Action {
-	label: string;
-	hint?: string;
-	sign: ReactNode;
-	run: () => unknown;
-}
 
 interface Option {
 	key: string;
@@ -40,10 +34,9 @@ interface Found {
 
 const NOTHING: Found = { query: "", conversations: [], names: [], hits: [], cursor: null };
 
-export const openPalette = (app: App, actions: () => readonly Action[]): void =>
-	void app.open((close) => <Palette app={app} actions={actions()} close={close} />);
+export const openPalette = (app: App): void => void app.open((close) => <Palette app={app} close={close} />);
 
-function Palette({ app, actions, close }: { app: App; actions: readonly Action[]; close: () => void }) {
+function Palette({ app, close }: { app: App; close: () => void }) {
 	const [text, setText] = useState("");
 	const [found, setFound] = useState(NOTHING);
 	const [isBusy, setBusy] = useState(false);
@@ -123,11 +116,11 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 			"Messages here",
 			lines
 				.slice(-ROWS)
-				.map(({ id, conversationId, text: said, createdAt }) => ({
+				.map(({ id, conversationId, text: said, at }) => ({
 					key: `l${id}`,
 					sign: <CornerDownRight />,
 					words: marked(said, query),
-					beside: shortTime(createdAt),
+					beside: shortTime(at),
 					run: go(toConversation(grove!.fork(conversationId) ? conversationId : app.place!.id, id)),
 				})),
 		],
@@ -177,22 +170,22 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 						<span className="quiet">in {titleOf(conversationTitle)}</span>
 					</>
 				),
-				beside: shortTime(createdAt),
+				beside: shortTime(line.saidAt ?? createdAt),
 				run: go(toConversation(conversationId, entryId)),
 			})),
 		],
 		[
 			"Do",
-			actions
+			everyAction(app)
 				.filter(({ label }) => fits(label))
-				.map(({ label, hint, sign, run }) => ({
+				.map(({ label, hint, sign, press }) => ({
 					key: `d${label}`,
 					sign,
 					words: marked(label, query),
 					beside: hint && <kbd>{hint}</kbd>,
 					run: () => {
 						close();
-						return run();
+						return press();
 					},
 				})),
 		],
@@ -222,7 +215,7 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 	};
 	return (
 		<Modal label="Search or go to" className="pal" close={close}>
-			<div className="in">
+			<div className="line in">
 				<Search />
 				<input
 					type="text"
@@ -252,7 +245,7 @@ function Palette({ app, actions, close }: { app: App; actions: readonly Action[]
 									<div
 										key={option.key}
 										id={`found-${options.indexOf(option)}`}
-										className="opt"
+										className="line opt"
 										role="option"
 										aria-selected={option === options[at]}
 										onClick={() => void option.run()}

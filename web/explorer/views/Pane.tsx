@@ -1,7 +1,7 @@
 // Beside the conversation: its tree, what the agent remembered, and what it cost.
 
 import { Maximize2, X } from "lucide-react";
-import { toConversation, toTree } from "../model/route.ts";
+import { toTree } from "../model/route.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
 import { Costs } from "./Costs.tsx";
@@ -19,10 +19,6 @@ export function Pane({ app }: { app: App }) {
 	const place = useSource(app.place!);
 	const grove = useSource(app.grove!);
 	const { pane } = app;
-	const open = (id: string, entryId?: string) => {
-		app.showView("talk");
-		app.go(toConversation(id, entryId));
-	};
 	return (
 		<aside className="pane" aria-label="Beside the conversation">
 			<header>
@@ -58,14 +54,7 @@ export function Pane({ app }: { app: App }) {
 					(grove.problem !== undefined ? (
 						<Problem error={grove.problem} again={() => grove.load()} />
 					) : (
-						<Outline
-							shape={grove.shape}
-							children={grove.tree.children}
-							openId={place.id}
-							entryId={place.chosen}
-							isLoading={!grove.isWhole}
-							open={open}
-						/>
+						<Outline app={app} />
 					))}
 				{pane === "memory" && <Memory key={place.id} app={app} />}
 				{pane === "details" && <Costs app={app} />}

@@ -197,7 +197,7 @@ function Share({ app, id, close }: { app: App; id: string; close: () => void }) 
 						})}
 					</ul>
 				</div>
-				<div className="end">
+				<div className="line end">
 					<Press className="b ghost" press={() => app.copyLink(toConversation(id))}>
 						<Link /> Copy link
 					</Press>

@@ -17,6 +17,7 @@ import {
 	X,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { usedAt } from "../model/forms.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails, Hit } from "../model/types.ts";
@@ -75,8 +76,8 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	});
 	return (
 		<nav className="side" aria-label="Conversations">
-			<div className="brand">
-				<a href={toList()} aria-label="forklore">
+			<div className="line brand">
+				<a className="line" href={toList()} aria-label="forklore">
 					<img src={mark} alt="" />
 					<b>forklore</b>
 				</a>
@@ -85,7 +86,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					<Plus />
 				</IconPress>
 			</div>
-			<button type="button" className="find" onClick={find}>
+			<button type="button" className="line find" onClick={find}>
 				<Search />
 				<span className="grow">Search or go to…</span>
 				<kbd>Ctrl K</kbd>
@@ -165,7 +166,7 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 					</Press>
 				)}
 			</div>
-			<div className="me">
+			<div className="line me">
 				<Avatar name={app.user} />
 				<span className="grow cut">
 					<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
@@ -226,12 +227,12 @@ function Failures({ app }: { app: App }) {
 							<b className="cut" dir="auto">
 								{titleOf(hit!.conversationTitle)}
 							</b>
-							<Time at={hit!.createdAt} />
+							<Time at={hit!.line.saidAt ?? hit!.createdAt} />
 							<p className="cut" dir="auto">
 								{visible(toldOf(hit!.line))}
 							</p>
 							{others.length > 0 && (
-								<span className="facts">{counted(others.length, "earlier failure")}</span>
+								<span className="line facts">{counted(others.length, "earlier failure")}</span>
 							)}
 						</a>
 					</li>
@@ -274,11 +275,11 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="live">now</time> : <Time at={row.lastUsedAt} />}
+			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
 			<p className="cut" dir="auto">
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
-			<span className="facts">
+			<span className="line facts">
 				{branches > 1 && (
 					<span title={counted(branches, "branch", "branches")}>
 						<GitBranch aria-hidden="true" /> {branches}
@@ -299,13 +300,13 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 function Child({ app, row }: { app: App; row: ConversationDetails }) {
 	const { id, agentId, title, answering } = row;
 	return (
-		<a className="kid" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
+		<a className="line kid" href={toConversation(id)} aria-current={isOpen(app, id) ? "page" : undefined}>
 			<span className={`sq ${answering ? "live" : ""}`} />
 			<span className="cut grow" dir="auto">
 				{agentId && `${visible(agentId)} `}
 				<span className="quiet">{titleOf(title)}</span>
 			</span>
-			<Time at={row.lastUsedAt} className="quiet" />
+			<Time at={usedAt(row)} className="quiet" />
 		</a>
 	);
 }
@@ -319,7 +320,7 @@ function FilterMenu({ app }: { app: App }) {
 	const [isOpen, setOpen] = useState(false);
 	const box = useRef<HTMLDivElement>(null);
 	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
-		<label className="field">
+		<label className="line field">
 			{sign}
 			<input
 				aria-label={label}
@@ -362,7 +363,7 @@ function FilterMenu({ app }: { app: App }) {
 					<>
 						{field("tag", "Tag, or tag:value", <Tag />, tag)}
 						{field("agentId", "Agent", <Bot />, agentId)}
-						<label className="f">
+						<label className="line f">
 							Used in
 							<select
 								className="input"

@@ -50,7 +50,7 @@ export function Notes({ app }: { app: App }) {
 		<>
 			<div role="status" aria-label="Connection">
 				{lost && (
-					<div className="note">
+					<div className="line note">
 						<WifiOff />
 						<span className="grow">
 							{lost} You see what was loaded at {shortTime(app.answeredAt.toISOString())}. Trying again…
@@ -60,7 +60,7 @@ export function Notes({ app }: { app: App }) {
 			</div>
 			<div role="alert">
 				{failure && (
-					<div className="note bad">
+					<div className="line note bad">
 						<span className="grow">
 							{failure.sentence} {failure.requestId && <small>Request {failure.requestId}</small>}
 						</span>

@@ -2,7 +2,7 @@
 
 import { ArrowDown } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { grouped, type Shape } from "../model/shape.ts";
+import { type Shape } from "../model/shape.ts";
 import { shownOf, type Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import type { App } from "../service/app.ts";
@@ -149,7 +149,7 @@ export function Thread({ app }: { app: App }) {
 
 /** Return entries that know where others go on from the place before them: there a message of its own begins. */
 function withForks(entries: readonly Entry[], shape: Shape): readonly Entry[] {
-	const forks = grouped([...shape.limbs.values()], ({ after }) => after?.line.id ?? null);
+	const forks = Map.groupBy(shape.limbs.values(), ({ after }) => after?.line.id ?? null);
 	return entries.map((entry) => {
 		const limbs = forks.get(entry.parentId)?.filter(({ id }) => id !== entry.conversationId) ?? [];
 		return limbs.length ? { ...entry, alternatives: limbs.map(({ id }) => id) } : entry;

@@ -21,11 +21,11 @@ export function ToolCall({ call, acts }: ToolCallProps) {
 	const state = result ? (result.isError ? "failed" : "done") : call.isAnswered ? "below" : "no result";
 	return (
 		<details className="call" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-			<summary>
+			<summary className="line">
 				<ChevronRight className="turn" />
 				<b>{visible(name)}</b>
 				<span className="args cut">{argsLine(call)}</span>
-				<span className="t">
+				<span className="line t">
 					{result?.isError ? (
 						<span className="err">
 							<X /> failed

@@ -5,12 +5,15 @@ import { Check, ChevronLeft, ChevronRight, Columns2, Minus, Plus } from "lucide-
 import { memo, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { filterOf } from "../model/filter.ts";
 import { mapOf, ticksOf, type Column, type MapRow } from "../model/map.ts";
-import { rootward, scoreOf, sumOf, type Limb, type Shape } from "../model/shape.ts";
-import { toConversation } from "../model/route.ts";
-import { counted, shortTime, usd, visible } from "../model/words.ts";
+import { rootward, scoreOf, sumOf, type Limb } from "../model/shape.ts";
+import { toCompare, toConversation } from "../model/route.ts";
+import { counted, shortTime, titleOf, usd } from "../model/words.ts";
+import type { App } from "../service/app.ts";
+import { askPromote, may } from "./deeds.tsx";
 import { Minimap } from "./Minimap.tsx";
 import { isLive, Refs } from "./Outline.tsx";
 import { FilterField, IconPress, laneStyle, Press } from "./parts.tsx";
+import { Notes } from "./Talk.tsx";
 import { stepped, usePhone, useRows, useWidth } from "./rows.ts";
 
 const LEFT = 18;
@@ -25,18 +28,9 @@ const COLUMNS: readonly [Column, string][] = [
 	["last", "Last"],
 ];
 
-export interface TreeMapProps {
-	shape: Shape;
-	title: string;
-	/** The open branch. */
-	openId: string;
-	open: (conversationId: string) => void;
-	compare: (ids: readonly string[]) => void;
-	/** Ask, and make a branch current; undefined: one may not. */
-	promote?: ((conversationId: string) => void) | undefined;
-}
-
-export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMapProps) {
+export function TreeMap({ app }: { app: App }) {
+	const { shape } = app.grove!;
+	const openId = app.place!.id;
 	const name = useId();
 	const [query, setQuery] = useState("");
 	const [least, setLeast] = useState(0);
@@ -92,16 +86,17 @@ export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMa
 		if (rows[row]!.folded) unfold(rows[row]!.key);
 		else setChosen(rows[row]!.key);
 	};
-	const enter = (row: number): void => (rows[row]!.folded ? unfold(rows[row]!.key) : open(rows[row]!.key));
+	const enter = (row: number): void =>
+		rows[row]!.folded ? unfold(rows[row]!.key) : app.go(toConversation(rows[row]!.key));
 	const onKeyDown = (event: React.KeyboardEvent): void => {
 		const row = rows[active];
 		if (event.altKey || event.ctrlKey || event.metaKey || !row) return;
 		const to = stepped(event.key, active, rows.length, Math.floor(box.current!.clientHeight / height) - 2);
-		const keys: Record<string, () => void> = {
+		const keys: Record<string, () => unknown> = {
 			Enter: () => enter(active),
 			" ": () => choose(active),
 			c: () => pick(row.limb.id),
-			p: () => row.limb.branch && promote?.(row.limb.id),
+			p: () => row.limb.branch && may(app, "writer") && askPromote(app, row.limb.id),
 			ArrowLeft: () => go(Math.max(0, row.parent)),
 			ArrowRight: () =>
 				row.folded
@@ -158,17 +153,17 @@ export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMa
 	const style = { "--gw": `${graph}px`, "--score": hasScores ? "104px" : "0px" } as React.CSSProperties;
 	return (
 		<main className="map" id="main" tabIndex={-1}>
-			<header>
+			<header className="line">
 				<a
 					className="b ghost icon"
 					href={toConversation(openId)}
 					aria-label="Back to the conversation"
 					title="Back (Esc)"
 				>
-					<ChevronLeft className="i" />
+					<ChevronLeft />
 				</a>
 				<h1 className="cut">
-					<bdi>{visible(title)}</bdi>
+					<bdi>{titleOf(app.place!.conversation?.title)}</bdi>
 				</h1>
 				<span className="quiet hidenarrow" role="status">
 					{counted(ids.length, "branch", "branches")}
@@ -178,7 +173,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMa
 				<span className="grow" />
 				<FilterField field={field} query={query} filter={setQuery} />
 				{hasScores && (
-					<label className="least hidenarrow">
+					<label className="line least hidenarrow">
 						score over
 						<input
 							type="range"
@@ -192,25 +187,26 @@ export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMa
 						<output>{least.toFixed(2)}</output>
 					</label>
 				)}
-				<span className="zoom hidenarrow">
+				<span className="line zoom hidenarrow">
 					<IconPress className="s" label="Smaller (-)" press={() => setZoom(Math.max(1, zoom / 1.5))}>
-						<Minus className="i" size={14} />
+						<Minus />
 					</IconPress>
 					{Math.round(zoom * 100)} %
 					<IconPress className="s" label="Larger (+)" press={() => setZoom(Math.min(8, zoom * 1.5))}>
-						<Plus className="i" size={14} />
+						<Plus />
 					</IconPress>
 				</span>
 				<Press
 					className="b hidenarrow"
 					disabled={compared.length < 2}
 					title="Choose two to six branches by their dots, or with C"
-					press={() => compare(compared)}
+					press={() => app.go(toCompare(compared))}
 				>
-					<Columns2 className="i" size={16} />
+					<Columns2 />
 					Compare{compared.length > 1 && ` ${compared.length}`}
 				</Press>
 			</header>
+			<Notes app={app} />
 			<div className="mapbody" style={style}>
 				<div className="mapscroll" ref={box} onScroll={onScroll}>
 					<div className="mh">
@@ -281,7 +277,7 @@ export function TreeMap({ shape, title, openId, open, compare, promote }: TreeMa
 					row={rows[hovered.index]!}
 					top={hovered.top}
 					left={hovered.left}
-					canPromote={promote !== undefined}
+					canPromote={may(app, "writer")}
 				/>
 			)}
 		</main>
@@ -318,8 +314,8 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 		return (
 			<div {...place} className={className} style={style} aria-expanded={false} aria-selected={false}>
 				<span />
-				<span className="name">
-					<ChevronRight className="i" size={12} />
+				<span className="line name">
+					<ChevronRight />
 					{counted(folded.branches, "more branch", "more branches")}
 					{best}
 				</span>
@@ -329,7 +325,7 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 	return (
 		<div {...place} className={className} style={style} aria-selected={is.isChosen}>
 			<span />
-			<span className="name">
+			<span className="line name">
 				<button
 					type="button"
 					className="pick"
@@ -337,7 +333,7 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 					aria-hidden="true"
 					title="Choose for comparison (C)"
 				>
-					{is.isPicked ? <Check className="i" size={14} /> : <i className="dot" />}
+					{is.isPicked ? <Check /> : <i className="dot" />}
 				</button>
 				{is.isPicked && <span className="sr">chosen for comparison: </span>}
 				<bdi className="cut">{limb.look.label}</bdi>
@@ -360,10 +356,10 @@ const MapRowView = memo(function MapRowView({ id, row, index, count, height, ...
 
 /** A score, with a bar that shows it between 0 and 1. */
 export function Score({ value, isBest }: { value: number | undefined; isBest?: boolean }) {
-	if (value === undefined) return <span className="score" />;
+	if (value === undefined) return <span className="line score" />;
 	const style = { "--v": `${100 * Math.max(0, Math.min(1, value))}%` } as React.CSSProperties;
 	return (
-		<span className={`score ${isBest ? "best" : ""}`}>
+		<span className={`line score ${isBest ? "best" : ""}`}>
 			<i style={style} />
 			{value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}
 		</span>

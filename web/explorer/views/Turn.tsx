@@ -3,7 +3,8 @@
 import { Braces, GitFork, Link, NotebookText, Pencil, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { duration } from "../model/costs.ts";
-import { editableOf } from "../model/forms.ts";
+import { editableOf, saidAt } from "../model/forms.ts";
+import { lineOf } from "../model/lines.ts";
 import { sumOf } from "../model/shape.ts";
 import type { Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
@@ -40,7 +41,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const children = app.grove?.tree.children.filter(({ startedByEntryId: by }) =>
 		entries.some((one) => one.id === by),
 	);
-	const used = usageWords({ ...sumOf(entries) });
+	const used = usageWords({ ...sumOf(entries.map((one) => lineOf(one))) });
 	const facts = role === "ai" && ms ? [...used, duration(ms)] : used;
 	/** What one may do at an entry. */
 	const pressEdit = (one: Entry, label: string) =>
@@ -73,9 +74,9 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 			aria-label={visible(who)}
 		>
 			<span className="node" />
-			<div className="who">
+			<div className="line who">
 				<h2 dir="auto">{visible(who)}</h2>
-				<Time at={entry.createdAt} className="quiet" />
+				<Time at={saidAt(entry)} className="quiet" />
 				<div className="acts" role="toolbar" aria-label="Message">
 					{mayWrite && (
 						<>
@@ -192,7 +193,7 @@ export function WritingTurn({ app, writing }: { app: App; writing: Writing }) {
 			tabIndex={0}
 		>
 			<span className="node" />
-			<div className="who">
+			<div className="line who">
 				<h2>{visible(writing.agentId ?? writing.clientId ?? writing.userId)}</h2>
 				<span className="quiet">{isOpen ? "now" : writing.state}</span>
 			</div>

@@ -51,7 +51,7 @@ export function Ways({ app, after, next }: WaysProps) {
 			data-after={after ?? ""}
 		>
 			<i className="rail" style={laneStyle((open ?? ways[0])!.limb.look.lane)} />
-			<div className="forkhead">
+			<div className="line forkhead">
 				{other && <i className="bend" style={laneStyle(other.limb.look.lane)} />}
 				{step(-1, "Previous way", "[", <ChevronLeft />)}
 				<b>{count}</b>
@@ -81,7 +81,7 @@ export function Ways({ app, after, next }: WaysProps) {
 							key={way.limb.id}
 							role="radio"
 							aria-checked={way === open}
-							className="way"
+							className="line way"
 							style={laneStyle(way.limb.look.lane)}
 							press={() => way !== open && go(way)}
 						>
@@ -98,7 +98,7 @@ export function Ways({ app, after, next }: WaysProps) {
 						</Press>
 					))}
 					{ways.length > listed.length && (
-						<a className="way" href={toAlternatives(place!.id, after)}>
+						<a className="line way" href={toAlternatives(place!.id, after)}>
 							<span className="cut">{counted(ways.length - listed.length, "more way")}</span>
 						</a>
 					)}

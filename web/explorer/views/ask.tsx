@@ -145,7 +145,7 @@ function Question<R>({ app, deed, close, resolve }: QuestionProps<R>) {
 				<p className="quiet" role="status">
 					{progress}
 				</p>
-				<div className="end">
+				<div className="line end">
 					<Press className="b" press={close} autoFocus={isBad ?? false}>
 						{cancel}
 					</Press>
@@ -170,7 +170,7 @@ function Control({ field, value, set }: ControlProps) {
 	const change = (event: { target: { value: string } }) => set(name, event.target.value);
 	if (kind === "checkbox")
 		return (
-			<label className="f check">
+			<label className="line f check">
 				<input
 					{...common}
 					type="checkbox"

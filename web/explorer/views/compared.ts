@@ -2,16 +2,9 @@
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Entry } from "../model/types.ts";
+import type { App } from "../service/app.ts";
 
 const PAGE = 50;
-
-/** Return the history of a branch after an entry, or from its beginning: one page. */
-export type LoadEntries = (
-	conversationId: string,
-	after: string | null,
-	limit: number,
-	signal: AbortSignal,
-) => Promise<{ data: readonly Entry[]; afterCursor: string | null }>;
 
 export interface Side {
 	entries: readonly Entry[];
@@ -29,12 +22,7 @@ export interface Sides {
 }
 
 /** Load what branches show after an entry. ends: the last entry of each, so that news are loaded. */
-export function useSides(
-	load: LoadEntries,
-	ids: readonly string[],
-	after: string | null,
-	ends: string,
-): Sides {
+export function useSides(app: App, ids: readonly string[], after: string | null, ends: string): Sides {
 	const [sides, setSides] = useState<ReadonlyMap<string, Side>>(new Map());
 	const [problem, setProblem] = useState<unknown>();
 	const [tries, setTries] = useState(0);
@@ -49,7 +37,11 @@ export function useSides(
 					const before = isNew ? undefined : known.current.get(id);
 					const from = before?.entries.at(-1)?.id ?? after;
 					if (before?.hasMore && !grow) return [id, before] as const;
-					const { data, afterCursor } = await load(id, from, PAGE, signal);
+					const query = { channel: "history", limit: PAGE, afterCursor: from ?? undefined };
+					const { data, afterCursor } = await app.client.api.listEntries(
+						{ conversationId: id, ...query },
+						{ signal },
+					);
 					return [
 						id,
 						{ entries: [...(before?.entries ?? []), ...data], hasMore: afterCursor !== null },
@@ -63,7 +55,7 @@ export function useSides(
 				if (!signal.aborted) setProblem(error);
 			}
 		},
-		[key, after, load],
+		[key, after, app],
 	);
 
 	const scope = useRef("");

@@ -86,7 +86,7 @@ export function BranchName({ look }: { look: Look | undefined }) {
 export function Problem({ error, again }: { error: unknown; again?: (() => unknown) | undefined }) {
 	const requestId = error instanceof ApiError ? error.requestId : undefined;
 	return (
-		<div className="problem" role="alert">
+		<div className="line problem" role="alert">
 			<p>
 				{sentenceOf(error)} {requestId && <small>Request {requestId}</small>}
 			</p>
@@ -143,8 +143,8 @@ interface FilterFieldProps {
 
 /** Where one says which branches of a tree are shown. */
 export const FilterField = ({ field, query, filter }: FilterFieldProps) => (
-	<label className="field">
-		<Search className="i" size={14} />
+	<label className="line field">
+		<Search />
 		<input
 			ref={field}
 			value={query}
