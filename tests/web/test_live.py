@@ -165,13 +165,17 @@ def test_a_half_written_text_can_be_read_when_its_conversation_is_gone(
     watch.expect_status("404", made.id)
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
     steps.box(page).fill("Half a thought")
+    steps.press(page, "A asks", "Edit")
+    steps.edit_box(page).fill("A asks anew")
 
     made.delete()
 
     expect(steps.title(page)).to_have_text("This conversation is not here")
-    box = page.get_by_role("textbox", name="What you had written")
-    expect(box).to_have_value("Half a thought")
-    expect(box).not_to_be_editable()
+    boxes = page.get_by_role("textbox", name="What you had written")
+    expect(boxes).to_have_count(2)
+    for box, words in ((boxes.first, "Half a thought"), (boxes.last, "A asks anew")):
+        expect(box).to_have_value(words)
+        expect(box).not_to_be_editable()
     expect(page.get_by_role("button", name="Send")).to_have_count(0)
 
 
