@@ -195,7 +195,7 @@ def wait_for_news(page: Page, times: int = 1) -> None:
 
 
 def look_now(page: Page) -> None:
-    """Let a `timed` page look for all news now, if it waits for its next look. Else it looks as it would."""
+    """Let a `timed` page look for news now, if it waits for its next look."""
     page.clock.fast_forward(2 * EVERY_MS)
 
 
