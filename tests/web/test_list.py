@@ -207,6 +207,20 @@ def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user:
     expect(steps.search(page, "503")).to_contain_text(["HTTP 503"])
 
 
+def test_what_is_opened_right_after_a_link_was_pressed_stays_open(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    chat = steps.talk(api, "Hello", title="Oak")
+    page = steps.sign_in(blank, user)
+    button = page.get_by_role("button", name="Search or go to").element_handle()
+
+    steps.row(page, "Oak").evaluate("(link, button) => { link.click(); button.click(); }", button)
+    expect(steps.entry(page, "Hello")).to_be_attached()
+
+    assert steps.place_of(page)[0] == chat.id
+    expect(page.get_by_role("combobox", name="Search or go to")).to_be_visible()
+
+
 def test_nothing_moves_in_a_list_that_is_read_until_one_asks_for_what_is_new(
     timed: Page, api: Forklore, user: str
 ) -> None:

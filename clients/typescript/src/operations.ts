@@ -560,12 +560,13 @@ export interface Hit {
  * What an entry says, on one line: the role and the first words of it.
  *
  * `tool`, `failed`: the first tool that its first element names, and whether one of these failed.
- * `holds`: what its first element has beside role and text.
+ * `holds`: what its first element has beside role and text. `saidAt`: when it was said elsewhere.
  */
 export interface Line {
 	failed?: boolean;
 	holds?: ("attachments" | "data" | "events" | "other")[];
 	role?: string;
+	saidAt?: string;
 	text?: string;
 	tool?: string;
 }

@@ -112,7 +112,8 @@ _LINE: Json = {
         "text": "The trams are on strike on Saturday",
         "tool": "look_up",
         "failed": True,
-        "holds": ["events"],
+        "holds": ["events", "other"],
+        "saidAt": "2025-11-01T08:02:45.000Z",
     },
 }
 _HIT: Json = {

@@ -175,6 +175,18 @@ def test_one_reads_on_from_an_entry_that_was_found(ann: Forklore) -> None:
     assert run(story, here(ann)) == [["3", "2"], ["4"]]
 
 
+def test_what_was_imported_was_said_when_its_source_says_so(ann: Forklore) -> None:
+    chat, said_at = ann.create(), "2019-03-01T09:15:00.000Z"
+    chat.append([{"role": "USER", "text": "Is it marten?", "source": {"createdAt": said_at}}])
+
+    async def read(client: Client) -> None:
+        window = await call(client, "read_conversation", conversation_id=chat.id)
+        found = await call(client, "search_conversations", query="marten")
+        assert [window["entries"][0]["created_at"], found["found"][0]["created_at"]] == [said_at, said_at]
+
+    run(read, here(ann))
+
+
 def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known(ann: Forklore) -> None:
     chat = ann.conversation()
     entry = chat.say("user", "Hello")

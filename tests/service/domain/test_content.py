@@ -250,6 +250,23 @@ def test_a_line_names_the_first_tool_and_says_whether_one_failed(
     assert (line.role, line.tool, line.has_failed) == ("TOOL", tool, has_failed)
 
 
+@pytest.mark.parametrize(
+    ("source", "said_at"),
+    [
+        ({"createdAt": "2019-03-01T09:15:00.000Z"}, "2019-03-01T09:15:00.000Z"),
+        ({"createdAt": "2019-02-30T09:15:00.000Z"}, None),
+        ({"createdAt": "2019-03-01T09:15:00+00:00"}, None),
+        ({"createdAt": "2019-03-01T09:15:00.0000"}, None),
+        ({"createdAt": 1_551_431_700}, None),
+        ("2019-03-01T09:15:00.000Z", None),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_a_line_says_when_a_message_was_said_elsewhere(source: Any, said_at: str | None) -> None:
+    assert content.line_of([{"role": "AI", "text": "x", "source": source}]).said_at == said_at
+
+
 def test_a_line_says_what_a_message_holds_beside_role_and_text() -> None:
     message = {"role": "AI", "text": "x", "events": [1], "attachments": [], "data": {"a": 1}, "more": None}
     assert content.line_of([message]).holds == ["data", "events"]

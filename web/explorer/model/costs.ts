@@ -17,10 +17,8 @@ export const costsOf = (lines: readonly Line[], limb: Limb): Costs => ({
 });
 
 /** Return the milliseconds between each entry and the one before it; 0 for the first. */
-export const gapsOf = (lines: readonly Pick<Line, "createdAt">[]): number[] =>
-	lines.map(({ createdAt }, at) =>
-		Math.max(0, Date.parse(createdAt) - Date.parse(lines[at - 1]?.createdAt ?? createdAt)),
-	);
+export const gapsOf = (lines: readonly Pick<Line, "at">[]): number[] =>
+	lines.map(({ at }, place) => Math.max(0, Date.parse(at) - Date.parse(lines[place - 1]?.at ?? at)));
 
 /** Return a time as "212 ms", "3.2 s", "4 min 12 s", "2 h 5 min" or "3 days". */
 export function duration(ms: number): string {

@@ -7,7 +7,7 @@ import { parse, type AppendEntries } from "@forklore/client";
 
 import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
 import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
-import type { AttachedFile, Entry, Role } from "./types.ts";
+import type { AttachedFile, ConversationDetails, Entry, Role } from "./types.ts";
 
 export type Draft = NonNullable<AppendEntries["entries"]>[number];
 
@@ -67,6 +67,28 @@ export function roleOf(entry: Content): Role {
 }
 
 type Content = Pick<Entry, "channel" | "contentType" | "content" | "attachments">;
+
+/** Return when an entry was said: an imported one at its source, if that is known. */
+export function saidAt({
+	line,
+	content: [first],
+	createdAt,
+}: Pick<Entry, "line" | "content" | "createdAt">): string {
+	return line?.saidAt ?? timeIn(isObject(first) && first["source"], "createdAt") ?? createdAt;
+}
+
+/** Return when a conversation was used last: an imported one at its source, while it has no more entries than then. */
+export function usedAt({ metadata: { source }, metrics, lastUsedAt }: ConversationDetails): string {
+	const isAsImported = isObject(source) && Number(metrics.entries) <= Number(source["entries"]);
+	return (isAsImported && timeIn(source, "saidAt")) || lastUsedAt;
+}
+
+/** Return a time that an import has kept under a name. */
+function timeIn(source: unknown, name: string): string | undefined {
+	const at = (isObject(source) && stringIn(source, name)) || "";
+	const ms = Date.parse(at);
+	return !Number.isNaN(ms) && new Date(ms).toISOString() === at ? at : undefined;
+}
 
 /** Return what an entry says, with its files. */
 export const blocksOf = (entry: Content): Block[] => readOnce(entry).blocks;

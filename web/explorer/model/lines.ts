@@ -1,6 +1,6 @@
 // An entry as a line: who says it, and its first words.
 
-import { blocksOf, isHistory, roleNamed, roleOf } from "./forms.ts";
+import { blocksOf, isHistory, roleNamed, roleOf, saidAt } from "./forms.ts";
 import { firstWords } from "./shown.ts";
 import type { Entry, Line } from "./types.ts";
 import { unmarked, visible } from "./words.ts";
@@ -24,6 +24,7 @@ export function lineOf(entry: Entry, before?: Line): Line {
 	return {
 		...kept,
 		...beside,
+		at: saidAt(entry),
 		role,
 		text: unmarked(text),
 		...(isTool && { isTool }),

@@ -61,7 +61,7 @@ test("messages that an agent remembers are lines, each as often as it is there",
 });
 
 test("times between messages are told in the units that fit", () => {
-	const at = (time: string): { createdAt: string } => ({ createdAt: `2026-03-01T${time}Z` });
+	const at = (time: string): { at: string } => ({ at: `2026-03-01T${time}Z` });
 	expect(gapsOf([at("09:00:00.000"), at("09:00:00.212"), at("09:00:00.100")])).toEqual([0, 212, 0]);
 	expect([212, 3_240, 59_970, 252_000, 7_500_000, 3e8].map(duration)).toEqual([
 		"212 ms",

@@ -151,7 +151,7 @@ export interface Sum {
 	seconds: number;
 }
 
-export function sumOf(lines: readonly Pick<Line, "createdAt" | "usage">[]): Sum {
+export function sumOf(lines: readonly Pick<Line, "at" | "usage">[]): Sum {
 	const total = (name: string): number =>
 		lines.reduce((sum, { usage }) => sum + (Number(usage?.[name]) || 0), 0);
 	const [first, last] = [lines[0], lines.at(-1)];
@@ -161,13 +161,12 @@ export function sumOf(lines: readonly Pick<Line, "createdAt" | "usage">[]): Sum 
 		outputTokens: total("outputTokens"),
 		cachedInputTokens: total("cachedInputTokens"),
 		costUsd: Math.round(total("costUsd") * 1e9) / 1e9, // sums of floats end in …0004
-		seconds:
-			first && last ? Math.round((Date.parse(last.createdAt) - Date.parse(first.createdAt)) / 1000) : 0,
+		seconds: first && last ? Math.max(0, Math.round((Date.parse(last.at) - Date.parse(first.at)) / 1000)) : 0,
 	};
 }
 
 /** Return when a branch was last written to; without entries of its own, when it was made. */
-export const lastUse = ({ own, branch }: Limb): string => own.at(-1)?.createdAt ?? branch?.createdAt ?? "";
+export const lastUse = ({ own, branch }: Limb): string => own.at(-1)?.at ?? branch?.createdAt ?? "";
 
 /** `Map.groupBy`, which Node 20 does not have. */
 export function grouped<T, K>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {

@@ -1,6 +1,6 @@
 // The entries of a branch as the messages that a page shows: calls with their results, runs of calls together. Pure.
 
-import { blocksOf, roleOf } from "./forms.ts";
+import { blocksOf, roleOf, saidAt } from "./forms.ts";
 import { jsonOf } from "./json.ts";
 import type { Block, Call } from "./parts.ts";
 import type { Entry, Role } from "./types.ts";
@@ -37,7 +37,7 @@ export function shownOf(entries: readonly Entry[]): Shown[] {
 	const found: Shown[] = [];
 	let open: CallShown[] = [];
 	for (const [at, entry] of entries.entries()) {
-		const ms = Date.parse(entry.createdAt) - Date.parse(entries[at - 1]?.createdAt ?? entry.createdAt);
+		const ms = Math.max(0, Date.parse(saidAt(entry)) - Date.parse(saidAt(entries[at - 1] ?? entry)));
 		const role = roleOf(entry);
 		const blocks: BlockShown[] = [];
 		const isOwn = beginsWay(entry, found.at(-1)?.entries.at(-1));
@@ -60,8 +60,7 @@ export function shownOf(entries: readonly Entry[]): Shown[] {
 				blocks.push({ ...block, name: call.name });
 				continue;
 			}
-			const took =
-				Date.parse(block.result.at ?? entry.createdAt) - Date.parse(call.at ?? call.entry.createdAt);
+			const took = Date.parse(block.result.at ?? saidAt(entry)) - Date.parse(call.at ?? saidAt(call.entry));
 			Object.assign(call, { result: block.result, resultEntry: entry, ms: took });
 		}
 		if (role === "user") open = [];

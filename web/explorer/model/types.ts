@@ -36,6 +36,8 @@ export interface Line extends Pick<
 	| "usage"
 > {
 	role: Role;
+	/** When it was said: what was imported, at its source. */
+	at: string;
 	/** The first words of what it says; "" if it says nothing. */
 	text: string;
 	/** It tells of a tool alone. */

@@ -102,6 +102,7 @@ export class App extends Source {
 	start(): void {
 		const moved = () => location.hash === this.#at || this.#arrive();
 		addEventListener("hashchange", moved, { signal: this.signal });
+		addEventListener("click", (event) => this.#follow(event), { signal: this.signal });
 		const look = () => document.hidden || void this.list.load();
 		document.addEventListener("visibilitychange", look, { signal: this.signal });
 		void this.list.load();
@@ -122,6 +123,16 @@ export class App extends Source {
 	go(hash: string): void {
 		location.hash = hash;
 		this.#arrive(); // at once: what is pressed next is meant for there
+	}
+
+	/** Go where a pressed link leads, as `go` does: the browser tells it later. */
+	#follow(event: MouseEvent): void {
+		const { defaultPrevented, ctrlKey, metaKey, shiftKey, altKey } = event;
+		const link = event.target instanceof Element && event.target.closest<HTMLAnchorElement>('a[href^="#/"]');
+		if (!link || defaultPrevented || ctrlKey || metaKey || shiftKey || altKey) return;
+		if (link.hash === location.hash) return;
+		event.preventDefault();
+		this.go(link.hash);
 	}
 
 	say(sentence: string): void {

@@ -55,6 +55,7 @@ export class Growing {
 				conversationId,
 				parentId,
 				createdAt,
+				at: createdAt,
 				userId: "ann",
 				role,
 				text,

@@ -5,6 +5,7 @@ import { ChevronLeft, GitMerge, Star, X } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { duration } from "../model/costs.ts";
 import type { differencesOf } from "../model/differences.ts";
+import { saidAt } from "../model/forms.ts";
 import { toAlternatives, toCompare, toConversation } from "../model/route.ts";
 import type { Limb } from "../model/shape.ts";
 import { shownOf, type BlockShown, type Shown } from "../model/shown.ts";
@@ -312,7 +313,7 @@ function Cell({ message, other, isOver }: CellProps) {
 	return (
 		<article className={`cell md ${pieces === "other" ? "other" : ""}`}>
 			<p className="line who">
-				<bdi>{visible(who)}</bdi> <Time at={entries[0]!.createdAt} />
+				<bdi>{visible(who)}</bdi> <Time at={saidAt(entries[0]!)} />
 			</p>
 			{Array.isArray(pieces) && (
 				<p className="words">

@@ -231,8 +231,7 @@ const TreeRow = memo(function TreeRow({
 		blank: look.label,
 		child: child?.title ?? "",
 	}[kind];
-	const time =
-		line && kind === "entry" ? line.createdAt : kind === "blank" ? limb.branch?.createdAt : undefined;
+	const time = line && kind === "entry" ? line.at : kind === "blank" ? limb.branch?.createdAt : undefined;
 	const isNow = isTip && isLive(limb);
 	return (
 		<div

@@ -116,11 +116,11 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 			"Messages here",
 			lines
 				.slice(-ROWS)
-				.map(({ id, conversationId, text: said, createdAt }) => ({
+				.map(({ id, conversationId, text: said, at }) => ({
 					key: `l${id}`,
 					sign: <CornerDownRight />,
 					words: marked(said, query),
-					beside: shortTime(createdAt),
+					beside: shortTime(at),
 					run: go(toConversation(grove!.fork(conversationId) ? conversationId : app.place!.id, id)),
 				})),
 		],
@@ -170,7 +170,7 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 						<span className="quiet">in {titleOf(conversationTitle)}</span>
 					</>
 				),
-				beside: shortTime(createdAt),
+				beside: shortTime(line.saidAt ?? createdAt),
 				run: go(toConversation(conversationId, entryId)),
 			})),
 		],

@@ -17,6 +17,7 @@ import {
 	X,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { usedAt } from "../model/forms.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails, Hit } from "../model/types.ts";
@@ -226,7 +227,7 @@ function Failures({ app }: { app: App }) {
 							<b className="cut" dir="auto">
 								{titleOf(hit!.conversationTitle)}
 							</b>
-							<Time at={hit!.createdAt} />
+							<Time at={hit!.line.saidAt ?? hit!.createdAt} />
 							<p className="cut" dir="auto">
 								{visible(toldOf(hit!.line))}
 							</p>
@@ -274,7 +275,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="now">now</time> : <Time at={row.lastUsedAt} />}
+			{answering ? <time className="now">now</time> : <Time at={usedAt(row)} />}
 			<p className="cut" dir="auto">
 				{visible(lastMessagePreview ?? "No messages yet")}
 			</p>
@@ -305,7 +306,7 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 				{agentId && `${visible(agentId)} `}
 				<span className="quiet">{titleOf(title)}</span>
 			</span>
-			<Time at={row.lastUsedAt} className="quiet" />
+			<Time at={usedAt(row)} className="quiet" />
 		</a>
 	);
 }

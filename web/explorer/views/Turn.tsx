@@ -3,7 +3,8 @@
 import { Braces, GitFork, Link, NotebookText, Pencil, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { duration } from "../model/costs.ts";
-import { editableOf } from "../model/forms.ts";
+import { editableOf, saidAt } from "../model/forms.ts";
+import { lineOf } from "../model/lines.ts";
 import { sumOf } from "../model/shape.ts";
 import type { Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
@@ -40,7 +41,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const children = app.grove?.tree.children.filter(({ startedByEntryId: by }) =>
 		entries.some((one) => one.id === by),
 	);
-	const used = usageWords({ ...sumOf(entries) });
+	const used = usageWords({ ...sumOf(entries.map((one) => lineOf(one))) });
 	const facts = role === "ai" && ms ? [...used, duration(ms)] : used;
 	/** What one may do at an entry. */
 	const pressEdit = (one: Entry, label: string) =>
@@ -75,7 +76,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 			<span className="node" />
 			<div className="line who">
 				<h2 dir="auto">{visible(who)}</h2>
-				<Time at={entry.createdAt} className="quiet" />
+				<Time at={saidAt(entry)} className="quiet" />
 				<div className="acts" role="toolbar" aria-label="Message">
 					{mayWrite && (
 						<>

@@ -1,20 +1,18 @@
 """How entries are shown."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
 from forklore.cli.parts import OF_MESSAGE, files_in, line_of, lines_in
 from forklore.client import jsontext
-from forklore.client.messages import HISTORY, role_of, text_in
+from forklore.client.messages import HISTORY, role_of, said_at, text_in, time_in
 from forklore.client.results import ConversationDetails, Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
 INDENT = "    "
 ERASED = "[erased]"
 """What is shown of an entry whose author was erased."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def show_entry(out: Output, entry: Entry, *, is_first: bool = True) -> None:
@@ -55,14 +53,6 @@ def show_on_one_line(out: Output, entry: Entry) -> None:
     out.line((entry.id, "yellow"), " ", role_part(entry), " ", text)
 
 
-def said_at(entry: Entry) -> str:
-    """Return when an entry was said: an imported one at its source, if that is known."""
-    source = (
-        entry.content[0].get("source") if entry.content and isinstance(entry.content[0], Mapping) else None
-    )
-    return time_in(source, "createdAt") or entry.created_at
-
-
 def used_at(one: ConversationDetails, otherwise: str) -> str:
     """Return when something was said last in a conversation.
 
@@ -72,12 +62,6 @@ def used_at(one: ConversationDetails, otherwise: str) -> str:
     entries = source.get("entries") if isinstance(source, Mapping) else None
     at = time_in(source, "saidAt")
     return at if at and isinstance(entries, int) and one.metrics.entries <= entries else otherwise
-
-
-def time_in(source: Any, name: str) -> str | None:
-    """Return a time that an import has kept under a name; None if there is none."""
-    held = source.get(name) if isinstance(source, Mapping) else None
-    return held if isinstance(held, str) and _TIME.fullmatch(held) else None
 
 
 def is_shown(entry: Entry) -> bool:

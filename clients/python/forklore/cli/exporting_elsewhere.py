@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from forklore.cli.entries import is_shown, said_at
+from forklore.cli.entries import is_shown
 from forklore.cli.parts import OF_MESSAGE, Part, line_of, parts_in, said
 from forklore.client import jsontext
-from forklore.client.messages import HISTORY, role_of, text_in
+from forklore.client.messages import HISTORY, role_of, said_at, text_in
 from forklore.client.results import ConversationDetails, Entry
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}

@@ -1,5 +1,6 @@
 """Messages of the history, as their authors say them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeGuard
 
@@ -20,6 +21,7 @@ ROLES: Mapping[str, str] = {
     "tool": "TOOL",
 }
 """What the service calls the author of a message, by what callers say, in any case of letters."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 def message(role: str, text: Said) -> list[dict[str, Any]]:
@@ -77,6 +79,17 @@ def text_in(element: Any) -> str | None:
     said = parts if _is_parts(parts) and not own else [held]
     texts = [one["text"] for one in said if isinstance(one.get("text"), str)]
     return "\n".join(texts) if texts else None
+
+
+def said_at(entry: Entry) -> str:
+    """Return when an entry was said: an imported one at its source, if that is known."""
+    return time_in(_first(entry).get("source"), "createdAt") or entry.created_at
+
+
+def time_in(source: Any, name: str) -> str | None:
+    """Return a time that an import has kept under a name; None if there is none."""
+    held = source.get(name) if isinstance(source, Mapping) else None
+    return held if isinstance(held, str) and _TIME.fullmatch(held) else None
 
 
 def id_of(entry: Entry | str) -> str:

@@ -221,13 +221,14 @@ class Line(Value):
     `tool`, `failed`:
     the first tool that its first element names, and whether one of these failed.
     `holds`:
-    what its first element has beside role and text."""
+    what its first element has beside role and text. `saidAt`: when it was said elsewhere."""
 
     role: str | None = None
     text: str | None = None
     tool: str | None = None
     failed: bool | None = None
     holds: list[Literal["attachments", "data", "events", "other"]] | None = None
+    said_at: str | None = None
 
 
 @result

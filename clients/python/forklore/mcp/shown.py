@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from forklore.client import results
-from forklore.client.messages import role_of, text_of
+from forklore.client.messages import role_of, said_at, text_of
 
 TEXT_MAX = 2_000
 """The characters of an entry's text in a list. The entry alone is shown whole."""
@@ -53,7 +53,10 @@ class _WithTexts(_Shown):
 
 
 class Said(_Shown):
-    """An entry of a conversation. `is_cut`: read it by its id to get the whole text."""
+    """An entry of a conversation. `is_cut`: read it by its id to get the whole text.
+
+    `created_at`: when it was said; of what was imported, at its source.
+    """
 
     entry_id: str
     conversation_id: str
@@ -175,7 +178,7 @@ def said(entry: results.Entry, text_max: int | None = TEXT_MAX) -> Said:
         is_cut=text_max is not None and len(whole) > text_max,
         user_id=entry.user_id,
         agent_id=entry.agent_id,
-        created_at=entry.created_at,
+        created_at=said_at(entry),
     )
 
 
@@ -229,7 +232,7 @@ def found(hit: results.Hit) -> Found:
         highlights=hit.highlights,
         user_id=hit.entry and hit.entry.user_id,
         agent_id=hit.agent_id,
-        created_at=hit.created_at,
+        created_at=hit.line.said_at or hit.created_at,
     )
 
 

@@ -236,7 +236,8 @@ class Line(NamedTuple):
 
     text: its first words. tool: the name of the first tool in its first element. has_failed:
     whether one of these says that it failed. holds: which of these the first element has beside its
-    role and its text, and whether it has others.
+    role and its text, and whether it has others. said_at: when it was said elsewhere, as imports
+    keep it.
     """
 
     role: str | None = None
@@ -244,13 +245,14 @@ class Line(NamedTuple):
     tool: str | None = None
     has_failed: bool = False
     holds: Sequence[Held] = ()
+    said_at: str | None = None
 
 
 def line_of(content: Any) -> Line:
     """Return the line of an entry.
 
     >>> line_of([{"role": "AI", "text": " a\\nb", "events": [{"type": "tool_use", "name": "pay"}]}])
-    Line(role='AI', text='a b', tool='pay', has_failed=False, holds=['events'])
+    Line(role='AI', text='a b', tool='pay', has_failed=False, holds=['events'], said_at=None)
     """
     elements = content if isinstance(content, list) else []
     said = [text for one in elements for text in ([one] if isinstance(one, str) else texts_of([one]))]
@@ -269,7 +271,13 @@ def line_of(content: Any) -> Line:
         tool=names[0] if names else None,
         has_failed=any(map(_has_failed, tools)),
         holds=holds,
+        said_at=_said_at(first.get("source")),
     )
+
+
+def _said_at(source: Any) -> str | None:
+    at = source.get("createdAt") if isinstance(source, dict) else None
+    return at if isinstance(at, str) and ids.is_timestamp(at) else None
 
 
 def _listed(value: Any) -> list[Any]:

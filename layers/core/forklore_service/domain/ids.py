@@ -125,3 +125,15 @@ def created_at(entry_id: EntryId) -> str:
 def milliseconds(at: str) -> int:
     """Return the milliseconds since 1970 of a `timestamp`."""
     return (datetime.fromisoformat(at) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def is_timestamp(at: str) -> bool:
+    """Tell whether a text is a `timestamp`.
+
+    >>> is_timestamp("2026-03-01T09:15:00.000Z"), is_timestamp("2026-02-30T09:15:00.000Z")
+    (True, False)
+    """
+    try:
+        return len(at) == len("2026-03-01T09:15:00.000Z") and timestamp(milliseconds(at)) == at
+    except (ValueError, TypeError):  # no time, or one without an offset
+        return False

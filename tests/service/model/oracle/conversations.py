@@ -20,6 +20,7 @@ class Conversations(Making):
         before = changed.said.get("updatedAt") or ""
         require(r.if_match in (None, before), *CONFLICT, reason="stale", updatedAt=before)
         changed.said |= {name: r.given[name] for name in SAID if name in r.given}
+        changed.titled_by = "" if "title" in r.given else changed.titled_by
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
 

@@ -52,6 +52,7 @@ class Copies(Branches):
         made = self._made(r, by)
         status, _ = self._begin(r, made, chosen)
         made.said = {"title": None, **made.said}  # A copied text gives no title.
+        made.titled_by = "" if "title" in r.given else source.titled_by
         for entry in view[:end]:
             if is_history(entry):
                 self._copy(r, made, entry, {})

@@ -4,7 +4,7 @@ from tests.service.model.asking import Json, Outcome, Request, require, text_of
 from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.making import KEPT
 from tests.service.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Entry, Tree
+from tests.service.model.oracle.trees import Tree
 
 STAYS = {"agentId", "contentType", "usage", "mergedFromConversationId", "mergedUpToEntryId"}
 """What an entry keeps of what its author has said of it."""
@@ -30,7 +30,7 @@ class Erasing(Logs):
         for tree in self.trees:
             tree.leave(user)
             tree.since.pop(user, None)
-            empty(tree, [entry for entry in tree.entries() if entry["userId"] == user], pseudonym)
+            empty(tree, user, pseudonym)
         self.names = {of: names for of, names in self.names.items() if of[0] != user}
         self.logs = [log for log in self.logs if log.said["userId"] != user]
         for file in self.files.values():
@@ -44,15 +44,19 @@ class Erasing(Logs):
         return 200, {name: chosen[name] for name in TOLD if name in chosen} | {"id": r.given["erasureId"]}
 
 
-def empty(tree: Tree, entries: list[Entry], pseudonym: str) -> None:
-    """Take out of a tree what the author of these entries has said, and what was made of it."""
-    texts = [text for text in map(text_of, entries) if text]
+def empty(tree: Tree, user: str, pseudonym: str) -> None:
+    """Take out of a tree what a user has said, and what was made of it.
+
+    A title that somebody chose goes, too, if a text would give it: earlier versions kept no author.
+    """
+    entries = [entry for entry in tree.entries() if entry["userId"] == user]
+    titles = [text[:40] for text in map(text_of, entries) if text]
     for c in tree.all:
-        if c.said.get("title") in [text[:40] for text in texts]:
-            c.said["title"] = None
-        if any(entry is c.previewed for entry in entries):
-            del c.said["lastMessagePreview"]
+        if c.titled_by == user or (not c.titled_by and c.said.get("title") in titles):
+            c.said["title"], c.titled_by = None, ""
+        if c.previewed and c.previewed["userId"] == user:
             c.previewed = None
+            del c.said["lastMessagePreview"]
     for entry in entries:
         for name in {*KEPT, "attachments"} - STAYS:
             entry.pop(name, None)

@@ -17,6 +17,8 @@ def as_line(entry: Json) -> Json:
     tools = tools_in(first)
     line["tool"] = next((tool["type"].removeprefix("tool-") for tool in tools), None)
     line["failed"] = any(tool["state"] == "output-error" for tool in tools) or None
+    said_at = first.get("source", {}).get("createdAt", "")
+    line["saidAt"] = said_at if said_at.endswith("Z") else None
     return rest | {"content": [], "line": {name: held for name, held in line.items() if held is not None}}
 
 

@@ -77,6 +77,7 @@ class Making(Attachments, Pointers):
             made.said |= {"forkedAtEntryId": anchor} if anchor else {}
             kept = {"agentId", "title"} if r.name == "forkConversation" else {"agentId"}
             made.said |= {n: v for n, v in source.said.items() if n in kept and v is not None}
+            made.titled_by = source.titled_by if "title" in kept and "title" not in by else ""
             for entry in made.view():
                 made.show(entry)
         if "startedByConversationId" in by:
@@ -104,8 +105,8 @@ class Making(Attachments, Pointers):
         }
         if into.said.get("updatedAt"):
             into.said["updatedAt"] = max(into.said["updatedAt"], entry["createdAt"])
-        if text := text_of(entry):
-            into.said = {"title": text[:40], **into.said}
+        if (text := text_of(entry)) and "title" not in into.said:
+            into.said["title"], into.titled_by = text[:40], r.caller.user
         into.show(entry)
         return entry
 

@@ -78,7 +78,7 @@ class Tree:
 class Conversation:
     """A root, or a fork that shows the first entries of its source.
 
-    said: its other fields. previewed: the entry of its preview.
+    said: its other fields. titled_by: whose words the title is. previewed: what the preview shows.
     """
 
     id: str
@@ -88,6 +88,7 @@ class Conversation:
     inherits: int = 0
     own: list[Entry] = field(default_factory=list)
     said: Json = field(default_factory=dict)
+    titled_by: str = ""
     previewed: Entry | None = None
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False

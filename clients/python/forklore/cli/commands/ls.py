@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from forklore.cli.entries import time_in, used_at
+from forklore.cli.entries import used_at
 from forklore.cli.exits import CommandError
 from forklore.cli.output import Part, moment
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.messages import time_in
 from forklore.client.results import ConversationDetails, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]

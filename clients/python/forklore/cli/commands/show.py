@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from forklore.cli.entries import INDENT, author_part, said_at, text_to_show, time_in, used_at
+from forklore.cli.entries import INDENT, author_part, text_to_show, used_at
 from forklore.cli.output import Output, Part, moment
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import entry_of
@@ -13,7 +13,7 @@ from forklore.cli.registering import command
 from forklore.cli.saving import saved
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
-from forklore.client.messages import text_in
+from forklore.client.messages import said_at, text_in, time_in
 from forklore.client.results import AttachedFile, ConversationDetails, Entry
 
 
