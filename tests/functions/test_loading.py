@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ print(*(name for name in sys.modules))
 OPERATIONS = {"admin", "conversations", "entries", "sharing"}
 
 
-def loaded(function: str) -> set[str]:
+@cache
+def loaded(function: str) -> frozenset[str]:
     """Return the modules that are loaded after a new process has imported a function."""
     command = [sys.executable, "-c", SCRIPT, function]
     path = {"PYTHONPATH": f"{PROJECT}:{PROJECT / 'layers' / 'core'}"}
     run = subprocess.run(command, env=path, capture_output=True, text=True, timeout=60, check=True)
-    return set(run.stdout.split())
+    return frozenset(run.stdout.split())
 
 
 @pytest.mark.parametrize("function", sorted(OPERATIONS - {"admin"}))  # admin uses the others' operations

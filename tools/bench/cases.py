@@ -481,6 +481,8 @@ CASES: dict[str, Case] = {
     "compare": Case("compareConversations", _compared),
     "ancestors": Case("listAncestors", subject),
     "latest epoch": Case("listEntries", _page(channel="context"), caller=PLANNER),
+    "children": Case("listChildren", lambda w: {**subject(w), "limit": ROWS}),
+    "children, warm": Case("listChildren", lambda w: {**subject(w), "limit": ROWS}, knows=Knows.READ),
     "conversations, roots": Case("listConversations", lambda _: {"mode": "roots", "limit": ROWS}),
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),

@@ -181,6 +181,7 @@ def lengths_of_operation(operation: Operation) -> dict[str, int]:
     return dict(sorted(lengths.items()))
 
 
+@cache
 def schemas_of(model: type[BaseModel] | None) -> list[tuple[Schema, Mapping[str, Schema]]]:
     """Return the schemas of the objects that a model takes, with the definitions that they use."""
     if model is None:

@@ -55,6 +55,11 @@ class Action(NamedTuple):
     values: Values = MappingProxyType({})
     shows_item: bool = False
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether it deletes what is there, whatever that is."""
+        return self.item is None and self.update is None and self.condition is None
+
     def after(self, before: Found | None) -> Found | None:
         """Return the item after the write.
 

@@ -32,7 +32,7 @@ from forklore_local.embedded.actions import (
 from forklore_local.embedded.capacity import IN_TRANSACTION, units_to_read, units_to_write
 from forklore_local.embedded.database import Database, UnansweredError
 from forklore_local.embedded.expressions import Names, Values
-from forklore_local.embedded.items import Change, key_of, place_named, text_of
+from forklore_local.embedded.items import Change, Found, Place, key_of, place_named, text_of
 from forklore_local.embedded.values import InvalidError, checked_values
 from forklore_service.storage import schema
 from forklore_service.storage.connection import CallRefused, Item
@@ -263,7 +263,7 @@ class Engine:
                 return change
 
             change = self._write(work)
-        return _success(**self._consumed(asked, _write_units([change]))), change
+        return _success(**self._consumed_by_write(asked, [change])), change
 
     def batch_write_item(
         self,
@@ -286,7 +286,7 @@ class Engine:
                 raise InvalidError("Collection size exceeded")
 
             def work(connection: sqlite3.Connection) -> list[Change]:
-                found = rows.find(connection, [action.place for action in actions])
+                found = _seen(connection, actions, ReturnConsumedCapacity)
                 changes = [
                     Change(action.place, found.get(action.place), action.after(None)) for action in actions
                 ]
@@ -294,7 +294,7 @@ class Engine:
                 return changes
 
             changes = self._write(work)
-        consumed = self._consumed(ReturnConsumedCapacity, _write_units(changes), is_batch=True)
+        consumed = self._consumed_by_write(ReturnConsumedCapacity, changes, is_batch=True)
         return _success(UnprocessedItems={}, **consumed)
 
     def transact_write_items(
@@ -314,11 +314,10 @@ class Engine:
             if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
                 raise InvalidError("Collection size has exceeded the maximum allowed size")
         if not self._was_done(ClientRequestToken, TransactItems):
-            changes = self._write(lambda connection: self._transact(connection, actions))
+            asked = ReturnConsumedCapacity
+            changes = self._write(lambda connection: self._transact(connection, actions, asked))
             self._note_done(ClientRequestToken, TransactItems)
-            consumed = self._consumed(
-                ReturnConsumedCapacity, _write_units(changes, times=IN_TRANSACTION), of_write=True
-            )
+            consumed = self._consumed_by_write(asked, changes, times=IN_TRANSACTION, of_write=True)
         else:
             with self._database.reading() as connection:
                 found = rows.find(connection, [action.place for action in actions])
@@ -330,11 +329,13 @@ class Engine:
             metrics = {"ItemCollectionMetrics": {self._name: self._collections(actions)}}
         return _success(**consumed, **metrics)
 
-    def _transact(self, connection: sqlite3.Connection, actions: Sequence[Action]) -> list[Change]:
+    def _transact(
+        self, connection: sqlite3.Connection, actions: Sequence[Action], asked: str
+    ) -> list[Change]:
         """Write all actions. Raises CallRefused with a reason for each of them."""
         changes: list[Change] = []
         reasons: list[Answer] = []
-        found = rows.find(connection, [action.place for action in actions])
+        found = _seen(connection, actions, asked)
         for action in actions:
             before = found.get(action.place)
             try:
@@ -428,6 +429,12 @@ class Engine:
             consumed["WriteCapacityUnits" if of_write else "ReadCapacityUnits"] = units
         return {"ConsumedCapacity": [consumed] if is_batch or of_write or of_read else consumed}
 
+    def _consumed_by_write(
+        self, asked: str, changes: Iterable[Change], *, times: int = 1, **of: bool
+    ) -> Answer:
+        """Return the same of a write, whose units are counted only if they were asked for."""
+        return {} if asked == "NONE" else self._consumed(asked, _write_units(changes, times=times), **of)
+
     def _collections(self, actions: Iterable[Action]) -> list[Answer]:
         partitions = dict.fromkeys(action.place[0] for action in actions if not action.is_check)
         return [
@@ -440,7 +447,12 @@ def _keys_of(item: Item, names: Iterable[str]) -> Item:
     return {name: item[name] for name in names}
 
 
-def _write_units(changes: Iterable[Change], *, times: int = 1) -> float:
+def _seen(connection: sqlite3.Connection, actions: Sequence[Action], asked: str) -> dict[Place, Found]:
+    """Return the items that writes look at: all of them if units were asked for."""
+    return rows.find(connection, [one.place for one in actions if asked != "NONE" or not one.is_blind])
+
+
+def _write_units(changes: Iterable[Change], *, times: int) -> float:
     return sum(
         units_to_write(
             before.item if before else None,

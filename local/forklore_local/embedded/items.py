@@ -33,7 +33,10 @@ class Found(NamedTuple):
 
 
 class Change(NamedTuple):
-    """An item before and after a write. None: there is none."""
+    """An item before and after a write. None: there is none.
+
+    What is deleted whatever it is may stand there as None, too.
+    """
 
     place: Place
     before: Found | None
@@ -92,7 +95,10 @@ def place_of(item: Item) -> Place:
 
 def key_of(item: Item, name: str) -> str:
     """Return a key of an item, or of an index. Raises InvalidError if it cannot be one."""
-    text = item.get(name, {}).get("S")
+    held = item.get(name)
+    text = held.get("S") if held else None
+    if type(text) is str and 0 < len(text) <= KEY_BYTES_MAX[name] and text.isascii():
+        return text  # as nearly every key is
     if not isinstance(text, str) or not 0 < text_bytes(text) <= KEY_BYTES_MAX[name]:
         raise InvalidError(f"One or more parameter values were invalid: key {name}")
     return text

@@ -36,6 +36,8 @@ _SCAN = "SELECT size, attributes FROM item WHERE (PK, SK) > (?, ?) ORDER BY PK, 
 
 def find(connection: sqlite3.Connection, places: Sequence[Place]) -> dict[Place, Found]:
     """Return the items that exist at some places, from one statement."""
+    if not places:
+        return {}
     rows = connection.execute(_find(len(places)), list(chain.from_iterable(places)))
     return {(partition, sort): Found(_item(text), size) for partition, sort, size, text in rows}
 

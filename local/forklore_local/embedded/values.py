@@ -35,11 +35,17 @@ def checked_values(given: Mapping[str, Value]) -> tuple[Item, int]:
     >>> checked_values({"PK": {"S": "é"}, "n": {"N": "1.0240e3"}})
     ({'PK': {'S': 'é'}, 'n': {'N': '1024'}}, 8)
     """
-    kept, size = {}, 0
+    kept: Item = {}
+    size = 0
     _require_names(given)
     for name, value in given.items():
+        text = value.get("S")
+        if type(text) is str and len(value) == 1 and text.isascii() and name.isascii():
+            kept[name] = value  # as most values are
+            size += len(name) + len(text)
+            continue
         kept[name], taken = _checked(value, 0)
-        size += (len(name) if name.isascii() else text_bytes(name)) + taken
+        size += text_bytes(name) + taken
     return kept, size
 
 

@@ -28,7 +28,6 @@ from forklore_local.server.functions import http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
 from forklore_local.server.log import log, show_lines_of, write
-from forklore_local.server.openapi import document
 from forklore_local.server.page import with_page
 from forklore_local.server.processes import USUAL_MAX, Processes, Work, WorkersServer, can_fork, usual_number
 from forklore_local.server.reference import with_reference
@@ -167,7 +166,7 @@ class _Server:
                 explain=hinted,
                 verbose=arguments.verbose,
             )
-            paths = with_page(with_reference(gateway, document))
+            paths = with_page(with_reference(gateway, _document))
             if self._beside:
                 paths = self._beside(paths, self._url, self._authorizer.is_known)
             configuration = _configuration(paths, self._callers, objects)
@@ -184,6 +183,13 @@ class _Server:
                 work.wait_for_others()  # what they write is told, too
             events.stop()
         return 0
+
+
+def _document() -> Mapping[str, Any]:
+    """Return the OpenAPI document. Few ask for it, and its examples take a sixth of a start."""
+    from forklore_local.server.openapi import document
+
+    return document()
 
 
 def _refuse(error: Exception) -> int:

@@ -93,11 +93,15 @@ def _app() -> Any:
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Let the process have these variables, and of forklore and the terminal no others."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("FORKLORE_")
-        and name not in ("NO_COLOR", "PAGER", "COLUMNS", "XDG_CONFIG_HOME")
-    }
-    with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "100", **kept, **variables}, clear=True):
+    before = dict(os.environ)
+    for name in before:
+        if name.startswith("FORKLORE_") or name in ("NO_COLOR", "PAGER", "XDG_CONFIG_HOME"):
+            del os.environ[name]
+    os.environ.setdefault("TERM", "xterm")
+    os.environ.update({"COLUMNS": "100", **variables})
+    try:
         yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if os.environ.get(name) != value})

@@ -19,6 +19,8 @@ from tests.service.reliability.figures import Measure
 from tools.bench.local import ENVIRONMENT
 from tools.harness.tables import Store, fresh_store
 
+pytestmark = pytest.mark.long  # DynamoDB Local takes seconds to start
+
 PARTITIONS = ["a", "b", "é", "PTR#a"]
 SORTS = ["0", "1", "1#", "A", "a", "z", "é", "\uffff", "\U0001f600", "~"]
 ENTRIES = ["x#1", "x#2", "y#1", "é"]

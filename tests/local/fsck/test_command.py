@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forklore_local.fsck.command import run
 from forklore_local.fsck.report import Report
 from forklore_local.fsck.source import Source
@@ -20,6 +22,8 @@ from tests.local.fsck import world
 from tests.local.fsck.world import DYING, FORK, ROOT, say
 from tests.service.reliability.service import Process
 from tests.support.tables import Store
+
+pytestmark = pytest.mark.long  # DynamoDB Local takes seconds to start
 
 PROJECT = Path(__file__).parents[3]
 READS = {"DescribeTable", "Scan", "Query", "BatchGetItem"}

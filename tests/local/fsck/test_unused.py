@@ -1,5 +1,7 @@
 """The dry run of a retention."""
 
+import pytest
+
 from forklore.cli.exits import USAGE
 from forklore_local.fsck.unused import list_unused
 from forklore_service.domain import keys
@@ -25,6 +27,7 @@ def test_the_dry_run_lists_what_the_retention_would_delete_and_changes_nothing(s
     assert sum(steps) == 1, "the newer one is not even looked at"
 
 
+@pytest.mark.long  # DynamoDB Local takes seconds to start
 def test_the_command_prints_a_table_or_lines_of_json(served_store: Store) -> None:
     say(served_store.process(clock=WrongClock(-(DAYS + 1) * DAY_S * 1000)), ROOT, "old")
     run, here = Forklore(), f"--endpoint {served_store.endpoint} --region us-east-1"
@@ -39,6 +42,7 @@ def test_the_command_prints_a_table_or_lines_of_json(served_store: Store) -> Non
     assert run(f"retention --table none --days 9 {here}").code == USAGE
 
 
+@pytest.mark.long  # DynamoDB Local takes seconds to start
 def test_a_damaged_tree_does_not_hide_the_others(served_store: Store) -> None:
     days = WrongClock(-(DAYS + 1) * DAY_S * 1000)
     say(served_store.process(clock=days), ROOT, "damaged")

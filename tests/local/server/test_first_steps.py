@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from forklore_local.server import guide, openapi
-from tools.harness.gateway import Answer, Gateway, table_in_memory
+from forklore_local.server import guide
+from tools.harness.gateway import PROJECT, Answer, Gateway, table_in_memory
 
-DOCUMENT: Any = json.loads(openapi.text())
+DOCUMENT: Any = json.loads((PROJECT / "docs" / "openapi.json").read_text(encoding="utf-8"))
 OPERATIONS = {
     one["operationId"]: (method.upper(), path, one)
     for path, methods in DOCUMENT["paths"].items()

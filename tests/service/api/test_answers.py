@@ -32,6 +32,7 @@ from forklore_service.domain.model import (
     TokenUsage,
     Words,
 )
+from forklore_service.domain.tree import BranchTip
 from forklore_service.limits import KEY_CHARACTERS_MAX, escaped_size
 from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import ConversationDetails
@@ -201,7 +202,7 @@ def test_a_fork_without_an_entry_shows_none() -> None:
         fork_point=ForkPoint(ROOT, None, ForkPosition.BLANK),
     )
 
-    assert answers.fork(blank, Head("ann", AT), is_current=False, now_s=0) == {
+    assert answers.fork(blank, BranchTip(), is_current=False, now_s=0) == {
         "conversationId": FORK,
         "title": None,
         "tags": {},

@@ -23,7 +23,7 @@ from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
 
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
-    from forklore_service.domain import model
+    from forklore_service.domain import model, tree
     from forklore_service.domain.erasures import Erasure as ErasureRecord
     from forklore_service.storage.objects import Upload
     from forklore_service.usecases.answers import reading as logs
@@ -924,7 +924,7 @@ def erasure(erasure: "ErasureRecord") -> Erasure:
 
 
 @_shown
-def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: bool, now_s: int) -> Fork:
+def fork(conversation: "model.Conversation", tip: "tree.BranchTip", *, is_current: bool, now_s: int) -> Fork:
     """Return a conversation in a list of forks."""
     point = conversation.fork_point
     return {
@@ -936,8 +936,8 @@ def fork(conversation: "model.Conversation", head: "model.Head", *, is_current: 
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,
-        "lastEntryId": head.last_history,
+        "lastEntryId": tip.last_history,
         "isCurrent": is_current,
         "createdAt": conversation.created_at,
-        "answering": _answering(Standing.of(head.answer, now_s=now_s)),
+        "answering": _answering(Standing.of(tip.answer, now_s=now_s)),
     }

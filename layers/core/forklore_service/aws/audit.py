@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forklore_service.api.operation import Operation
-from forklore_service.aws.telemetry import log_changes, printable, tells_changes
+from forklore_service.aws.telemetry import log_changes, printable, writes_lines
 from forklore_service.aws.wiring import Consumption, ServiceSettings
 from forklore_service.domain import ids
 from forklore_service.domain.model import Caller
@@ -41,7 +41,7 @@ class RequestRecord:
     def log(self, status: int, request_id: str, settings: ServiceSettings) -> None:
         """Log what the request has changed, and every request of administration."""
         caller, trees = self.caller or Caller(""), self.usage.take_changed()
-        if trees is not None and tells_changes():
+        if trees is not None and writes_lines():
             log_changes(
                 self.operation.name,
                 trees,

@@ -12,8 +12,8 @@ from forklore_service.aws import running
 from forklore_service.aws.audit import RequestRecord
 from forklore_service.aws.http_events import HttpEvent, not_an_http_event, read_body, read_event, read_query
 from forklore_service.aws.identity import caller_of
-from forklore_service.aws.telemetry import Stopwatch, log_request, of_dynamodb
-from forklore_service.aws.wiring import Consumption, ServiceSettings, served_api
+from forklore_service.aws.telemetry import Stopwatch, log_request, of_dynamodb, writes_lines
+from forklore_service.aws.wiring import UNREAD, Consumption, ServiceSettings, served_api
 from forklore_service.errors import (
     ForkloreError,
     MethodNotAllowedError,
@@ -69,7 +69,8 @@ class HttpApi:
         operation = self._routes.get(request.route_key)
         if operation is None or self._is_of_another(operation, request.path):
             return _refuse_route(request, context, watch)
-        record = RequestRecord(operation)
+        is_read = writes_lines() or COST in request.headers
+        record = RequestRecord(operation, usage=Consumption() if is_read else UNREAD)
         request_id = _request_id(request.headers, context)
         try:
             response = _run(request, context, record, settings)

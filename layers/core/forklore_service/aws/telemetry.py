@@ -75,7 +75,7 @@ def log_request(
     line as `requestId`. method: for a request without an operation. It is logged only if it is one
     of HTTP's own, because any other text is the caller's.
     """
-    if not _log.isEnabledFor(logging.INFO):
+    if not writes_lines():
         return
     known = method if method in HTTPMethod.__members__ else NO_OPERATION
     fields = {
@@ -128,8 +128,8 @@ def log_sweep(
     _log_metrics("sweep", {"ms": watch.ms, **unused, **of_dynamodb(usage), **raw}, [(BY_STACK, found)])
 
 
-def tells_changes() -> bool:
-    """Tell whether a line of a change is written at all."""
+def writes_lines() -> bool:
+    """Tell whether lines of requests and changes are written at all."""
     return _log.isEnabledFor(logging.INFO)
 
 

@@ -10,12 +10,13 @@ from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
-from forklore_service.storage.consumption import Consumption
+from forklore_service.storage.consumption import UNREAD, Consumption
 from forklore_service.storage.objects import Objects
 from forklore_service.storage.queue import DELAY_SECONDS_MAX, Queue
 from forklore_service.storage.table import Table
 
 __all__ = [
+    "UNREAD",
     "Consumption",
     "Given",
     "Objects",

@@ -9,7 +9,7 @@ from forklore_service.domain.ancestry import Path
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import JobName, Key, ListKey
-from forklore_service.domain.model import Conversation
+from forklore_service.domain.model import Answering, Conversation
 
 WAIT_SECONDS = 60
 """For how many seconds after the time in a tombstone no item is removed.
@@ -191,6 +191,14 @@ class TreeRow(NamedTuple):
         old = ids.timestamp(ids.milliseconds(at) - MOVES_KEPT_MS)
         first = max(sum(move < old for move in self.moves) - 1, 0)
         return self._replace(moves=(*self.moves[first:], at))
+
+
+class BranchTip(NamedTuple):
+    """What a list of forks shows of a HEAD. The fields are those of Head and of its `lasts`."""
+
+    last_history: EntryId | None = None
+    promoted_at: str | None = None
+    answer: Answering | None = None
 
 
 class ChildRow(NamedTuple):

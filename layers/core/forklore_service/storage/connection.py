@@ -136,7 +136,7 @@ class Connection:
             self.usage.count_call(is_retry=troubles + conflicts > 0)
             try:
                 answer: dict[str, Any] = getattr(self.client, operation)(
-                    **parameters, ReturnConsumedCapacity="TOTAL"
+                    **parameters, ReturnConsumedCapacity="TOTAL" if self.usage.is_read else "NONE"
                 )
             except Exception as error:  # noqa: BLE001 (what is no error of a client is raised)
                 response = response_of(error)

@@ -25,6 +25,9 @@ class Consumption:
     largest_tree_bytes: the largest tree written to has at least this size. None: unknown.
     """
 
+    is_read = True
+    """Whether anybody reads the counts."""
+
     def __init__(self) -> None:
         self.calls = self.retries = self.conflicts = self.throttles = self.heads_ahead = 0
         self.read_units = self.write_units = 0.0
@@ -75,6 +78,25 @@ class Consumption:
         """Note a lower bound of a tree's size in gigabytes."""
         with self._lock:
             self.largest_tree_bytes = max(self.largest_tree_bytes or 0, int(gigabytes * _GIGABYTE))
+
+
+class _Unread(Consumption):
+    """Counts no calls, units and changes."""
+
+    is_read = False
+
+    def count_call(self, *, is_retry: bool) -> None:
+        pass
+
+    def count_answer(self, operation: str, answer: Mapping[str, Any]) -> None:
+        pass
+
+    def note_change(self, trees: Iterable[str]) -> None:
+        pass
+
+
+UNREAD = _Unread()
+"""Of requests whose use of DynamoDB nobody reads."""
 
 
 def _units(operation: str, consumed: Any) -> tuple[float, float]:

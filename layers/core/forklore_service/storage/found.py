@@ -17,6 +17,7 @@ from forklore_service.domain.names import Name, NameRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
 from forklore_service.domain.tree import (
+    BranchTip,
     ClientContext,
     Group,
     IdempotencyRecord,
@@ -60,11 +61,13 @@ class Found:
         items were read many times. Such a HEAD then is damage, with which one can read and append.
         """
         torn: list[Key] = []
-        for key in self._items:
+        promotions = {} if after_looks else self._promoted_heads()
+        for key, item in self._items.items():
             if keys.is_head(key.sort):
                 conv = keys.conversation(key.partition, keys.in_head(key.sort))
-                is_torn = self._is_torn(conv, key)
-                torn += (conv, key) if is_torn or (not after_looks and self._is_before_promotion(key)) else ()
+                is_before_promotion = key in promotions and items.last(item) < promotions[key]
+                if is_before_promotion or self._is_torn(conv, key):
+                    torn += (conv, key)
             elif keys.is_member(key.sort):
                 torn += (keys.group(key.partition), key) if self._is_other_owner(key) else ()
         return torn
@@ -92,12 +95,11 @@ class Found:
             if "promotedAt" in item and keys.is_head(key.sort):
                 yield key, item["promotedAt"]["S"]
 
-    def _is_before_promotion(self, of_head: Key) -> bool:
-        """Tell whether a HEAD lacks the entry by which GROUP says that its branch was promoted."""
-        group, conversation_id = self.group(of_head.partition), keys.in_head(of_head.sort)
-        if group is None or group.promoted_by is None or group.current != conversation_id:
-            return False
-        return items.last(self._items[of_head]) < group.promoted_by
+    def _promoted_heads(self) -> dict[Key, EntryId]:
+        """Return the HEAD of each current branch, with the entry by which that was promoted."""
+        trees = [key.partition for key in self._items if key == keys.group(key.partition)]
+        groups = [group for tree in trees if (group := self.group(tree)) is not None]
+        return {keys.head(one.group_id, one.current): one.promoted_by for one in groups if one.promoted_by}
 
     def is_torn(self, group_id: str, conversation_id: str) -> bool:
         """Tell whether CONV and HEAD of a conversation were found and do not belong together."""
@@ -107,8 +109,8 @@ class Found:
 
     def _is_torn(self, conv: Key, head: Key) -> bool:
         """Tell whether only one of two items is as a transaction left it that changed both."""
-        both = self._items.get(conv), self._items.get(head)
-        return None not in both and len({items.changes(item) for item in both if item}) == 2
+        one, other = self._items.get(conv), self._items.get(head)
+        return one is not None and other is not None and items.changes(one) != items.changes(other)
 
     def _is_other_owner(self, of_member: Key) -> bool:
         """Tell whether a membership in a live tree disagrees with GROUP about who is the owner."""
@@ -142,6 +144,12 @@ class Found:
 
     def head(self, group_id: str, conversation_id: str) -> Head | None:
         return self._value(keys.head(group_id, conversation_id), items.head)
+
+    def branch(self, conversation: Key, head: Key) -> tuple[Conversation, BranchTip] | None:
+        """Return a conversation with what its HEAD shows in a list; None if not both were found."""
+        if conversation not in self._items or head not in self._items:
+            return None
+        return items.conversation(self._items[conversation]), items.branch_tip(self._items[head])
 
     def heads(self, group_id: str) -> dict[str, Head]:
         """Return the HEADs of a tree that were found, by conversation."""

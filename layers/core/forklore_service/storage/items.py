@@ -36,6 +36,7 @@ from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
 from forklore_service.domain.tree import (
+    BranchTip,
     ChildRow,
     ClientContext,
     ForkRecord,
@@ -52,7 +53,7 @@ from forklore_service.storage import bodies, schema
 from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
 
-_NO_ID = bytes.fromhex(ids.FIRST.replace("-", ""))
+_NO_ID = ids.FIRST.replace("-", "")
 _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()}
 
 
@@ -260,6 +261,15 @@ _HEAD = Codec(
     preview=Codec(Words, left_out={"by": ""}, text="preview", by="previewBy"),
     answer=_ANSWERING,
 )
+
+
+_BRANCH_TIP = Codec(BranchTip, answer=_ANSWERING)
+_OF_BRANCH_TIP = (*_BRANCH_TIP.names.values(), *_ANSWERING.names.values())
+
+
+def branch_tip(item: Item) -> BranchTip:
+    """Return what a list of forks shows of a HEAD."""
+    return _BRANCH_TIP.value(plain({name: item[name] for name in _OF_BRANCH_TIP if name in item}))
 
 
 def answering(answer: Answering) -> dict[str, Any]:
@@ -511,11 +521,12 @@ def _packed_ids(named: Sequence[EntryId | None]) -> bytes:
 
 
 def _unpacked_ids(packed: bytes) -> list[EntryId | None]:
-    return [_unpacked_id(packed[at : at + 16]) for at in range(0, len(packed), 16)]
+    digits = packed.hex()
+    return [_id_of(digits[at : at + 32]) for at in range(0, len(digits), 32)]
 
 
-def _unpacked_id(packed: bytes) -> EntryId | None:
-    return None if packed == _NO_ID else ids.spelled(packed.hex())
+def _id_of(digits: str) -> EntryId | None:
+    return None if digits == _NO_ID else ids.spelled(digits)
 
 
 def _lasts_in(packed: bytes) -> LastEntries:

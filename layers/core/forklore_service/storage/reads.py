@@ -105,9 +105,11 @@ class Reads:
         before: ListKey | None = None,
         through: ListKey | None = None,
         by_use: bool = False,
+        newest_first: bool = True,
+        limit: int | None = None,
         page: int | None = None,
     ) -> Iterator[TreeRow]:
-        """Yield the rows of a user's list of trees, newest first.
+        """Yield the rows of a user's list of trees.
 
         after: only the trees after this place. before: only those before this one. through: this
         place too, and those before it. by_use: those that were moved, by their place in the list by
@@ -116,7 +118,8 @@ class Reads:
         of = keys.user_trees_range(
             user_id, is_child=is_child, after=after, before=before, through=through, by_use=by_use
         )
-        return map(items.tree_row, self._source.query(of, backward=True, page=page))
+        rows = self._source.query(of, backward=newest_first, limit=limit, page=page)
+        return map(items.tree_row, rows)
 
     def _places(
         self, of: SortRange, *, backward: bool = False, limit: int | None = None, page: int | None = None

@@ -14,10 +14,10 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
-from forklore_service.domain.model import Attached, Conversation, Entry, Head, StoredEntry
+from forklore_service.domain.model import Attached, Conversation, Entry, StoredEntry
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
-from forklore_service.domain.tree import HeadRow
+from forklore_service.domain.tree import BranchTip, HeadRow
 from forklore_service.errors import GroupFullError, UnavailableError
 from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions import Action, ConditionFailed
@@ -30,7 +30,7 @@ from forklore_service.storage.connection import (
     Item,
     TransactionRefused,
 )
-from forklore_service.storage.consumption import Consumption
+from forklore_service.storage.consumption import UNREAD, Consumption
 from forklore_service.storage.found import Found
 from forklore_service.storage.items import key_of, number, text
 from forklore_service.storage.objects import Objects
@@ -102,11 +102,11 @@ class Table:
     ) -> "Table":
         """Return the same table for a request that has `seconds` left and may take `most` seconds.
 
-        usage: counts the request's calls. An earlier deadline stays.
+        usage: counts the request's calls; None: nobody reads it. An earlier deadline stays.
         """
         left = seconds if self._deadline is None else min(seconds, self._deadline.seconds_left)
         return Table(
-            self.connection.counted_in(usage or Consumption()),
+            self.connection.counted_in(usage or UNREAD),
             cache=self.cache,
             deadline=Deadline.after(left, most=most),
             random=self._random,
@@ -542,25 +542,21 @@ class Table:
 
     def conversations(
         self, group_id: str, places: Sequence[ListKey], known: Found
-    ) -> list[tuple[Conversation, Head]]:
-        """Return the conversations in these places of a tree's list, in order, with their HEADs.
+    ) -> list[tuple[Conversation, BranchTip]]:
+        """Return the conversations in these places of a tree's list, in order, with their tips.
 
         One that was removed meanwhile is left out. known: what of them was read already. Raises
         UnavailableError if one cannot be read yet.
         """
 
-        def of(place: ListKey) -> tuple[Key, Key]:
-            return keys.conversation(group_id, place.conversation_id), keys.head(
-                group_id, place.conversation_id
-            )
-
+        of = {one: (keys.conversation(group_id, one[1]), keys.head(group_id, one[1])) for one in places}
         found, left = known, list(places)
         for attempt in range(LOOKS_MAX):
             self.pause(attempt)
-            found |= self.get(key for place in left for key in of(place) if key not in found)
-            pairs = [(found.conversation(group_id, one), found.head(group_id, one)) for _, one in left]
-            whole = [(conversation, head) for conversation, head in pairs if conversation and head]
-            missing = [place for place, pair in zip(left, pairs, strict=True) if None in pair]
+            found |= self.get(key for place in left for key in of[place] if key not in found)
+            branches = {place: found.branch(*of[place]) for place in left}
+            whole = [branch for branch in branches.values() if branch is not None]
+            missing = [place for place, branch in branches.items() if branch is None]
             rows = self.items_at(keys.tree(group_id, *place) for place in missing)
             left = [place for place in left if place not in missing or keys.tree(group_id, *place) in rows]
             if len(whole) == len(left):

@@ -23,6 +23,7 @@ from forklore_service.storage.items import number
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
 from forklore_service.usecases.branches import children
+from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey
@@ -310,6 +311,29 @@ def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_s
     remove(parent, "bob")
     with store.refuses(ForbiddenError):
         kids(parent, by=BOB)
+
+
+def test_levels_come_from_the_callers_rows_or_where_these_lie_apart_from_memberships(parent: Table) -> None:
+    create(parent, OTHER)
+    for at in range(3):
+        start(parent, of=OTHER, child_key=conversation(90 + at))
+    made = [conversation(at) for at in range(101, 106)]
+    for child_id in made:
+        start(parent, child_key=child_id)
+    archived = {made[0], made[4]}
+    for child_id in archived:
+        archive_conversation(parent, caller=ANN, conversation_id=child_id, is_archived=True)
+    wire = Wire.of(parent)
+
+    page = children.list_children(parent, caller=ANN, conversation_id=ROOT, after=None, limit=20)
+
+    assert [(one.conversation.conversation_id, one.level, one.is_archived) for one in page.rows] == [
+        (child_id, AccessLevel.OWNER, child_id in archived) for child_id in made
+    ]
+    asked = [one for request in wire.requests for one in request.body.get("RequestItems", {}).values()]
+    read = [key["SK"]["S"] for one in asked for key in one["Keys"]]
+    assert read.count("MEM#ann") == 3  # the rows of the other tree's children come first
+    assert wire.rounds == 3
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 200])

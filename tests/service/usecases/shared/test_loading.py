@@ -21,6 +21,7 @@ from tests.service.usecases.builders import (
     say,
     show,
 )
+from tests.service.usecases.members import READER, accept, offer, remove, share
 from tests.support.tables import Store
 from tools.harness.wire import Request, Wire
 
@@ -102,6 +103,33 @@ def test_an_unknown_id_is_looked_up_once(store: Store, table: Table) -> None:
         show(table, OTHER)
 
     assert len(wire.requests) == 1
+
+
+def test_of_a_known_conversation_a_page_reads_no_description_and_no_membership_of_its_owner(
+    forked: Store,
+) -> None:
+    table = forked.process()
+    read(table, FORK)
+    wire = Wire.of(table)
+
+    assert read(table, FORK) == ["inherited"]
+
+    keys_read = [key["SK"]["S"] for key in wire.requests[0].body["RequestItems"][forked.name]["Keys"]]
+    assert keys_read == ["GROUP", f"PATH#{FORK}", f"HEAD#{FORK}"]
+
+
+def test_a_process_that_knows_a_conversation_of_an_earlier_owner_asks_who_may_read_it(forked: Store) -> None:
+    share(forked.process(), "bob", READER)
+    knowing = forked.process()
+    assert read(knowing, FORK) == read(knowing, FORK, by=BOB) == ["inherited"]
+
+    accept(forked.process(), offer(forked.process()))
+    assert read(knowing, FORK) == read(knowing, FORK, by=BOB) == ["inherited"]
+    remove(forked.process(), "ann", by=BOB)
+
+    with forked.refuses(ForbiddenError):
+        read(knowing, FORK)
+    assert read(knowing, FORK, by=BOB) == ["inherited"]
 
 
 def test_a_tree_that_is_being_deleted_needs_no_more_look_ups_than_a_live_one(forked: Store) -> None:

@@ -212,8 +212,8 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     now_s = request.table.now_s()
     return {
         "data": [
-            answers.fork(one, head, is_current=one.conversation_id == page.current, now_s=now_s)
-            for one, head in page.conversations
+            answers.fork(one, tip, is_current=one.conversation_id == page.current, now_s=now_s)
+            for one, tip in page.conversations
         ],
         "afterCursor": cursors.of_list_key(resource, page.resume),
     }

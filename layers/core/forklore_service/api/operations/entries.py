@@ -94,7 +94,8 @@ _SHARED = frozenset(Entry._fields) - {"channel", "content", "user_id"}
 
 def _said(fields: entry_requests.ContentFields, channel: Channel, **more: Any) -> Draft:
     """Return what is said in the fields. more: what an entry or a draft has by another name."""
-    shared = {name: held for name, held in fields if name in _SHARED}
+    told = fields.__dict__
+    shared = {name: told[name] for name in _SHARED if name in told}
     used = entry_requests.usage_of(shared.get("usage"))
     texts: dict[str, Any] = {
         name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()

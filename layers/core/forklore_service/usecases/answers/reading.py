@@ -30,7 +30,9 @@ def get_answer(
     Raises NotFoundError without the conversation or the answer, ForbiddenError if the caller is not
     a member, ValidationError if the log does not reach the position.
     """
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, 0)))
+    looked_up = look_up(
+        table, conversation_id, caller=caller, extras=TreeExtras(part=(answer_id, 0)), describes=False
+    )
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     of = AnswerRef(loaded.group.group_id, answer_id)
     begin = looked_up.found.part(*of, 0, now_s=table.now_s())

@@ -6,6 +6,7 @@ yet. The transaction that makes it live checks that the parent's members are tho
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from forklore_service.domain import access, ancestry, ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Conversation, Entry, StartedBy
-from forklore_service.domain.tree import ChildRow, Group, Member, MemberChange
+from forklore_service.domain.tree import ChildRow, Group, Member, MemberChange, TreeRow
 from forklore_service.errors import InvalidCursorError, ValidationError
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage import actions
@@ -28,7 +29,7 @@ from forklore_service.usecases.branches.staging import (
     keys_of_begun,
     stage,
 )
-from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.appended import Appended, record_appended
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX, require_own_context, require_room
@@ -49,7 +50,7 @@ from forklore_service.usecases.shared.syncing import decide_on_nothing
 ROWS_MAX = 250
 """Children looked at for one page. At the bound the page is short, and has a cursor."""
 CHILDREN_AT_ONCE = 25
-"""Children read in one request: four items each."""
+"""Children read in one request: three items each, or four if the caller's row is not known."""
 MEMBERS_AT_ONCE = STEP_WRITES_MAX // 2
 """Members copied in one transaction, each with its row in the member's list."""
 
@@ -213,7 +214,7 @@ def list_children(
     Raises NotFoundError, ForbiddenError if the caller is not a member, and then InvalidCursorError
     for an invalid `after` or the id of another conversation.
     """
-    loaded = load_conversation(table, conversation_id, caller=caller)
+    loaded = load_conversation(table, conversation_id, caller=caller, describes=False)
     page: list[ConversationDetails] = []
     place = cursors.valid(after)
     if isinstance(place, str):
@@ -221,27 +222,45 @@ def list_children(
     last, page_bytes = place, 0
     at_once = min(limit + 1, CHILDREN_AT_ONCE)
     page_rows = at_once if started_by is None else ROWS_MAX
+    own_rows = None if started_by else _own_rows(table, caller, loaded, after=place, limit=limit + 1)
     rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=page_rows)
     looked: list[ChildRow] = []
     wanted = _wanted(rows, started_by, looked)
     while places := list(islice(wanted, at_once)):
-        roots = [keys_of_root(place.conversation_id) for place in places]
-        of_members = [] if caller.bypasses_membership else places
-        members = [keys.member(place.conversation_id, caller.user_id) for place in of_members]
-        found = table.get(chain(*roots, members))
-        found |= table.get(keys_of_current(found, (place.conversation_id for place in places)))
-        for place in places:
-            child = root_of(found, place.conversation_id, caller)
-            if child is None or child.level is None:
+        told = own_rows.result() if own_rows else {}
+        trees = [told.get(place.conversation_id, TreeRow(place))._replace(place=place) for place in places]
+        roots = chain.from_iterable(keys_of_root(row.group_id) for row in trees)
+        found = table.get([*roots, *tree_rows.untold_members(caller, trees)])
+        found |= table.get(keys_of_current(found, (row.group_id for row in trees)))
+        for row, _, level in tree_rows.levels(table, caller, trees, found):
+            child = root_of(found, row.group_id, caller)
+            if child is None:
                 continue
-            details = child.details(now_s=table.now_s())
+            is_archived = child.is_archived or row.is_archived
+            details = child._replace(level=level, is_archived=is_archived).details(now_s=table.now_s())
             size = details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                 return PageOf(page, last)
             page.append(details)
             page_bytes += size
-            last = place
+            last = row.place
     return PageOf(page, looked[-1].place if len(looked) == ROWS_MAX else None)
+
+
+def _own_rows(
+    table: Table, caller: Caller, parent: LoadedConversation, *, after: ListKey | None, limit: int
+) -> Future[dict[str, TreeRow]] | None:
+    """Start to read the caller's own rows of the children, if there may be several.
+
+    The rows tell levels (decision 27). They are those of all trees that conversations have started
+    and that the caller may see, from the place on. So some children may be without one.
+    """
+    most = min(limit, parent.group.children)
+    if caller.bypasses_membership or most < 2:
+        return None
+    since = after or ListKey(parent.conversation.created_at, "")
+    rows = table.read.user_trees(caller.user_id, is_child=True, after=since, newest_first=False, limit=most)
+    return table.start(lambda: {row.group_id: row for row in rows})
 
 
 def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:

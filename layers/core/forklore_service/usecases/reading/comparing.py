@@ -40,7 +40,9 @@ def compare(table: Table, *, caller: Caller, conversation_id: str, other_id: str
     ValidationError if the other conversation is not a live one of the same tree.
     """
     named = other_id if ids.is_uuid(other_id) else None
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(other=named))
+    looked_up = look_up(
+        table, conversation_id, caller=caller, extras=TreeExtras(other=named), describes=False
+    )
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     other = looked_up.other(named) if named else None
     if other is None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from forklore_service.domain import keys
-from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import (
     EVERYTHING,
@@ -26,17 +25,16 @@ from forklore_service.domain.listing import (
     Walk,
 )
 from forklore_service.domain.model import Caller
-from forklore_service.domain.tree import Group, TreeRow
+from forklore_service.domain.tree import TreeRow
 from forklore_service.errors import InvalidCursorError
 from forklore_service.limits import PAGE_BYTES_MAX
-from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
 from forklore_service.usecases.reading.list_orders import COMPARED, ByCreation, ByUse, Listed, used
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
-from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, level_of, look_up
+from forklore_service.usecases.shared.loading import ConversationDetails, keys_of_root, look_up
 from forklore_service.usecases.shared.tree_rows import RowsByUse
 
 TREES_AT_ONCE = 25
@@ -214,43 +212,10 @@ def _open_trees(
     table: Table, caller: Caller, request: ListRequest, rows: Sequence[TreeRow]
 ) -> list[ListedTree]:
     """Return the trees that are live, belong in the list and are the user's, with their roots."""
-    wanted = [key for row in rows for key in keys_of_root(row.place.conversation_id)]
-    if not caller.bypasses_membership:
-        untold = [row.place.conversation_id for row in rows if row.level is None]
-        wanted += [keys.member(tree, caller.user_id) for tree in untold]
-    found = table.get(wanted)
+    roots = [key for row in rows for key in keys_of_root(row.group_id)]
+    found = table.get([*roots, *tree_rows.untold_members(caller, rows)])
     return [
         ListedTree(row, group, level, found)
-        for row, group, level in _levels(table, caller, rows, found)
+        for row, group, level in tree_rows.levels(table, caller, rows, found)
         if group.is_live and request.ancestry.includes(group.is_child)
     ]
-
-
-def _levels(
-    table: Table, caller: Caller, rows: Sequence[TreeRow], found: Found
-) -> Iterator[tuple[TreeRow, Group, AccessLevel]]:
-    """Yield the rows whose trees were found, with the caller's level in each.
-
-    found: GROUP of each, and MEM of each whose row tells no level. A row that was read just before
-    a transfer may name another owner than GROUP. Of such trees GROUP and MEM are read together.
-    """
-
-    def group_of(row: TreeRow) -> Group | None:
-        return found.group(row.place.conversation_id)
-
-    def is_doubted(row: TreeRow, group: Group) -> bool:
-        is_owner = group.owner == caller.user_id
-        return row.level is not None and (row.level is AccessLevel.OWNER) != is_owner
-
-    doubted: set[TreeRow] = set()
-    if not caller.bypasses_membership:
-        doubted = {row for row in rows if (group := group_of(row)) and is_doubted(row, group)}
-        trees = [row.place.conversation_id for row in doubted]
-        groups, members = map(keys.group, trees), (keys.member(tree, caller.user_id) for tree in trees)
-        found |= table.get([*groups, *members])
-    for row in rows:
-        group = group_of(row)
-        read = row.level is None or row in doubted or caller.bypasses_membership
-        level = level_of(found, row.place.conversation_id, caller) if read else row.level
-        if group is not None and level is not None:
-            yield row, group, level

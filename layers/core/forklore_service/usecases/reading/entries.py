@@ -114,6 +114,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         request.conversation_id,
         caller=caller,
         extras=TreeExtras(entries=tuple(request.named), context_of=client if wants_context else None),
+        describes=False,
     )
     loaded = looked_up.require(request.conversation_id, AccessLevel.READER)
     show = shown_to(caller, loaded, request.channel)
@@ -248,7 +249,9 @@ def get_entry(table: Table, *, caller: Caller, conversation_id: str, entry_id: s
     not see; ForbiddenError if the caller is not a member.
     """
     named = EntryId(entry_id) if ids.is_entry_id(entry_id) else ids.LAST
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)))
+    looked_up = look_up(
+        table, conversation_id, caller=caller, extras=TreeExtras(entries=(named,)), describes=False
+    )
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = looked_up.found.entry(loaded.group.group_id, named)
     if stored is None or not is_for(caller, stored.entry, loaded):

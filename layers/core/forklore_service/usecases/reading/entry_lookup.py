@@ -18,7 +18,9 @@ def look_entry_up(table: Table, *, caller: Caller, conversation_id: str, key: st
 
     Raises NotFoundError if there is none, ForbiddenError if the caller is not a member.
     """
-    looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(entry_key=key))
+    looked_up = look_up(
+        table, conversation_id, caller=caller, extras=TreeExtras(entry_key=key), describes=False
+    )
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = find_entry(table, caller, loaded, looked_up.found, key)
     return table.with_bodies(loaded.group.group_id, [stored])[0]

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.model import Caller, Conversation, Head
+from forklore_service.domain.model import Caller, Conversation
+from forklore_service.domain.tree import BranchTip
 from forklore_service.errors import InvalidCursorError
 from forklore_service.limits import PAGE_BYTES_MAX, packs
 from forklore_service.storage.found import Found
@@ -16,12 +17,12 @@ from forklore_service.usecases.shared.loading import escaped_bytes, load_convers
 
 
 class ForkPage(NamedTuple):
-    """Conversations of a tree with their HEADs, oldest first.
+    """Conversations of a tree with their tips, oldest first.
 
     current: the tree's current branch. resume: to continue after; None at the end.
     """
 
-    conversations: list[tuple[Conversation, Head]]
+    conversations: list[tuple[Conversation, BranchTip]]
     current: str
     resume: ListKey | None
 
@@ -58,7 +59,7 @@ def list_forks(
         last, _ = page[-1]
         resume = ListKey(last.created_at, last.conversation_id)
     group = loaded.group
-    if any(group.may_lack(one.conversation_id, head.promoted_at) for one, head in page):
+    if any(group.may_lack(one.conversation_id, tip.promoted_at) for one, tip in page):
         group = require_group(table, group_id)
     return ForkPage(page, group.current, resume)
 

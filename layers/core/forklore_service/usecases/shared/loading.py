@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forklore_service.domain import access, ancestry, keys
 from forklore_service.domain.access import AccessLevel
@@ -18,11 +18,15 @@ from forklore_service.storage.cache import CachedConversation
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import LOOKS_MAX, Table
 
+_JSON_TEXTS = json_fields(Description)
+_ENCODER = json.JSONEncoder(default=dict)
+
 
 class LoadedConversation(NamedTuple):
     """A live conversation as it was read.
 
     level: the caller's. None: the caller is not a member. is_archived: the tree, by the caller.
+    `look_up` says when the description and is_archived are not read.
     """
 
     conversation: Conversation
@@ -97,9 +101,9 @@ class ConversationDetails(NamedTuple):
 
 def escaped_bytes(conversation: Conversation) -> int:
     """Return about how many bytes the description of a conversation takes in an answer."""
-    said = conversation.described._asdict()
-    texts = [said.pop(name) for name in json_fields(Description)]
-    return sum(map(escaped_size, [*texts, json.dumps([*said.values()], default=dict)]))
+    said: dict[str, Any] = dict(zip(Description._fields, conversation.described, strict=True))
+    texts = [said.pop(name) for name in _JSON_TEXTS]
+    return sum(map(escaped_size, [*texts, _ENCODER.encode([*said.values()])]))
 
 
 class LookUp(NamedTuple):
@@ -160,14 +164,21 @@ NO_EXTRAS = TreeExtras()
 
 
 def load_conversation(
-    table: Table, conversation_id: str, *, caller: Caller, minimum: AccessLevel = AccessLevel.READER
+    table: Table,
+    conversation_id: str,
+    *,
+    caller: Caller,
+    minimum: AccessLevel = AccessLevel.READER,
+    describes: bool = True,
 ) -> LoadedConversation:
     """Return a conversation that the caller may use at level `minimum`.
 
-    Raises NotFoundError if the conversation does not exist or is deleted. Raises ForbiddenError if
-    the caller's level is too low.
+    describes: as for `look_up`. Raises NotFoundError if the conversation does not exist or is
+    deleted. Raises ForbiddenError if the caller's level is too low.
     """
-    return look_up(table, conversation_id, caller=caller).require(conversation_id, minimum)
+    return look_up(table, conversation_id, caller=caller, describes=describes).require(
+        conversation_id, minimum
+    )
 
 
 def look_up(
@@ -178,6 +189,7 @@ def look_up(
     extra_keys: Iterable[Key] = (),
     extras: TreeExtras = NO_EXTRAS,
     existed: bool = False,
+    describes: bool = True,
 ) -> LookUp:
     """Look a conversation up, and read further items in the same request.
 
@@ -185,15 +197,18 @@ def look_up(
     a root, whose id is the tree's id. If that is wrong, a second request follows.
     extra_keys: keys that do not depend on the tree. extras: what else to read of the tree.
     existed: whether the conversation is known to exist. If so, a missing pointer is read again.
+    describes: whether the description is needed, and whether the caller has archived the tree. If
+    not, these are not read of a conversation that is cached.
     """
     extra_keys, pointer_key = list(extra_keys), keys.pointer(conversation_id)
     cached = table.cache.get(conversation_id)
     found = Found()
     for attempt in range(LOOKS_MAX):
         table.pause(max(attempt - 1, 0))
+        known = cached if not describes else None
         if cached is not None:
             group_id = cached.group_id
-            found = table.get([*_keys_of(group_id, conversation_id, caller, extras), *extra_keys])
+            found = table.get([*_keys_of(group_id, conversation_id, caller, extras, known), *extra_keys])
         else:
             group_id = conversation_id
             guessed = _keys_of(group_id, conversation_id, caller, extras)
@@ -206,9 +221,9 @@ def look_up(
             if pointer.group_id != group_id:
                 group_id = pointer.group_id
                 found |= table.get(_keys_of(group_id, conversation_id, caller, extras))
-        is_doubted = attempt == 0 and _lacks_something(found, group_id, caller, extras)
-        if not is_doubted and not _is_torn(found, conversation_id, group_id, caller, extras.other):
-            loaded = _loaded(found, conversation_id, group_id, caller)
+        is_doubted = attempt == 0 and _lacks_something(found, group_id, caller, extras, known)
+        if not is_doubted and not _is_torn(found, conversation_id, group_id, caller, extras.other, known):
+            loaded = _loaded(found, conversation_id, group_id, caller, known)
             if loaded is not None:
                 _learn(table, loaded)
                 return LookUp(True, loaded, found)
@@ -220,15 +235,25 @@ def look_up(
     return LookUp(True, None, found)
 
 
-def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeExtras) -> list[Key]:
-    """Return the keys to read for a conversation of a tree. A root has no PATH."""
+def _keys_of(
+    group_id: str,
+    conversation_id: str,
+    caller: Caller,
+    extras: TreeExtras,
+    known: CachedConversation | None = None,
+) -> list[Key]:
+    """Return the keys to read for a conversation of a tree. A root has no PATH.
+
+    known: what is cached of it, if the description is not needed. Then of CONV only the client
+    counts, which never changes. MEM of the owner is not needed either: GROUP names the owner.
+    """
     client_id, entry_key = extras.context_of, extras.entry_key
     return [
         keys.group(group_id),
-        keys.conversation(group_id, conversation_id),
+        *([keys.conversation(group_id, conversation_id)] if known is None else []),
         *([keys.path(group_id, conversation_id)] if conversation_id != group_id else []),
         keys.head(group_id, conversation_id),
-        keys.member(group_id, caller.user_id),
+        *([keys.member(group_id, caller.user_id)] if not _is_owner(known, caller) else []),
         *([keys.member(group_id, extras.member)] if extras.member is not None else []),
         *([keys.transfer_of_group(group_id)] if extras.transfer else []),
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
@@ -239,7 +264,18 @@ def _keys_of(group_id: str, conversation_id: str, caller: Caller, extras: TreeEx
     ]
 
 
-def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller, other: str | None) -> bool:
+def _is_owner(known: CachedConversation | None, caller: Caller) -> bool:
+    return known is not None and known.owner == caller.user_id
+
+
+def _is_torn(
+    found: Found,
+    conversation_id: str,
+    group_id: str,
+    caller: Caller,
+    other: str | None,
+    known: CachedConversation | None = None,
+) -> bool:
     """Return whether only a part of a transaction was read, as BatchGetItem is not a snapshot.
 
     One transaction writes all items of a new conversation. If one of them is missing in a live
@@ -250,41 +286,64 @@ def _is_torn(found: Found, conversation_id: str, group_id: str, caller: Caller, 
     group, head = found.group(group_id), found.head(group_id, conversation_id)
     if group is not None and not group.is_live:
         return False
-    if group is None or head is None or keys.conversation(group_id, conversation_id) not in found:
+    if group is None or head is None:
+        return True
+    if known is None and keys.conversation(group_id, conversation_id) not in found:
         return True
     heads = {conversation_id: head, **({other: found.head(group_id, other)} if other else {})}
     for of, held in heads.items():
         if held is not None and held.floor != FIRST and keys.path(group_id, of) not in found:
             return True
+    if _is_owner(known, caller):
+        return False
     return group.owner == caller.user_id and keys.member(group_id, caller.user_id) not in found
 
 
-def _lacks_something(found: Found, group_id: str, caller: Caller, extras: TreeExtras) -> bool:
+def _lacks_something(
+    found: Found,
+    group_id: str,
+    caller: Caller,
+    extras: TreeExtras,
+    known: CachedConversation | None = None,
+) -> bool:
     """Return whether something is missing in a live tree that a refusal would rest on.
 
     It may have gone with the tree, or come with it, after the one was read and before the other.
-    So the refusal needs a second look.
+    So the refusal needs a second look. What is known may be of an earlier owner, or tree.
     """
     group = found.group(group_id)
     if group is None or not group.is_live:
         return False
+    if known is not None and (group.owner, group.created_at) != (known.owner, known.tree_created_at):
+        return True
+    is_member = caller.bypasses_membership or _is_owner(known, caller)
     needed = [
-        *([] if caller.bypasses_membership else [keys.member(group_id, caller.user_id)]),
+        *([] if is_member else [keys.member(group_id, caller.user_id)]),
         *([keys.head(group_id, extras.other)] if extras.other else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),
     ]
     return any(key not in found for key in needed)
 
 
-def _loaded(found: Found, conversation_id: str, group_id: str, caller: Caller) -> LoadedConversation | None:
+def _loaded(
+    found: Found,
+    conversation_id: str,
+    group_id: str,
+    caller: Caller,
+    known: CachedConversation | None = None,
+) -> LoadedConversation | None:
     """Return the conversation if all its items were read and its tree is live."""
     group = found.group(group_id)
     conversation = found.conversation(group_id, conversation_id)
+    if known is not None:
+        conversation = Conversation(conversation_id, group_id, known.created_at, client_id=known.client_id)
     head = found.head(group_id, conversation_id)
     if group is None or not group.is_live or conversation is None or head is None:
         return None
     path = found.path(group_id, conversation_id)
     level, is_archived = level_of(found, group_id, caller), _is_archived(found, group_id, caller)
+    if _is_owner(known, caller):
+        level = AccessLevel.OWNER
     return LoadedConversation(conversation, head, group, path, level, is_archived)
 
 

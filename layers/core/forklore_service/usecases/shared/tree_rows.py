@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.keys import ListKey
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.listing import BOTTOM, TOP, ListPlace
-from forklore_service.domain.tree import WAIT_SECONDS, TreeRow
+from forklore_service.domain.model import Caller
+from forklore_service.domain.tree import WAIT_SECONDS, Group, TreeRow
+from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.loading import level_of
 
 BOTH_KINDS = (False, True)
 """The trees that no conversation started, and those that one did."""
@@ -150,3 +154,39 @@ def _just_now(table: Table) -> ListKey:
 def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[TreeRow]:
     """Yield the places of all trees. page: how many of each shard a request reads."""
     return map(TreeRow, table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page))
+
+
+def untold_members(caller: Caller, rows: Iterable[TreeRow]) -> list[Key]:
+    """Return the keys of the caller's MEM in each tree whose row tells no level."""
+    untold = [] if caller.bypasses_membership else [row for row in rows if row.level is None]
+    return [keys.member(row.group_id, caller.user_id) for row in untold]
+
+
+def levels(
+    table: Table, caller: Caller, rows: Sequence[TreeRow], found: Found
+) -> Iterator[tuple[TreeRow, Group, AccessLevel]]:
+    """Yield the rows whose trees were found, with the caller's level in each.
+
+    found: GROUP of each, and MEM of each whose row tells no level. A row that was read just before
+    a transfer may name another owner than GROUP. Of such trees GROUP and MEM are read together.
+    """
+
+    def group_of(row: TreeRow) -> Group | None:
+        return found.group(row.place.conversation_id)
+
+    def is_doubted(row: TreeRow, group: Group) -> bool:
+        is_owner = group.owner == caller.user_id
+        return row.level is not None and (row.level is AccessLevel.OWNER) != is_owner
+
+    doubted: set[TreeRow] = set()
+    if not caller.bypasses_membership:
+        doubted = {row for row in rows if (group := group_of(row)) and is_doubted(row, group)}
+        trees = [row.place.conversation_id for row in doubted]
+        groups, members = map(keys.group, trees), (keys.member(tree, caller.user_id) for tree in trees)
+        found |= table.get([*groups, *members])
+    for row in rows:
+        group = group_of(row)
+        read = row.level is None or row in doubted or caller.bypasses_membership
+        level = level_of(found, row.place.conversation_id, caller) if read else row.level
+        if group is not None and level is not None:
+            yield row, group, level
