@@ -40,10 +40,10 @@ test("words say counts, costs, days and hidden characters", () => {
 	expect(shortTimes(new Date(2026, 10, 27, 0, 10).toISOString(), now)).toBe("00:10");
 	expect(shortTimes(new Date(2026, 10, 26, 23, 50).toISOString(), now)).toMatch(/26.*, 23:50$/);
 	const cut = "I have four days in October and would li";
-	expect([cut, cut.slice(1), `${cut.slice(1)}.`, " ", null].map(titleOf)).toEqual([
+	expect([cut, cut.slice(2), `${cut.slice(0, -1)}.`, " ", null].map(titleOf)).toEqual([
 		`${cut}…`,
-		cut.slice(1),
-		`${cut.slice(1)}.`,
+		cut.slice(2),
+		`${cut.slice(0, -1)}.`,
 		"Untitled",
 		"Untitled",
 	]);
