@@ -25,17 +25,18 @@ def calls_of(work: Callable[[], object]) -> int:
     return calls
 
 
-def times_longer(work: Callable[[], object], than: Callable[[], object]) -> float:
-    """Return how many times the processor time of `than` the work takes.
+def takes_at_most(times: float, work: Callable[[], object], *, than: Callable[[], object]) -> bool:
+    """Tell whether the work takes at most so many times the processor time of `than`.
 
-    The least time of some runs counts. What is short is repeated.
+    The least time of each counts. Only what seems to take longer is measured again.
     """
     gc.collect()
-    return _fewest_seconds(work) / _fewest_seconds(than)
-
-
-def _fewest_seconds(work: Callable[[], object]) -> float:
-    return min(_seconds(work) for _ in range(RUNS))
+    least, least_of_other = _seconds(work), _seconds(than)
+    for _ in range(RUNS - 1):
+        if least <= times * least_of_other:
+            break
+        least, least_of_other = min(least, _seconds(work)), min(least_of_other, _seconds(than))
+    return least <= times * least_of_other
 
 
 def _seconds(work: Callable[[], object]) -> float:

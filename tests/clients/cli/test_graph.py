@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from forklore.cli.graph import ENTRY, FOLD, JOIN, LINE, GraphEntry, GraphLine, draw
 from tests.service.domain.builders import examples
-from tests.support.growth import times_longer
+from tests.support.growth import takes_at_most
 
 
 def chain(branch: str, *ids: str, parent: str | None = None) -> list[GraphEntry]:
@@ -196,6 +196,6 @@ def test_many_forks_are_drawn_in_few_columns_and_take_ten_times_as_long_as_a_ten
 
     lines = list(draw(entries))
 
-    assert times_longer(lambda: list(draw(entries)), than=lambda: list(draw(few))) < 40
+    assert takes_at_most(40, lambda: list(draw(entries)), than=lambda: list(draw(few)))
     assert sum(len(line.entries) for line in lines) == 6_000
     assert max(len(line.cells) for line in lines) <= 10

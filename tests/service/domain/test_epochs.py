@@ -11,7 +11,7 @@ from forklore_service.domain.epochs import EPOCH_MAX, Sync, canonical, decide_sy
 from forklore_service.domain.jsontext import read_value
 from forklore_service.errors import ConflictError
 from tests.service.domain.builders import examples
-from tests.support.growth import times_longer
+from tests.support.growth import takes_at_most
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -80,7 +80,7 @@ def test_the_time_for_a_value_does_not_grow_with_its_levels_once_it_has_a_decima
     for _ in range(60):
         deep = [deep, flat[-1]]
 
-    assert times_longer(lambda: canonical(deep), than=lambda: canonical(flat)) < 10
+    assert takes_at_most(10, lambda: canonical(deep), than=lambda: canonical(flat))
 
 
 def test_a_text_that_looks_like_a_marked_number_stays_a_text() -> None:

@@ -19,7 +19,7 @@ from forklore_service.domain.matching import (
     may_have_all,
     words_of,
 )
-from tests.support.growth import times_longer
+from tests.support.growth import takes_at_most
 
 LETTERS = st.text(alphabet="aAbß İıſéE\u0301ΣςσK\n…😀", max_size=12)
 
@@ -73,7 +73,7 @@ def test_a_word_is_looked_for_in_a_time_that_does_not_grow_with_it(text: str, wo
     def look_for(word: str) -> None:
         assert not has_all([word, word.replace("a", "ä")], texts)
 
-    assert times_longer(lambda: look_for(word), than=lambda: look_for("ab")) < 20
+    assert takes_at_most(20, lambda: look_for(word), than=lambda: look_for("ab"))
 
 
 @given(st.lists(LETTERS | st.text(alphabet='ab"\\/\b\f\u2028', max_size=4), max_size=3), st.booleans())
@@ -161,7 +161,7 @@ def test_the_highlights_of_a_large_text_take_not_much_longer_than_folding_it() -
     folded = [fold(text)]
 
     assert len(matching.highlights(words, [text], folded)) == 2
-    assert times_longer(lambda: matching.highlights(words, [text], folded), than=lambda: fold(text)) < 20
+    assert takes_at_most(20, lambda: matching.highlights(words, [text], folded), than=lambda: fold(text))
 
 
 def test_a_word_that_is_nowhere_has_no_piece() -> None:

@@ -2,12 +2,28 @@
 
 import json
 import uuid
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import boto3
 
 from forklore_service.events.event import SOURCE
 from forklore_service.storage.bus import Bus, Parking, make_events_client, make_parking_client
+
+
+class _Clients(NamedTuple):
+    sqs: Any
+    events: Any
+    of_bus: Any
+    of_parking: Any
+
+
+@cache
+def _clients() -> _Clients:
+    """Return the clients of all tests. To make them takes longer than most tests do."""
+    session = boto3.Session(region_name="us-east-1")
+    of_service = make_events_client(), make_parking_client()
+    return _Clients(session.client("sqs"), session.client("events"), *of_service)
 
 
 class Heard:
@@ -17,14 +33,13 @@ class Heard:
     """
 
     def __init__(self) -> None:
-        session = boto3.Session(region_name="us-east-1")
-        self._sqs = session.client("sqs")
-        self._client = make_events_client()
+        clients = _clients()
+        self._sqs, self._client = clients.sqs, clients.of_bus
         self._taken: list[dict[str, Any]] = []
         self.name = f"bus-{uuid.uuid4()}"
-        session.client("events").create_event_bus(Name=self.name)
+        clients.events.create_event_bus(Name=self.name)
         self.parked_url = self._sqs.create_queue(QueueName=f"parked-{uuid.uuid4()}")["QueueUrl"]
-        self.parking = Parking(make_parking_client(), self.parked_url)
+        self.parking = Parking(clients.of_parking, self.parked_url)
 
     def bus(self, client: Any = None) -> Bus:
         return Bus(client or self, self.name, source=SOURCE)

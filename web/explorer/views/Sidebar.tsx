@@ -21,7 +21,7 @@ import { usedAt } from "../model/forms.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails, Hit } from "../model/types.ts";
-import { counted, dayName, titleOf, toldOf, usd, visible } from "../model/words.ts";
+import { counted, dayName, titleOf, toldOf, unmarked, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
 import { isAborted } from "../service/connection.ts";
@@ -277,7 +277,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			</b>
 			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
 			<p className="cut" dir="auto">
-				{visible(lastMessagePreview ?? "No messages yet")}
+				{unmarked(visible(lastMessagePreview ?? "No messages yet"))}
 			</p>
 			<span className="line facts">
 				{branches > 1 && (

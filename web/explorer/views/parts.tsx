@@ -4,7 +4,7 @@ import { EllipsisVertical, GitBranch, Search, Star } from "lucide-react";
 import { flushSync } from "react-dom";
 import { Component, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
-import { longTime, shortTime, visible } from "../model/words.ts";
+import { longTime, shortTime, shortTimes, visible } from "../model/words.ts";
 import { sentenceOf } from "../service/connection.ts";
 import { ApiError } from "@forklore/client";
 
@@ -37,10 +37,11 @@ export function IconPress({ label, className = "", ...more }: PressProps & { lab
 	return <Press {...more} className={`b ghost icon ${className}`} aria-label={label} title={label} />;
 }
 
-export function Time({ at, className }: { at: string; className?: string }) {
+/** A time. hasHour: also on another day. */
+export function Time({ at, className, hasHour }: { at: string; className?: string; hasHour?: boolean }) {
 	return (
 		<time dateTime={at} title={longTime(at)} className={className}>
-			{shortTime(at)}
+			{hasHour ? shortTimes(at) : shortTime(at)}
 		</time>
 	);
 }

@@ -10,7 +10,7 @@ from forklore.cli.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, Plan
 from forklore.client.limits import ENTRY_BYTES_MAX
 from tests.clients.cli.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.service.domain.builders import examples
-from tests.support.growth import times_longer
+from tests.support.growth import takes_at_most
 
 ROOT = Path(__file__).parents[4]
 FILES = [(ROOT / "examples" / "trees.jsonl", (3, 29, 12))]
@@ -171,7 +171,7 @@ def test_ten_times_as_many_messages_in_many_branches_take_about_ten_times_as_lon
 
     plan = planned(tree)
 
-    assert times_longer(lambda: planned(tree), than=lambda: planned(tenth)) < 40
+    assert takes_at_most(40, lambda: planned(tree), than=lambda: planned(tenth))
     assert 400 < len(plan.conversations) < 500
 
 

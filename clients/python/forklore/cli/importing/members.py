@@ -11,12 +11,28 @@ def listed(raw: Any) -> list[Any]:
 
 def mapped(raw: Any) -> Mapping[str, Any]:
     """Return an object; an empty one for anything else."""
-    return raw if isinstance(raw, Mapping) else {}
+    return raw if isinstance(raw, dict) else {}
 
 
 def objects(raw: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list."""
-    return [one for one in listed(raw) if isinstance(one, Mapping)]
+    return [one for one in listed(raw) if isinstance(one, dict)]
+
+
+def parts_in(raw: Any) -> list[str | Mapping[str, Any]]:
+    """Return the parts of a content, which is one or a list of them: texts and objects.
+
+    Another value but null becomes an object.
+
+    >>> parts_in(["a", {"type": "image"}, 5, None]), parts_in("a")
+    (['a', {'type': 'image'}, {'type': 'value', 'value': 5}], ['a'])
+    """
+    held = raw if isinstance(raw, list) else [raw]
+    return [
+        one if isinstance(one, str | dict) else {"type": "value", "value": one}
+        for one in held
+        if one is not None and one != ""
+    ]
 
 
 def text_in(*raw: Any) -> str:
