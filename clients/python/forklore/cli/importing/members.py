@@ -1,6 +1,6 @@
 """Members of a file's records as the types that a reader expects, whatever they are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 TOKENS_MAX = 2**50
@@ -43,18 +43,25 @@ def text_in(*raw: Any) -> str:
     return next((one for one in raw if isinstance(one, str) and one), "")
 
 
-def named_by(nodes: Mapping[str, Any], member: str) -> dict[str, str]:
-    """Return of each node the first one that names it in a list of ids, in the order of the names.
+def with_parents(nodes: Mapping[str, Any], parent: str, children: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each node with its parent; those below one node in the order in which that names them.
 
-    >>> named_by({"a": {"children": ["c", "b"]}, "b": {}, "c": None}, "children")
-    {'c': 'a', 'b': 'a'}
+    parent: the member that names it. Without that, it is the first node that names this one in its
+    list `children`.
+
+    >>> nodes = {"a": {"below": ["c", "b"]}, "b": {"above": "a"}, "c": None}
+    >>> list(with_parents(nodes, "above", "below"))
+    [('a', None), ('c', 'a'), ('b', 'a')]
     """
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for node_id, raw in nodes.items():
-        for child in listed(mapped(raw).get(member)):
+        for child in listed(mapped(raw).get(children)):
             if isinstance(child, str) and child in nodes:
-                found.setdefault(child, node_id)
-    return found
+                named.setdefault(child, node_id)
+    above = {node_id: text_in(mapped(nodes[node_id]).get(parent)) or named.get(node_id) for node_id in nodes}
+    roots = [node_id for node_id in nodes if above[node_id] is None]
+    for node_id in dict.fromkeys([*roots, *named, *nodes]):
+        yield node_id, above[node_id]
 
 
 def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
