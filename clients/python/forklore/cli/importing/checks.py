@@ -224,7 +224,7 @@ def time_of(raw: Any) -> str | None:
     >>> time_of("1700000000"), time_of({"$date": {"$numberLong": "1700000000500"}})
     ('2023-11-14T22:13:20.000Z', '2023-11-14T22:13:20.500Z')
     """
-    while isinstance(raw, Mapping) and len(raw) == 1:
+    while isinstance(raw, dict) and len(raw) == 1:
         raw = raw.get("$date", raw.get("$numberLong"))
     try:
         if isinstance(raw, str) and not _NUMBER.fullmatch(raw):

@@ -12,7 +12,7 @@ from typing import Any
 
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import listed, mapped, named_by, objects, text_in
+from forklore.cli.importing.members import listed, mapped, objects, text_in, with_parents
 from forklore.cli.importing.messages import said_in, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
@@ -58,17 +58,11 @@ conversations_of = each(_conversation_of)
 
 
 def _tree(nodes: Mapping[str, Any], report: ImportReport) -> Iterator[Message]:
-    """Yield the messages of a tree; replies in the order in which their parent names them.
-
-    A message's `parentId` counts, or else that another one names it among its `childrenIds`.
-    """
-    named = named_by(nodes, "childrenIds")
-    roots = [node_id for node_id in nodes if node_id not in named]
-    for node_id in [*roots, *named]:
+    """Yield the messages of a tree."""
+    for node_id, parent in with_parents(nodes, "parentId", "childrenIds"):
         raw = nodes[node_id]
         if isinstance(raw, Mapping):
-            parent = raw.get("parentId")
-            yield _message_of(node_id, parent if isinstance(parent, str) else named.get(node_id), raw)
+            yield _message_of(node_id, parent, raw)
         else:
             report.add(Reason.NOT_A_MESSAGE, node_id)
 
