@@ -29,7 +29,6 @@ EMULATOR ?= .emulator
 # say so when it is missing.
 RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
 	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
-FILE ?= examples/trees.jsonl
 # Which deployment. Each stage is a stack of its own and has its own parameters in samconfig.toml.
 STAGE ?= default
 SAMCONFIG ?= samconfig.toml
@@ -117,9 +116,10 @@ gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figur
 	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine) || failed=1; \
 	exit $$failed
 
-demo: $(RUN)/ready ## import the trees of FILE=… into the running local server, and draw the first one
+demo: $(RUN)/ready ## import two examples, or FILE=…, into the running local server, and draw the last tree
 	@unset FORKLORE_DATA FORKLORE_FUNCTION FORKLORE_PROFILE; export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
-		rows=$$("$(RUN)/bin/forklore" import "$(FILE)") && "$(RUN)/bin/forklore" log --graph "$${rows%%	*}"
+		rows=$$("$(RUN)/bin/forklore" import $(if $(FILE),"$(FILE)",examples/trees.jsonl examples/agent_run.jsonl)) && \
+		"$(RUN)/bin/forklore" log --graph "$$(printf '%s\n' "$$rows" | tail -n 1 | cut -f 1)"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/clients/adapters/mypy.ini & types=$$!; \

@@ -97,11 +97,12 @@ def test_run_and_demo_install_no_test_tools_and_first_say_what_they_do(target: s
     assert '"nowhere/RUN/bin/' in text.splitlines()[-1]
 
 
-def test_the_demo_imports_the_trees_and_draws_one() -> None:
-    line = dry_run("demo").splitlines()[-1]
+def test_the_demo_imports_the_examples_or_a_file_and_draws_the_last_tree() -> None:
+    line, other = (dry_run("demo", *given) for given in ((), ("FILE=my trees.jsonl",)))
 
-    assert '"nowhere/RUN/bin/forklore" import "examples/trees.jsonl"' in line
-    assert '"nowhere/RUN/bin/forklore" log --graph' in line
+    assert '"nowhere/RUN/bin/forklore" import examples/trees.jsonl examples/agent_run.jsonl' in line
+    assert '"nowhere/RUN/bin/forklore" import "my trees.jsonl"' in other
+    assert line.splitlines()[-1].strip().startswith('"nowhere/RUN/bin/forklore" log --graph')
 
 
 def test_what_runs_is_pinned_as_it_is_tested_and_with_hashes() -> None:

@@ -194,6 +194,11 @@ def wait_for_news(page: Page, times: int = 1) -> None:
             page.clock.fast_forward(EVERY_MS)
 
 
+def look_now(page: Page) -> None:
+    """Let a `timed` page look for news now, if it waits for its next look."""
+    page.clock.fast_forward(2 * EVERY_MS)
+
+
 def let_time_pass(page: Page, is_so: Callable[[], bool], *, drawn_ms: int = 50) -> None:
     """Let time pass in a `timed` page, one look for news after the other, until it is so.
 

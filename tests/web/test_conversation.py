@@ -404,6 +404,15 @@ def test_markdown_is_read_and_code_is_copied(
     assert page.evaluate("navigator.clipboard.readText()") == code
 
 
+def test_a_list_and_a_quotation_in_arabic_begin_at_the_right(blank: Page, api: Forklore, user: str) -> None:
+    page = open_(blank, user, steps.talk(api, "Ask", "1. واحد\n2. اثنان\n\n> اقتباس\n\n- one"))
+    card = steps.entry(page, "واحد")
+
+    expect(card.locator("ol")).to_have_css("padding-right", "22px")
+    expect(card.locator("blockquote")).to_have_css("border-right-width", "3px")
+    expect(card.locator("ul")).to_have_css("padding-left", "22px")
+
+
 def test_a_long_message_is_folded_and_a_message_is_shown_as_it_is_stored(
     blank: Page, api: Forklore, user: str
 ) -> None:

@@ -32,14 +32,15 @@ def look_again(page: Page) -> None:
 
 
 def test_the_conversation_that_was_used_last_is_first_also_when_others_use_it(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     made = [steps.talk(api, f"About {name}", title=name) for name in ("Lisbon", "Porto", "Faro")]
-    page = steps.sign_in(blank, user)
+    page = steps.sign_in(timed, user)
     expect_titles(page, ["Faro", "Porto", "Lisbon"])
     expect(page.get_by_role("region", name="Today")).to_contain_text("About Porto")
 
     made[0].say("ai", "It has hills.")
+    steps.look_now(page)
 
     expect_titles(page, ["Lisbon", "Faro", "Porto"])
     expect(steps.row(page, "Lisbon")).to_contain_text("It has hills.")
@@ -221,16 +222,17 @@ def test_what_is_opened_right_after_a_link_was_pressed_stays_open(
 
 
 def test_nothing_moves_in_a_list_that_is_read_until_one_asks_for_what_is_new(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     made = [steps.talk(api, "Hello", title=f"Trip {number:03}") for number in range(20)]
-    page = steps.sign_in(blank, user)
+    page = steps.sign_in(timed, user)
     expect(steps.rows(page)).to_have_count(20)
     steps.scroll(page, steps.conversations(page).locator(".rows"))
     place = steps.resting(page, steps.row(page, "Trip 003"))
 
     made[3].say("user", "Something new")
     steps.talk(api, "Hello", title="New trip")
+    steps.look_now(page)
 
     news = page.get_by_role("button", name="2 new")
     expect(news).to_be_visible()

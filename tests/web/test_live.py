@@ -48,22 +48,24 @@ def test_entries_that_were_appended_elsewhere_appear_in_order(blank: Page, api: 
 
 
 def test_an_answer_appears_while_it_is_written_and_can_be_stopped(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     made = steps.talk(api, "A asks", title="Lisbon")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     live = page.get_by_role("article", name="An answer that is written")
     answer = api.api.begin_answer(made.id)
 
     for after, words, shown in [(0, "It is ", "It is"), (1, "written", "It is written")]:
         api.api.append_to_answer(made.id, answer.id, after=after, content=[words])
         expect(live.locator(".body")).to_have_text(shown)
+    steps.look_now(page)
     expect(steps.row(page, "Lisbon")).to_contain_text("now")
     page.get_by_role("button", name="Stop").click()
 
     expect(live).to_contain_text("stopped")
     made.say("ai", "It is written", answer_id=answer.id)
     steps.expect_messages(page, ["A asks", "It is written"])
+    steps.look_now(page)
     expect(steps.row(page, "Lisbon")).not_to_contain_text("now")
 
 
@@ -165,26 +167,31 @@ def test_a_half_written_text_can_be_read_when_its_conversation_is_gone(
     watch.expect_status("404", made.id)
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
     steps.box(page).fill("Half a thought")
+    steps.press(page, "A asks", "Edit")
+    steps.edit_box(page).fill("A asks anew")
 
     made.delete()
 
     expect(steps.title(page)).to_have_text("This conversation is not here")
-    box = page.get_by_role("textbox", name="What you had written")
-    expect(box).to_have_value("Half a thought")
-    expect(box).not_to_be_editable()
+    boxes = page.get_by_role("textbox", name="What you had written")
+    expect(boxes).to_have_count(2)
+    for box, words in ((boxes.first, "Half a thought"), (boxes.last, "A asks anew")):
+        expect(box).to_have_value(words)
+        expect(box).not_to_be_editable()
     expect(page.get_by_role("button", name="Send")).to_have_count(0)
 
 
 def test_a_fork_that_was_made_elsewhere_appears_in_the_tree_and_the_switcher(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     made = steps.talk(api, "A asks", "B answers", title="Lisbon")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     expect(steps.dot(page, "B answers")).to_be_visible()
     expect(steps.switcher(page)).to_have_count(0)
     answer = made.entries().list()[1]
 
     made.fork(before=answer, title="Porto").say("ai", "B2 answers")
+    steps.look_now(page)
 
     expect(steps.dot(page, "B2 answers")).to_be_visible()
     steps.expect_switcher(steps.turn(page, "B answers"), 1, 2)
@@ -193,27 +200,29 @@ def test_a_fork_that_was_made_elsewhere_appears_in_the_tree_and_the_switcher(
 
 
 def test_a_branch_that_was_deleted_elsewhere_leaves_the_tree_and_the_switcher(
-    blank: Page, api: Forklore, user: str
+    timed: Page, api: Forklore, user: str
 ) -> None:
     made = steps.talk(api, "A asks", "B answers", title="Lisbon")
     fork = made.fork(before=made.entries().list()[1], title="Porto")
     fork.say("ai", "B2 answers")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     steps.expect_switcher(steps.turn(page, "B answers"), 1, 2)
     expect(steps.dot(page, "B2 answers")).to_be_visible()
 
     fork.delete()
+    steps.look_now(page)
 
     expect(steps.switcher(page)).to_have_count(0)
     expect(steps.dot(page, "B2 answers")).to_have_count(0)
 
 
-def test_a_title_that_was_changed_elsewhere_appears(blank: Page, api: Forklore, user: str) -> None:
+def test_a_title_that_was_changed_elsewhere_appears(timed: Page, api: Forklore, user: str) -> None:
     made = steps.talk(api, "A asks", title="Lisbn")
-    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+    page = steps.sign_in(timed, user, at=steps.at_conversation(made.id))
     expect(steps.title(page)).to_have_text("Lisbn")
 
     made.update(title="Lisbon")
+    steps.look_now(page)
 
     expect(steps.title(page)).to_have_text("Lisbon")
     expect(steps.row(page, "Lisbon")).to_be_visible()

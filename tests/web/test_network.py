@@ -482,6 +482,7 @@ def test_a_conversation_that_could_not_be_loaded_is_asked_for_again(
     steps.let_time_pass(page, told.is_visible)  # the client itself has asked for long
 
     page.unroute(address)
+    steps.look_now(page)
 
     steps.expect_messages(page, ["A asks"])
     expect(told).to_be_hidden()

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 ENTRY_BYTES_MAX = 2_500_000
 """Of one entry's content, as `escaped_size` counts."""
+ESCAPED_BYTES_MAX = 12
+"""Of a character, as `escaped_size` counts."""
 ELEMENTS_MAX = 1_000
 """Of one entry's content."""
 APPEND_ENTRIES_MAX = 50

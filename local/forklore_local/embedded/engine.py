@@ -12,6 +12,7 @@ transactions. An index is never behind.
 Sources: DynamoDB API reference; DynamoDB developer guide, "Quotas" and "Constraints".
 """
 
+import marshal
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -313,10 +314,11 @@ class Engine:
             require_different([action.place for action in actions])
             if sum(action.size for action in actions) > TRANSACTION_BYTES_MAX:
                 raise InvalidError("Collection size has exceeded the maximum allowed size")
-        if not self._was_done(ClientRequestToken, TransactItems):
+        mark = hash(marshal.dumps(list(TransactItems), 0))  # another request has another one
+        if not self._was_done(ClientRequestToken, mark):
             asked = ReturnConsumedCapacity
             changes = self._write(lambda connection: self._transact(connection, actions, asked))
-            self._note_done(ClientRequestToken, TransactItems)
+            self._note_done(ClientRequestToken, mark)
             consumed = self._consumed_by_write(asked, changes, times=IN_TRANSACTION, of_write=True)
         else:
             with self._database.reading() as connection:
@@ -376,18 +378,21 @@ class Engine:
         except UnansweredError as error:
             raise _refusal("InternalServerError", "a signal ended the commit", status=500) from error
 
-    def _was_done(self, token: str | None, request: Any) -> bool:
-        """Tell whether this request was written with its token. Raises CallRefused for another."""
+    def _was_done(self, token: str | None, mark: int) -> bool:
+        """Tell whether a request was written with its token. Raises CallRefused for another one.
+
+        mark: of the request.
+        """
         if token is None or (done := self._tokens.get(token)) is None:
             return False
-        if done != hash(repr(request)):
+        if done != mark:
             raise _refusal("IdempotentParameterMismatchException", "another request had this token")
         return True
 
-    def _note_done(self, token: str | None, request: Any) -> None:
+    def _note_done(self, token: str | None, mark: int) -> None:
         if token is not None:
             with self._lock:
-                self._tokens[token] = hash(repr(request))
+                self._tokens[token] = mark
                 if len(self._tokens) > TOKENS_MAX:
                     self._tokens.popitem(last=False)
 

@@ -13,6 +13,7 @@ test("each address leads to what it was made of", () => {
 	expect(routeOf(toConversation(A, B))).toEqual({ name: "conversation", id: A, entryId: B });
 	expect(routeOf(toTree(A))).toEqual({ name: "tree", id: A });
 	expect(routeOf(toCompare([A, B, C]))).toEqual({ name: "compare", ids: [A, B, C] });
+	expect(routeOf(toCompare([A, B, A, B]))).toEqual({ name: "compare", ids: [A, B] });
 	expect(routeOf(toAlternatives(A, B))).toEqual({ name: "alternatives", id: A, entryId: B });
 	expect(routeOf(toAlternatives(A, null))).toEqual({ name: "alternatives", id: A, entryId: null });
 });

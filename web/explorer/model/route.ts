@@ -30,7 +30,7 @@ export function routeOf(hash: string): Route {
 	if (what === "") return { name: "conversation", id };
 	if (what === "e" && ids.length === 1) return { name: "conversation", id, entryId: ids[0] };
 	if (what === "tree" && !more) return { name: "tree", id };
-	if (what === "compare") return { name: "compare", ids: [id, ...ids] };
+	if (what === "compare") return { name: "compare", ids: [...new Set([id, ...ids])] };
 	if (what === "alternatives" && ids.length <= 1)
 		return { name: "alternatives", id, entryId: ids[0] ?? null };
 	return { name: "list" };

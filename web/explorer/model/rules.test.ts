@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { givenBy, isAtLeast, tagLine, tagLines, tagsOf } from "./rules.ts";
-import { clipped, counted, dayName, usd, userOf, visible } from "./words.ts";
+import { clipped, counted, dayName, shortTimes, titleOf, usd, userOf, visible } from "./words.ts";
 
 test("a level includes those below it, and who manages gives those below the own", () => {
 	expect(isAtLeast("manager", "writer")).toBe(true);
@@ -37,6 +37,16 @@ test("words say counts, costs, days and hidden characters", () => {
 	const now = new Date(2026, 10, 27, 0, 30);
 	expect(dayName(new Date(2026, 10, 26, 23, 50).toISOString(), now)).toBe("Yesterday");
 	expect(dayName(new Date(2026, 10, 27, 0, 10).toISOString(), now)).toBe("Today");
+	expect(shortTimes(new Date(2026, 10, 27, 0, 10).toISOString(), now)).toBe("00:10");
+	expect(shortTimes(new Date(2026, 10, 26, 23, 50).toISOString(), now)).toMatch(/26.*, 23:50$/);
+	const cut = "I have four days in October and would li";
+	expect([cut, cut.slice(2), `${cut.slice(0, -1)}.`, " ", null].map(titleOf)).toEqual([
+		`${cut}…`,
+		cut.slice(2),
+		`${cut.slice(0, -1)}.`,
+		"Untitled",
+		"Untitled",
+	]);
 	expect(visible("a\u202Eb\n")).toBe("a[U+202E]b\n");
 	expect(clipped("a😀b", 2)).toBe("a…");
 });

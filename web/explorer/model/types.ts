@@ -75,7 +75,7 @@ export type Route =
 	| { name: "list" }
 	| { name: "conversation"; id: string; entryId?: string | undefined }
 	| { name: "tree"; id: string }
-	/** The first one is what the others are held against. */
+	/** Each once; the first one is what the others are held against. */
 	| { name: "compare"; ids: readonly string[] }
 	/** entryId: the entry that all alternatives follow; null: the beginning. */
 	| { name: "alternatives"; id: string; entryId: string | null };

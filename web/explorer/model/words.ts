@@ -3,6 +3,7 @@
 import type { Hit } from "./types.ts";
 
 const DAY_MS = 86_400_000;
+const TITLE_CHARACTERS = 40;
 // Control characters but for tabs and line ends, and all that changes the direction of text.
 const HIDDEN = /(?![\t\n\r])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -57,6 +58,12 @@ export function shortTime(time: string, now = new Date()): string {
 	return (at.getFullYear() === now.getFullYear() ? DAY : OTHER_DAY).format(at);
 }
 
+/** Return the hour, too, of a time that is not today. */
+export function shortTimes(time: string, now = new Date()): string {
+	const day = shortTime(time, now);
+	return daysAgo(time, now) === 0 ? day : `${day}, ${HOUR.format(new Date(time))}`;
+}
+
 export const longTime = (time: string): string => LONG.format(new Date(time));
 
 /** Return the name of the group of a list in which a time stands. */
@@ -102,9 +109,11 @@ export function usageWords(usage: Record<string, unknown> = {}): string[] {
 export const toldOf = ({ tool, failed, text = "" }: Pick<Hit["line"], "tool" | "failed" | "text">): string =>
 	failed ? `${tool ?? "A tool"} failed${text && `: ${text}`}` : text || (tool ?? "");
 
-/** Return a conversation's title, or words in its place. */
-export const titleOf = (title: string | null | undefined): string =>
-	visible(title ?? "").trim() || "Untitled";
+/** Return a conversation's title, or words in its place. The service makes titles of the first 40 characters. */
+export function titleOf(title: string | null | undefined): string {
+	const isCut = [...(title ?? "")].length === TITLE_CHARACTERS && /[\p{L}\p{N}]$/u.test(title ?? "");
+	return `${visible(title ?? "").trim()}${isCut ? "…" : ""}` || "Untitled";
+}
 
 /** Return the last characters of an id, which tell branches with one title apart. */
 export const shortId = (id: string): string => id.slice(-4);

@@ -23,6 +23,9 @@ import { Source } from "./source.ts";
 
 const SAID_MS = 8000;
 const AGAIN_MS = 60_000; // not told again before
+const gone = (): never => {
+	throw new Error("its conversation is gone");
+};
 
 /** Beside the conversation. */
 export type PaneName = "tree" | "memory" | "details";
@@ -216,6 +219,15 @@ export class App extends Source {
 
 	hasDraft(at: string): boolean {
 		return this.#drafts.has(this.keptAt + at) || this.keptAt + at in sessionStorage;
+	}
+
+	/** Return what one has written in a conversation that is gone: it can be read. */
+	draftsOf(id: string): Draft[] {
+		const edits = Object.keys(sessionStorage).filter((key) => key.startsWith(`${this.keptAt}${id} `));
+		const places = [...(this.hasDraft(id) ? [id] : []), ...edits.map((key) => key.slice(this.keptAt.length))];
+		const drafts = places.map((at) => this.draft(at, "", { letterOf: gone, sent: gone }));
+		for (const draft of drafts) if (!draft.isOver) draft.end();
+		return drafts.filter(({ text }) => text);
 	}
 
 	dropDraft(at: string): void {

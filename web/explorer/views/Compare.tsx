@@ -88,7 +88,7 @@ export function Compare({ app, ids }: { app: App; ids: readonly string[] }) {
 							, {counted(total, "entry", "entries")}
 						</span>
 					) : (
-						<span>They share nothing.</span>
+						<span>{limbs.length > 1 ? "They share nothing." : "Nothing is said here yet."}</span>
 					)}
 					{limbs.length < ids.length && (
 						<span className="bad">

@@ -34,7 +34,7 @@ export function Head({ app }: { app: App }) {
 	// What was appended as a branch of its own may have no words for a title.
 	const title =
 		conversation?.title ?? origins.find(({ limb: { branch } }) => branch?.title)?.limb.branch?.title;
-	const isTitle = limb && limb.look.label === titleOf(title);
+	const isTitle = limb && limb.look.label === visible(title ?? "").trim();
 	const look = isTitle ? { ...limb.look, label: isCurrent ? "current" : "branch" } : limb?.look;
 	return (
 		<header className="head">

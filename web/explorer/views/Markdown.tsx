@@ -24,6 +24,11 @@ export default memo(function Markdown({ text, end }: MarkdownProps) {
 	);
 });
 
+const LEFTWARD = /^\P{L}*[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]/u;
+
+/** Return how a list or a quotation is written, whose parts have `dir="auto"`, which says nothing for the whole. */
+const dirOf = (text: string) => (LEFTWARD.test(text) ? "rtl" : undefined);
+
 function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 	switch (token.type) {
 		case "space":
@@ -43,22 +48,28 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 				<Code key={key} language={(token as Tokens.Code).lang ?? ""} text={(token as Tokens.Code).text} />
 			);
 		case "blockquote":
-			return <blockquote key={key}>{token.tokens?.map((one, at) => blockOf(one, at))}</blockquote>;
+			return (
+				<blockquote key={key} dir={dirOf(token.raw)}>
+					{token.tokens?.map((one, at) => blockOf(one, at))}
+				</blockquote>
+			);
 		case "list": {
 			const { ordered, start, items } = token as Tokens.List;
 			const rows = items.map((item, at) => (
-				<li key={at} dir="auto" className={item.task ? "task" : undefined}>
+				<li key={at} className={item.task ? "task" : undefined}>
 					{item.tokens.map((one, index) =>
 						["text", "checkbox"].includes(one.type) ? inlineOf(one, index) : blockOf(one, index),
 					)}
 				</li>
 			));
 			return ordered ? (
-				<ol key={key} start={start === "" ? 1 : start}>
+				<ol key={key} dir={dirOf(token.raw)} start={start === "" ? 1 : start}>
 					{rows}
 				</ol>
 			) : (
-				<ul key={key}>{rows}</ul>
+				<ul key={key} dir={dirOf(token.raw)}>
+					{rows}
+				</ul>
 			);
 		}
 		case "table":

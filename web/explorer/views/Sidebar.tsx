@@ -21,13 +21,13 @@ import { usedAt } from "../model/forms.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails, Hit } from "../model/types.ts";
-import { counted, dayName, titleOf, toldOf, usd, visible } from "../model/words.ts";
+import { counted, dayName, titleOf, toldOf, unmarked, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
 import { isAborted } from "../service/connection.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
-import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
+import { Avatar, IconPress, Loading, Popover, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
 
 const NEAR_PX = 400; // so near to the end more is loaded
@@ -275,9 +275,9 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="live">now</time> : <Time at={usedAt(row)} />}
+			{answering ? <time className="now">now</time> : <Time at={usedAt(row)} />}
 			<p className="cut" dir="auto">
-				{visible(lastMessagePreview ?? "No messages yet")}
+				{unmarked(visible(lastMessagePreview ?? "No messages yet"))}
 			</p>
 			<span className="line facts">
 				{branches > 1 && (
@@ -317,8 +317,6 @@ const isOpen = (app: App, id: string): boolean => app.place?.id === id || app.gr
 function FilterMenu({ app }: { app: App }) {
 	const { list } = app;
 	const { tag, agentId, archived, days } = list.filter;
-	const [isOpen, setOpen] = useState(false);
-	const box = useRef<HTMLDivElement>(null);
 	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
 		<label className="line field">
 			{sign}
@@ -337,55 +335,35 @@ function FilterMenu({ app }: { app: App }) {
 		</label>
 	);
 	return (
-		<>
-			<button
-				type="button"
-				className="b ghost s icon"
-				aria-label="Filter by tag, agent, date"
-				title="Filter by tag, agent, date"
-				aria-pressed={Boolean(tag || agentId || archived || days)}
-				onClick={(event) => {
-					const { bottom, left } = event.currentTarget.getBoundingClientRect();
-					box.current!.style.top = `${bottom + 4}px`;
-					box.current!.style.left = `${Math.max(8, Math.min(left - 200, innerWidth - 272))}px`;
-					box.current!.togglePopover();
-				}}
-			>
-				<ListFilter />
-			</button>
-			<div
-				ref={box}
-				className="menu filters"
-				popover="auto"
-				onToggle={(event) => setOpen(event.newState === "open")}
-			>
-				{isOpen && (
-					<>
-						{field("tag", "Tag, or tag:value", <Tag />, tag)}
-						{field("agentId", "Agent", <Bot />, agentId)}
-						<label className="line f">
-							Used in
-							<select
-								className="input"
-								value={days}
-								onChange={(event) => list.choose({ days: Number(event.target.value) })}
-							>
-								{([0, 1, 7, 30] as const).map((count) => (
-									<option key={count} value={count}>
-										{count ? `the last ${counted(count, "day")}` : "all time"}
-									</option>
-								))}
-							</select>
-						</label>
-						<Press className="" aria-pressed={archived} press={() => list.choose({ archived: !archived })}>
-							{archived ? <Check /> : <Archive />} Archived ones
-						</Press>
-						<Press className="" press={() => list.choose(NO_FILTER)}>
-							<X /> No filter
-						</Press>
-					</>
-				)}
-			</div>
-		</>
+		<Popover
+			label="Filter by tag, agent, date"
+			sign={<ListFilter />}
+			className="s"
+			aria-pressed={Boolean(tag || agentId || archived || days)}
+			box={{ className: "menu filters" }}
+		>
+			{field("tag", "Tag, or tag:value", <Tag />, tag)}
+			{field("agentId", "Agent", <Bot />, agentId)}
+			<label className="line f">
+				Used in
+				<select
+					className="input"
+					value={days}
+					onChange={(event) => list.choose({ days: Number(event.target.value) })}
+				>
+					{([0, 1, 7, 30] as const).map((count) => (
+						<option key={count} value={count}>
+							{count ? `the last ${counted(count, "day")}` : "all time"}
+						</option>
+					))}
+				</select>
+			</label>
+			<Press className="" aria-pressed={archived} press={() => list.choose({ archived: !archived })}>
+				{archived ? <Check /> : <Archive />} Archived ones
+			</Press>
+			<Press className="" press={() => list.choose(NO_FILTER)}>
+				<X /> No filter
+			</Press>
+		</Popover>
 	);
 }

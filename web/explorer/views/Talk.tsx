@@ -77,8 +77,7 @@ export function Notes({ app }: { app: App }) {
 /** A conversation that one cannot see, or not any more. What one has written there can be read. */
 function Gone({ app }: { app: App }) {
 	const place = app.place!;
-	const draft = app.hasDraft(place.id) && app.draft(place.id, "", { letterOf: never, sent: never });
-	if (draft && !draft.isOver) draft.end();
+	const drafts = app.draftsOf(place.id);
 	return (
 		<main className="talk" id="main" tabIndex={-1} aria-label="Messages">
 			<Notes app={app} />
@@ -92,17 +91,13 @@ function Gone({ app }: { app: App }) {
 						All conversations
 					</a>
 				</p>
-				{draft && draft.text && (
-					<div className="box">
+				{drafts.map((draft) => (
+					<div key={draft.at} className="box">
 						<p className="quiet">What you had written there:</p>
 						<DraftBox draft={draft} label="What you had written" send={() => undefined} />
 					</div>
-				)}
+				))}
 			</div>
 		</main>
 	);
 }
-
-const never = (): never => {
-	throw new Error("its conversation is gone");
-};

@@ -76,7 +76,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 			<span className="node" />
 			<div className="line who">
 				<h2 dir="auto">{visible(who)}</h2>
-				<Time at={saidAt(entry)} className="quiet" />
+				<Time at={saidAt(entry)} className="quiet" hasHour />
 				<div className="acts" role="toolbar" aria-label="Message">
 					{mayWrite && (
 						<>

@@ -4,7 +4,7 @@ import { EllipsisVertical, GitBranch, Search, Star } from "lucide-react";
 import { flushSync } from "react-dom";
 import { Component, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Look } from "../model/types.ts";
-import { longTime, shortTime, visible } from "../model/words.ts";
+import { longTime, shortTime, shortTimes, visible } from "../model/words.ts";
 import { sentenceOf } from "../service/connection.ts";
 import { ApiError } from "@forklore/client";
 
@@ -37,10 +37,11 @@ export function IconPress({ label, className = "", ...more }: PressProps & { lab
 	return <Press {...more} className={`b ghost icon ${className}`} aria-label={label} title={label} />;
 }
 
-export function Time({ at, className }: { at: string; className?: string }) {
+/** A time. hasHour: also on another day. */
+export function Time({ at, className, hasHour }: { at: string; className?: string; hasHour?: boolean }) {
 	return (
 		<time dateTime={at} title={longTime(at)} className={className}>
-			{shortTime(at)}
+			{hasHour ? shortTimes(at) : shortTime(at)}
 		</time>
 	);
 }
@@ -173,6 +174,45 @@ export interface MenuItem {
 	isBad?: boolean;
 }
 
+interface PopoverProps extends Omit<PressProps, "role"> {
+	label: string;
+	sign: ReactNode;
+	box: { className: string; role?: string; onKeyDown?: (event: React.KeyboardEvent<HTMLElement>) => void };
+	children: ReactNode;
+}
+
+/** A button, and what it opens above the page. The children are drawn while it is open. */
+export function Popover({ label, sign, box, children, ...more }: PopoverProps) {
+	const place = useRef<HTMLDivElement>(null);
+	const [isOpen, setOpen] = useState(false);
+	const name = useId();
+	const show = (event: React.MouseEvent<HTMLButtonElement>) => {
+		const { bottom, right } = event.currentTarget.getBoundingClientRect();
+		const { style } = place.current!;
+		flushSync(() => setOpen(true));
+		style.left = `${Math.max(8, right - 264)}px`;
+		place.current!.showPopover();
+		style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - place.current!.offsetHeight - 8))}px`;
+		place.current!.querySelector<HTMLElement>("button, input")?.focus();
+	};
+	return (
+		<>
+			<IconPress {...more} label={label} press={show} aria-expanded={isOpen} aria-controls={name}>
+				{sign}
+			</IconPress>
+			<div
+				{...box}
+				id={name}
+				ref={place}
+				popover="auto"
+				onToggle={(event) => setOpen(event.newState === "open")}
+			>
+				{isOpen && children}
+			</div>
+		</>
+	);
+}
+
 /** A button that opens a menu. Items: null is a line between two groups. */
 export function Menu({
 	label,
@@ -180,72 +220,41 @@ export function Menu({
 	id,
 }: {
 	label: string;
-	id?: string;
+	id: string;
 	items: readonly (MenuItem | null)[];
 }) {
-	const menu = useRef<HTMLDivElement>(null);
-	const [isOpen, setOpen] = useState(false);
-	const name = useId();
-	const show = (event: React.MouseEvent<HTMLButtonElement>) => {
-		const { bottom, right } = event.currentTarget.getBoundingClientRect();
-		const box = menu.current!;
-		flushSync(() => setOpen(true));
-		box.style.left = `${Math.max(8, right - 264)}px`;
-		box.showPopover();
-		box.style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - box.offsetHeight - 8))}px`;
-		box.querySelector("button")?.focus();
-	};
-	const move = (event: React.KeyboardEvent) => {
+	const move = (event: React.KeyboardEvent<HTMLElement>) => {
 		const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (!by) return;
 		event.preventDefault();
 		event.stopPropagation();
-		const all = [...menu.current!.querySelectorAll("button")];
+		const all = [...event.currentTarget.querySelectorAll("button")];
 		all[(all.indexOf(document.activeElement as HTMLButtonElement) + by + all.length) % all.length]!.focus();
 	};
+	const press = (item: MenuItem) => (event: React.MouseEvent<HTMLElement>) => {
+		event.currentTarget.closest<HTMLElement>("[popover]")!.hidePopover();
+		return item.press();
+	};
 	return (
-		<>
-			<IconPress
-				label={label}
-				press={show}
-				aria-haspopup="menu"
-				aria-expanded={isOpen}
-				aria-controls={name}
-				id={id}
-			>
-				<EllipsisVertical />
-			</IconPress>
-			<div
-				id={name}
-				ref={menu}
-				className="menu"
-				role="menu"
-				popover="auto"
-				onKeyDown={move}
-				onToggle={(event) => setOpen(event.newState === "open")}
-			>
-				{isOpen &&
-					items.map((item, at) =>
-						item ? (
-							<Press
-								key={item.label}
-								role="menuitem"
-								className={item.isBad ? "bad" : ""}
-								press={() => {
-									menu.current!.hidePopover();
-									return item.press();
-								}}
-							>
-								{item.sign}
-								{item.label}
-								{item.hint && <kbd>{item.hint}</kbd>}
-							</Press>
-						) : (
-							<hr key={at} />
-						),
-					)}
-			</div>
-		</>
+		<Popover
+			label={label}
+			sign={<EllipsisVertical />}
+			id={id}
+			aria-haspopup="menu"
+			box={{ className: "menu", role: "menu", onKeyDown: move }}
+		>
+			{items.map((item, at) =>
+				item ? (
+					<Press key={item.label} role="menuitem" className={item.isBad ? "bad" : ""} press={press(item)}>
+						{item.sign}
+						{item.label}
+						{item.hint && <kbd>{item.hint}</kbd>}
+					</Press>
+				) : (
+					<hr key={at} />
+				),
+			)}
+		</Popover>
 	);
 }
 

@@ -33,7 +33,12 @@ def read(text: str) -> Any:
     [1.5, 12345678901234567890, Decimal('0.1234567890123456789'), Decimal('1E+400')]
     """
     try:
-        return json.loads(text, parse_float=number, parse_int=integer, parse_constant=_no_number)
+        try:
+            return _READER.decode(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # of a long integer, or of what the other one refuses, too
+            return _READER_OF_LONG.decode(text)
     except RecursionError as error:
         raise ValueError("the text nests too deep") from error
 
@@ -197,3 +202,8 @@ def _decimal(digits: str) -> Decimal:
         return Decimal(digits)
     except InvalidOperation as error:
         raise ValueError(f"a number is beyond what can be read: {digits[:40]}") from error
+
+
+_READER = json.JSONDecoder(parse_float=number, parse_constant=_no_number)
+_READER_OF_LONG = json.JSONDecoder(parse_float=number, parse_int=integer, parse_constant=_no_number)
+"""Calls a function for each integer, which costs more than to read it."""

@@ -321,7 +321,7 @@ def _plain(held: Any) -> Any:
         case pydantic.RootModel():
             return _plain(held.root)
         case Request():
-            counts = ((name, value) for name, value in held if name not in held.aside)
+            counts = ((name, value) for name, value in vars(held).items() if name not in held.aside)
             return {name: _plain(value) for name, value in counts if value is not None}
         case JsonText():
             return held.text

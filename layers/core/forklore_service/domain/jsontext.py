@@ -32,6 +32,8 @@ FIELDS_MAX = 5_000
 """Of a body with its entries and its context, the entries counted. No operation takes so many."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _SPACE = re.compile(r"[ \t\n\r]*")
+_PLAIN_NAME = re.compile(r'"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
+"""A name without escapes, up to its value."""
 _NOT_JSON = {
     "Expecting value": "a value is missing",
     "Expecting property name": "a name in double quotes is missing",
@@ -69,8 +71,10 @@ def read_object(text: str, *, kept: frozenset[str]) -> dict[str, Any]:
     decoder = _decoder_for(text)
     try:
         value = decoder.decode(text)
-        if _SURROGATE_ESCAPE.search(text) or not text.isascii():
-            json.dumps(value, ensure_ascii=False, default=str).encode()
+        if _SURROGATE_ESCAPE.search(text):
+            json.dumps(value, ensure_ascii=False, default=str).encode()  # two escapes may be a pair
+        elif not text.isascii():
+            text.encode()
     except UnicodeEncodeError as error:
         raise ValidationError("the body holds a lone surrogate") from error
     except (json.JSONDecodeError, RecursionError) as error:
@@ -251,8 +255,12 @@ def _keep_texts(
     """
     at = _skip(text, at + 1)
     while text[at] != "}":
-        name, at = _PLACES.raw_decode(text, at)
-        start = _skip(text, _skip(text, at) + 1)  # behind the colon
+        named = _PLAIN_NAME.match(text, at)
+        if named is not None:
+            name, start = named[1], named.end()
+        else:
+            name, at = _PLACES.raw_decode(text, at)
+            start = _skip(text, _skip(text, at) + 1)  # behind the colon
         value, is_kept = held[name], name in kept
         if is_body and not is_kept and name == "entries" and isinstance(value, list):
             at = _keep_texts_of_each(text, start, value, kept)
@@ -292,5 +300,7 @@ def _skip_comma(text: str, at: int) -> int:
 
 
 def _skip(text: str, at: int) -> int:
+    if text[at] > " ":  # most texts have hardly a space
+        return at
     match = _SPACE.match(text, at)
     return match.end() if match else at

@@ -58,7 +58,7 @@ _CHANNELS = {letter: channel for channel, letter in keys.CHANNEL_LETTERS.items()
 
 
 def text(value: str) -> dict[str, str]:
-    return {"S": value}
+    return {"S": str(value)}  # a member of an Enum becomes text
 
 
 def number(value: int) -> dict[str, str]:
@@ -79,7 +79,7 @@ def _typed(value: Any) -> dict[str, Any]:
         case bool():
             return {"BOOL": value}
         case str():
-            return text(str(value))
+            return text(value)
         case int():
             return number(value)
         case bytes():

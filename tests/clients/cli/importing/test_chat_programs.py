@@ -308,6 +308,51 @@ def test_a_list_may_hold_records_that_are_no_messages() -> None:
         assert told(tree) == [("USER", "Rain?", None)]
 
 
+def test_what_is_no_text_and_no_object_in_the_place_of_one_is_kept_or_counted() -> None:
+    report = ImportReport()
+    nodes = {"a": {"id": "a", "role": "user", "content": "Rain?"}, "b": None}
+    rows: list[Any] = [
+        {"id": "o", "chat": {"history": {"messages": nodes}}},
+        {"name": "Bo", "is_user": False, "mes": "Hi", "swipes": ["Hi", None], "swipe_id": 0},
+        {"messages": [{"role": "user", "content": ["Rain?", 5, None]}]},
+        {"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "content": ["Rain?", 5]}]},
+    ]
+
+    trees = [tree for row in rows for tree in read_stream(io.BytesIO(json.dumps(row).encode()), report)]
+
+    assert report.lines() == ["not a message: 2 (b, swipe 1 of message 0)"]
+    for tree in trees[2:]:
+        assert isinstance(tree, ForeignTree)
+        said = tree.messages[0].content
+        assert (said["text"], said["events"][1]) == ("Rain?", {"type": "value", "value": 5})
+
+
+def test_the_results_that_an_api_lets_the_user_say_are_a_tools() -> None:
+    use, result = (
+        {"type": "tool_use", "id": "c", "name": "look"},
+        {"type": "tool_result", "tool_use_id": "c"},
+    )
+    rows = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{**result, "content": "wet"}]},
+        {"role": "user", "content": [{**result, "content": "dry"}, {"type": "text", "text": "And?"}]},
+    ]
+
+    [tree] = read({"messages": rows})
+
+    assert [one.role for one in tree.messages] == ["AI", "TOOL", "USER"]
+    assert tree.messages[1].content["events"][0]["name"] == "look"
+
+
+def test_the_first_member_that_is_a_time_tells_when_and_the_others_are_kept() -> None:
+    said = {"role": "user", "content": "Rain?", "created_at": "noon", "timestamp": 1_700_000_000, "date": "x"}
+
+    [tree] = read({"messages": [said]})
+
+    at = {"createdAt": "2023-11-14T22:13:20.000Z"}
+    assert tree.messages[0].content["source"] == {**at, "created_at": "noon", "date": "x"}
+
+
 def test_a_number_is_an_id_and_the_other_ids_are_told() -> None:
     rows = [
         {"id": number, "custom_id": "x", "messages": [{"role": "user", "content": "Hi"}]}

@@ -36,10 +36,21 @@ VALUES = st.recursive(
     st.none() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
 )
+ALIKE = st.recursive(
+    st.sampled_from([1, '},{"a"', '"}, {"a"', "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.fixed_dictionaries({"a": inner}, optional={"b": inner}),
+    max_leaves=12,
+)
+"""Objects that begin with the same name, also inside each other and in texts."""
 
 
 @examples(150)
-@given(st.lists(VALUES, max_size=6), st.sampled_from([None, 1]), st.integers(1, 40), st.data())
+@given(
+    st.lists(VALUES, max_size=6) | st.lists(ALIKE, max_size=9),
+    st.sampled_from([None, 1]),
+    st.integers(1, 40) | st.just(10_000),
+    st.data(),
+)
 def test_the_elements_of_an_array_are_cut_as_json_says(
     monkeypatch_chunk: None, rows: list[Any], indent: int | None, chunk: int, data: st.DataObject
 ) -> None:
@@ -154,6 +165,15 @@ def test_a_format_can_be_forced() -> None:
         list(read_stream(io.BytesIO(line_of(ask("a"))), ImportReport(), given="forklore"))
 
 
+@pytest.mark.parametrize("forced", ["claude", "messages", "codex", "trees", "forklore"])
+def test_the_refusal_of_a_forced_format_names_the_one_that_the_file_has(tmp_path: Path, forced: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(json.dumps([CHATGPT]))
+
+    with pytest.raises(MalformedFileError, match=r"; it looks like chatgpt: leave --format out$"):
+        trees_in(path, forced)
+
+
 def test_an_export_is_read_inside_its_archive_in_one_or_several_files(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -203,12 +223,14 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.json").write_text(json.dumps(CLAUDE))
     (tmp_path / "c.json").write_text(json.dumps([CHATGPT]))
+    (tmp_path / "d.jsonl").write_bytes(line_of(ask("Rain?"), tree_id="t"))
+    (tmp_path / "._d.jsonl").write_bytes(b"\0 what macOS puts beside a file")
     (tmp_path / "package.json").write_text('{"name": "x"}')
     (tmp_path / "picture.png").write_bytes(b"x")
     report = ImportReport()
 
-    assert [tree.tree_id for tree in read_file(tmp_path, report)] == ["c", "g"]
-    assert report.lines() == ["file without conversations: 2 (package.json, picture.png)"]
+    assert [tree.tree_id for tree in read_file(tmp_path, report)] == ["c", "g", "t"]
+    assert report.lines() == ["file without conversations: 3 (package.json, ._d.jsonl, picture.png)"]
 
 
 def test_a_file_of_a_folder_that_cannot_be_read_stops_no_other_one(tmp_path: Path) -> None:

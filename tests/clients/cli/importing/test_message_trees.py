@@ -97,7 +97,7 @@ def _with(**fields: object) -> bytes:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{nonsense", "not JSON"),
+        (b"{nonsense}", "not JSON"),
         (b'{"prompt": {}} {}', "not JSON: Extra data at column 16"),
         (b"\xff\xfe", "not UTF-8 at byte 1"),
         (b"[]", "not a JSON object"),

@@ -139,6 +139,36 @@ def test_a_last_line_that_is_half_written_is_left_out_and_told() -> None:
         [*read_stream(io.BytesIO(f"{text[:-9]}\n".encode()), report)]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            {"type": "session_meta", "payload": {"id": "s"}},
+            {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Rain?"}},
+        ],
+        [{"messages": [{"role": "user", "content": "Rain?"}]}],
+        [{"name": "ann", "is_user": True, "mes": "Rain?"}],
+    ],
+)
+def test_what_stands_before_a_half_written_line_is_imported_in_each_format(lines: list[Raw]) -> None:
+    text, report = "\n".join([*map(json.dumps, lines), '{"type": "m']), ImportReport()
+
+    [tree] = read_stream(io.BytesIO(text.encode()), report)
+
+    assert isinstance(tree, ForeignTree)
+    assert [one.text for one in tree.messages] == ["Rain?"]
+    assert report.counts == {Reason.UNFINISHED: 1}
+
+
+def test_a_row_that_is_there_twice_is_counted_if_it_says_something_else() -> None:
+    report = ImportReport()
+
+    tree = read(row("u", None), row("u", None), row("u", None, content="y"), report=report)
+
+    assert [one.text for one in tree.messages] == ["x"]
+    assert report.counts == {Reason.NOT_A_MESSAGE: 1}
+
+
 def test_a_compacted_session_goes_on_and_what_is_no_message_is_counted() -> None:
     report = ImportReport()
 

@@ -1,5 +1,6 @@
 """`forklore import`: conversations from elsewhere, with all their branches."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
 from forklore.cli.table_moves import TableAt, import_table
 
+HEADER_BYTES = 4_096
 PARALLEL, PARALLEL_MAX = 8, 64
 PARALLEL_HERE = 2
 """Where the service is in this process: its threads share one core, and one waits for the disk."""
@@ -109,6 +111,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _is_of_table(path: Path) -> bool:
+    """Tell whether a file is the export of a table. What reads one is loaded if it may be."""
+    if not path.is_file():  # a pipe is read once
+        return False
+    with suppress(OSError), path.open("rb") as stream:
+        if b"forklore-table" not in stream.read(HEADER_BYTES):
+            return False
     from forklore_local.porting.input import is_export
 
-    return path.is_file() and is_export(path)  # a pipe is read once
+    return is_export(path)

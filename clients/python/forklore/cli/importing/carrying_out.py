@@ -272,8 +272,9 @@ def sender(client: "Forklore", brought: "Brought | None" = None) -> Send:
 
     def send(call: ImportCall) -> ImportAnswer | ImportRefusal:
         given = call.given
-        if brought is not None and "entries" in given:
-            given = {**given, "entries": [brought.entry(client, one) for one in given["entries"]]}
+        entries = given.get("entries")
+        if brought is not None and isinstance(entries, list):
+            given = {**given, "entries": [brought.entry(client, one) for one in entries]}
         answer = client.call(
             call.operation, given, idempotency_key=call.idempotency_key, if_match=call.if_match
         )

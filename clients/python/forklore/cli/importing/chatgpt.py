@@ -16,7 +16,7 @@ from typing import Any
 from forklore.cli.importing.checks import is_id, kept
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import listed, mapped, named_by, objects, text_in
+from forklore.cli.importing.members import listed, mapped, objects, text_in, with_parents
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 from forklore.client import jsontext
 
@@ -48,18 +48,9 @@ conversations_of = each(_conversation_of)
 
 
 def _messages(mapping: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield the messages of the nodes; those below one node in the order of its `children`.
-
-    A node's `parent` counts. Without one, the node that names it among its `children` is its
-    parent.
-    """
-    order = named_by(mapping, "children")
-    parents = {
-        node_id: text_in(mapped(raw).get("parent")) or order.get(node_id) for node_id, raw in mapping.items()
-    }
-    roots = [node_id for node_id, parent in parents.items() if parent is None]
-    for node_id in dict.fromkeys([*roots, *order, *mapping]):
-        parent, message = parents[node_id], mapped(mapping[node_id]).get("message")
+    """Yield the messages of the nodes."""
+    for node_id, parent in with_parents(mapping, "parent", "children"):
+        message = mapped(mapping[node_id]).get("message")
         if message is None:
             yield Message(id=node_id, parent=parent, is_gap=True)
         elif not isinstance(message, Mapping) or not isinstance(message.get("content"), Mapping):

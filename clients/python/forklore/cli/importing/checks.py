@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Container, Iterable, Mapping
 from datetime import UTC, datetime
 from types import NoneType
 from typing import Any, NamedTuple, TypeGuard
@@ -13,6 +14,7 @@ from forklore.client.errors import InputError
 from forklore.client.limits import (
     ELEMENTS_MAX,
     ENTRY_BYTES_MAX,
+    ESCAPED_BYTES_MAX,
     KEY_CHARACTERS_MAX,
     TITLE_CHARACTERS_MAX,
     escaped_size,
@@ -22,12 +24,12 @@ CONTENT_DEPTH_MAX = 60  # of 64 in a body, in which the content stands in an ent
 METADATA_DEPTH_MAX = 56  # below `metadata.source` of a body
 TEXT_BYTES_MAX = ENTRY_BYTES_MAX - 100_000
 """Of a message's text in one entry, as escaped: beside it there is room for a source."""
-ESCAPED_BYTES_MAX = 12
-"""Of a character."""
 _LISTS = ("attachments", "events")
 _PARTS = (*_LISTS, "source")
 """Members of an element that are no words of its author's: the first two are lists."""
 _OF_PART = {Reason.TOO_LARGE: Reason.PART_TOO_LARGE, Reason.TOO_DEEP: Reason.PART_TOO_DEEP}
+_NUMBER = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]+)?")
+"""A time as text that is no date: those of eight digits are."""
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds it would be in the year 5138."""
 _YEAR_10000_S = 253_402_300_800
@@ -43,14 +45,15 @@ def problem_of(content: Any) -> Reason | None:
 
 def _written(content: Any) -> str | Reason:
     """Return an entry's content as JSON text; why the service would refuse it, if it would."""
-    if _depth(content) > CONTENT_DEPTH_MAX:
-        return Reason.TOO_DEEP
-    if isinstance(content, list) and len(content) > ELEMENTS_MAX:
-        return Reason.TOO_LARGE
     try:
         text = jsontext.write(content)
     except InputError:  # all other content of a JSON file can be written
-        return Reason.SURROGATE
+        return Reason.TOO_DEEP if _depth(content) > CONTENT_DEPTH_MAX else Reason.SURROGATE
+    brackets = text.count("[") + text.count("{")
+    if brackets > CONTENT_DEPTH_MAX and _depth(content) > CONTENT_DEPTH_MAX:
+        return Reason.TOO_DEEP
+    if isinstance(content, list) and len(content) > ELEMENTS_MAX:
+        return Reason.TOO_LARGE
     if len(text) * ESCAPED_BYTES_MAX <= ENTRY_BYTES_MAX:
         return text
     return Reason.TOO_LARGE if escaped_size(text) > ENTRY_BYTES_MAX else text
@@ -79,7 +82,7 @@ def storable(element: dict[str, Any]) -> tuple[list[Stored], list[Reason]]:
         for event in element.get("events", ())
         if set(event) != {"type", "textAt"}
     ]
-    beginning, changes = _storable({**element, "text": first, "events": events})
+    beginning, changes = _storable({**kept({**element, "events": events}), "text": first})
     role = kept({"role": element.get("role")})
     said = [beginning, *(_storable({**role, "text": text})[0] for text in more)]
     return [one for one in said if one is not None], [Reason.SPLIT, *changes]
@@ -211,27 +214,32 @@ def title_of(raw: Any) -> str | None:
 def time_of(raw: Any) -> str | None:
     """Return a time as RFC 3339 in UTC with milliseconds; None for what is no time.
 
-    raw: seconds or milliseconds since 1970, or RFC 3339.
+    raw: seconds, milliseconds or microseconds since 1970, also as text; or RFC 3339; or such a time
+    as MongoDB writes it, in an object.
 
     >>> time_of(1700000000.5)
     '2023-11-14T22:13:20.500Z'
     >>> time_of("2024-02-29T12:00:00.123456+02:00")
     '2024-02-29T10:00:00.123Z'
+    >>> time_of("1700000000"), time_of({"$date": {"$numberLong": "1700000000500"}})
+    ('2023-11-14T22:13:20.000Z', '2023-11-14T22:13:20.500Z')
     """
+    while isinstance(raw, dict) and len(raw) == 1:
+        raw = raw.get("$date", raw.get("$numberLong"))
     try:
-        if isinstance(raw, str):
+        if isinstance(raw, str) and not _NUMBER.fullmatch(raw):
             time = datetime.fromisoformat(raw)
             at = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
         else:
             seconds = float(raw)
-            if seconds >= _MILLISECONDS_FROM:
-                seconds /= 1000
+            for _ in range(2):
+                seconds /= 1000 if seconds >= _MILLISECONDS_FROM else 1
             if isinstance(raw, bool) or not math.isfinite(seconds) or not 0 <= seconds < _YEAR_10000_S:
                 return None
             at = datetime.fromtimestamp(seconds, UTC)
     except (TypeError, ValueError, OverflowError):
         return None
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def keys_for(message_ids: Iterable[str]) -> list[str]:
@@ -259,6 +267,13 @@ def _key_of(message_id: str) -> str:
     return f"sha256:{hashlib.sha256(message_id.encode(errors='surrogatepass')).hexdigest()}"
 
 
-def kept(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members that say something: no null, no empty text, no empty list or object."""
-    return {name: value for name, value in members.items() if value or not isinstance(value, _EMPTY)}
+def kept(members: Mapping[str, Any], without: Container[str] = ()) -> dict[str, Any]:
+    """Return the members that say something: no null, no empty text, no empty list or object.
+
+    without: the names of others that are left out.
+    """
+    return {
+        name: value
+        for name, value in members.items()
+        if (value or not isinstance(value, _EMPTY)) and name not in without
+    }

@@ -10,7 +10,7 @@ from typing import Any
 from forklore.cli.importing.checks import is_id, kept
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import listed, mapped, objects, text_in
+from forklore.cli.importing.members import listed, mapped, objects, parts_in, text_in
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
 NO_PARENT = "00000000-0000-4000-8000-000000000000"
@@ -65,7 +65,8 @@ def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
 
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:
-    said = [kept(block) for block in objects(raw.get("content"))]
+    blocks = parts_in(raw.get("content"))
+    said = [kept({"type": "text", "text": one} if isinstance(one, str) else one) for one in blocks]
     if not any(part.get("type") == "text" and part.get("text") for part in said) and raw.get("text"):
         said.append({"type": "text", "text": raw["text"]})
     about = rest(raw, *_MAPPED)

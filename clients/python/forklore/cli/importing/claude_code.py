@@ -5,17 +5,16 @@ the model, which have its id, become one message, unless something forks between
 of a message's calls follow it one after the other, in whatever order they came. A sidechain is a
 child of the call that started it. A summary is the title. Where the session was compacted, the rows
 go on after those before it, and the model remembers the summary and what follows. Where a session
-goes on after a row of another one of the file, it has the rows above that one, too. A last line
-that is half written is left out: the session runs.
+goes on after a row of another one of the file, it has the rows above that one, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.checks import is_id, time_of
-from forklore.cli.importing.file_records import FileRecord, UnfinishedError
+from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import mapped, objects
+from forklore.cli.importing.members import mapped, objects, parts_in
 from forklore.cli.importing.plain_conversations import Conversation, Message, rest
 
 Row = Mapping[str, Any]
@@ -45,7 +44,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     sessions: dict[str, _Session] = {}
     all_rows: dict[str, Row] = {}
     titles: list[Row] = []
-    for record in _finished(records, report):
+    for record in records:
         row = record.value
         if not isinstance(row, Mapping):
             report.add(Reason.OTHER_RECORD, record.place)
@@ -56,7 +55,9 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         else:
             named = str(row.get("sessionId", ""))
             session = sessions.setdefault(named if is_id(named) else "session", _Session(record.place))
-            session.rows.setdefault(row["uuid"], row)
+            kept = session.rows.setdefault(row["uuid"], row)
+            if any(kept.get(name) != row.get(name) for name in ("message", "content")):
+                report.add(Reason.NOT_A_MESSAGE, f"{row['uuid']}, which is there twice")
             all_rows.setdefault(row["uuid"], row)
     for row in sorted(titles, key=lambda row: row["type"] == "custom-title"):  # the user's wins
         title = row.get(_TITLES[row["type"]])
@@ -76,14 +77,6 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
             held = {uuid: {**row, "sessionId": name} for uuid, row in rows.items()} | session.rows
             session.rows = {uuid: held[uuid] for uuid in sorted(held, key=place.__getitem__)}
         yield session.conversation(name)
-
-
-def _finished(records: Iterable[FileRecord], report: ImportReport) -> Iterator[FileRecord]:
-    """Yield the records. The last one may be half written, as the session still runs."""
-    try:
-        yield from records
-    except UnfinishedError as error:
-        report.add(Reason.UNFINISHED, str(error))
 
 
 def _rows_above(own: Mapping[str, Row], all_rows: Mapping[str, Row]) -> dict[str, Row]:
@@ -235,7 +228,7 @@ class _Session:
             id=uuid,
             parent=self._starter(first) if is_child else parent,
             is_child=is_child,
-            role="tool" if self._result_ids(first) else role,
+            role=role,
             said=said,
             at=first.get("timestamp"),
             is_summary=bool(first.get("isCompactSummary")),
@@ -286,5 +279,4 @@ def _texts(row: Row) -> list[str]:
 
 def _said_in(row: Row) -> list[str | Row]:
     message = row.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else row.get("content")
-    return [content] if isinstance(content, str) else list(_blocks(row))
+    return parts_in(message.get("content") if isinstance(message, Mapping) else row.get("content"))

@@ -1,13 +1,13 @@
 """The JSON values of a file one by one: JSON Lines, one array, or one object.
 
-Only one value is held in memory at a time. An element of an array is not even read before somebody
-asks for it: its digest may tell that nothing of it is to do.
+Only one value is held in memory at a time. An element of an array whose digest tells that nothing
+of it is to do is not even read.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -25,6 +25,9 @@ _TOKEN = re.compile(rb"(?:[^\[\]{},\"]++|" + _STRING + rb")*+([\[\]{},])", re.DO
 """What comes before a bracket or a comma, and it."""
 _BRACKET = re.compile(rb"(?:[^\[\]{}\"]++|" + _STRING + rb")*+([\[\]{}])", re.DOTALL)
 """The same inside an element, whose commas need not be seen."""
+_JOINT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{[ \t\r\n]*" + _STRING)
+Passes = Callable[[str], str]
+"""Returns by the digest of a value's text the id of its tree if it is passed over, else nothing."""
 
 
 @dataclass(slots=True)
@@ -32,12 +35,13 @@ class FileRecord:
     """A value of a file, and its place, as `line 3` or `element 12`.
 
     digest: of its text, if it is an element of an array. Such a text is read when somebody asks
-    for the value.
+    for the value. passed: the id of its tree, if that is there already.
     """
 
     _held: Any
     place: str
     digest: str = field(default="", compare=False)
+    passed: str = field(default="", compare=False)
 
     @property
     def value(self) -> Any:
@@ -47,7 +51,9 @@ class FileRecord:
         return self._held
 
 
-def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterator[FileRecord]:
+def records_of(
+    stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX, passes: Passes = lambda _digest: ""
+) -> Iterator[FileRecord]:
     """Yield the values of a file.
 
     An array gives its elements. Otherwise each line that is not blank is a value; or else the file
@@ -56,7 +62,7 @@ def records_of(stream: BinaryIO, *, bytes_max: int = RECORD_BYTES_MAX) -> Iterat
     """
     start, line = _first(stream)
     if start == b"[":
-        yield from _elements(stream, bytes_max)
+        yield from _Elements(stream, bytes_max, passes)
     elif start:
         first = start + stream.readline(bytes_max)
         try:
@@ -93,10 +99,18 @@ def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
             try:
                 value = _parse(text, f"line {line}", bytes_max)
             except MalformedFileError as error:
-                if text.endswith(b"\n") or len(text) > bytes_max:
+                if text.endswith(b"\n") or len(text) > bytes_max or not _is_open(text):
                     raise
                 raise UnfinishedError(str(error)) from error
             yield FileRecord(value, f"line {line}")
+
+
+def _is_open(text: bytes) -> bool:
+    """Tell whether brackets are open at the end of a text, or where a string does not end."""
+    depth = at = 0
+    while token := _BRACKET.match(text, at):
+        depth, at = depth + (1 if token[1] in b"[{" else -1), token.end()
+    return depth > 0
 
 
 def _parse(text: bytes, place: str, bytes_max: int) -> Any:
@@ -146,43 +160,94 @@ def _value(text: str) -> Any:
         raise _NotJsonError(str(error)) from error
 
 
-def _elements(stream: BinaryIO, bytes_max: int) -> Iterator[FileRecord]:
-    """Yield the elements of an array, whose first bracket has been read."""
-    for number, (text, is_last) in enumerate(_cut(stream, bytes_max), start=1):
-        if is_last and number == 1 and not text.strip(_SPACE):
-            continue
-        if len(text) > bytes_max:
-            raise MalformedFileError(f"element {number}: more than {bytes_max:,} bytes")
-        yield FileRecord(text, f"element {number}", hashlib.sha256(text.strip(_SPACE)).hexdigest())
+class _Elements:
+    """The elements of an array, whose first bracket has been read.
 
-
-def _cut(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[bytes, bool]]:
-    """Yield the text of each element of an array, and whether it is the last one.
-
-    Raises MalformedFileError if the array does not end, or something follows it.
+    Where an element ends is guessed first: most elements begin with the same name. A guess is right
+    if its text is there from an earlier import, or is JSON as a whole. Else brackets are counted.
     """
-    buffer, at, depth, number = b"", 0, 0, 1
-    while True:
-        token = (_BRACKET if depth else _TOKEN).match(buffer, at)
-        if token is None:  # the end, or a string that does not end here
-            more = stream.read(max(CHUNK_BYTES, len(buffer) - at))
-            if not more or len(buffer) > bytes_max:
-                ends = "the file ends inside it" if not more else f"more than {bytes_max:,} bytes"
-                raise MalformedFileError(f"element {number}: {ends}")
-            buffer += more
-            continue
-        at = token.end()
-        match token[1]:
-            case b"[" | b"{":
-                depth += 1
-            case b"]" | b"}" if depth:
-                depth -= 1
-            case b"}":
-                raise MalformedFileError(f"element {number}: not JSON: a bracket that closes nothing")
-            case b"," | b"]" as end if not depth:
-                yield buffer[: at - 1], end == b"]"
-                buffer, at, number = buffer[at:], 0, number + 1
-                if end == b"]":
-                    if buffer.strip(_SPACE) or _first(stream)[0]:
-                        raise MalformedFileError("not JSON: something follows the end of the array")
+
+    def __init__(self, stream: BinaryIO, bytes_max: int, passes: Passes) -> None:
+        self._stream, self._bytes_max, self._passes = stream, bytes_max, passes
+        self._buffer, self._start, self._number = b"", 0, 1
+        self._joint = b""  # what stands between two elements, from a bracket to the name
+
+    def __iter__(self) -> Iterator[FileRecord]:
+        is_last = False
+        while not is_last:
+            record = self._guessed()
+            if record is None:
+                text, is_last = self._counted()
+                if is_last and self._number == 1 and not text.strip(_SPACE):
                     return
+                record = self._record(text)
+            yield record
+            self._number += 1
+
+    def _record(self, text: bytes) -> FileRecord:
+        if len(text) > self._bytes_max:
+            raise MalformedFileError(f"element {self._number}: more than {self._bytes_max:,} bytes")
+        digest = hashlib.sha256(text.strip(_SPACE)).hexdigest()
+        return FileRecord(text, f"element {self._number}", digest, self._passes(digest))
+
+    def _guessed(self) -> FileRecord | None:
+        """Return the next element, if it ends where the next name stands that begins one."""
+        joint, start = self._joint, self._start
+        end = self._buffer.find(joint, start) if joint else -1
+        if joint and end < 0 and self._reads_more():
+            start, end = 0, self._buffer.find(joint)
+        if end < 0 or end - start >= self._bytes_max:
+            return None
+        record = self._record(self._buffer[start : end + 1])
+        if not record.passed:
+            try:
+                _ = record.value
+            except MalformedFileError:
+                self._joint = b""
+                return None
+        self._start = end + joint.index(b"{")
+        return record
+
+    def _reads_more(self) -> bool:
+        """Read on, and let the buffer begin with the element."""
+        rest = self._buffer[self._start :]
+        more = self._stream.read(max(CHUNK_BYTES, len(rest)))
+        self._buffer, self._start = rest + more, 0
+        return bool(more)
+
+    def _counted(self) -> tuple[bytes, bool]:
+        """Return the text of the next element, and whether it is the last one.
+
+        Raises MalformedFileError if the array does not end, or something follows it.
+        """
+        at, depth, where = self._start, 0, f"element {self._number}"
+        while True:
+            token = (_BRACKET if depth else _TOKEN).match(self._buffer, at)
+            if token is None:  # the end, or a string that does not end here
+                at -= self._start
+                if len(self._buffer) - self._start > self._bytes_max:
+                    raise MalformedFileError(f"{where}: more than {self._bytes_max:,} bytes")
+                if not self._reads_more():
+                    raise MalformedFileError(f"{where}: the file ends inside it")
+                continue
+            at = token.end()
+            match token[1]:
+                case b"[" | b"{":
+                    depth += 1
+                case b"]" | b"}" if depth:
+                    depth -= 1
+                case b"}":
+                    raise MalformedFileError(f"{where}: not JSON: a bracket that closes nothing")
+                case b"," | b"]" as end if not depth:
+                    return self._until(at), end == b"]"
+
+    def _until(self, end: int) -> bytes:
+        """Return the element before the comma or bracket that ends there. Learn what follows it."""
+        text = self._buffer[self._start : end - 1]
+        joint = _JOINT.match(self._buffer, self._start + len(text.rstrip(_SPACE)) - 1)
+        self._joint, self._start = joint[0] if joint else b"", end
+        if self._buffer[end - 1 : end] == b"]" and (
+            self._buffer[end:].strip(_SPACE) or _first(self._stream)[0]
+        ):
+            raise MalformedFileError("not JSON: something follows the end of the array")
+        return text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Self
 
@@ -23,11 +23,11 @@ from forklore.cli.importing.foreign_trees import (
     Reason,
     UnknownFormatError,
 )
-from forklore.cli.importing.formats import format_of, read_records, refusal
+from forklore.cli.importing.formats import format_of, other_than, read_records, refusal
 from forklore.cli.importing.held_files import ARCHIVE_ERRORS, Held, is_of_a_message
 from forklore.cli.importing.own_lines import ForkTree
 
-_MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl", r".*\.json")
+_MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl?")
 """What files of conversations are called in a folder or an archive: the first that any has.
 
 A large export has its conversations in several files.
@@ -181,29 +181,38 @@ def read_stream(
     passes: Passes = lambda _kind, _digest: "",
 ) -> Iterator[ForeignTree | ForkTree]:
     """Yield the trees of a stream as `read_file` does; none for a stream without values."""
-    records = records_of(stream)
-    first = list(islice(records, 1))
-    while given is None and len(first) < DETECTED_MAX and first and format_of(first[-1].value) is None:
+    kind = given
+    records = records_of(stream, passes=lambda digest: passes(kind, digest) if kind else "")
+    first: list[FileRecord] = []
+    while not first or (kind is None and len(first) < DETECTED_MAX):
         more = next(records, None)
         if more is None:
             break
         first.append(more)
+        kind = kind or format_of(more.value)
     if not first:
         return
-    kind = given or format_of(first[-1].value)
     if kind is None:
         raise UnknownFormatError(f"{first[0].place}: {refusal(first[0].value)}")
     passed: set[str] = set()
 
     def left() -> Iterator[FileRecord]:
         for record in chain(first, records):
-            tree_id = passes(kind, record.digest) if record.digest else ""
-            if tree_id:
-                passed.add(tree_id)
+            if record.passed:
+                passed.add(record.passed)
             else:
                 yield record
 
-    yield from read_records(kind, left(), report, held or Held(), passed)
+    other = other_than(kind, first[0].value) if given else ""
+    is_any = False
+    try:
+        for tree in read_records(kind, left(), report, held or Held(), passed):
+            is_any = True
+            yield tree
+    except MalformedFileError as error:
+        raise type(error)(f"{error}{other}") from error
+    if other and not is_any:
+        raise UnknownFormatError(f"no conversation of the format {kind} in the file{other}")
 
 
 def _streams(
@@ -240,7 +249,8 @@ def _chosen(
     sizes: dict[str, int], opened: Callable[[str], Any], report: ImportReport, measure: Measure, held: Held
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the files of conversations of a folder or an archive. The others are noted."""
-    matching = ([name for name in sorted(sizes) if re.fullmatch(of, name)] for of in _MEMBERS)
+    shown = [name for name in sorted(sizes) if not PurePosixPath(name).name.startswith(".")]
+    matching = ([name for name in shown if re.fullmatch(of, name)] for of in _MEMBERS)
     chosen = next((names for names in matching if names), [])
     measure.total = sum(sizes[name] for name in chosen)
     for name in sorted(sizes.keys() - set(chosen)):

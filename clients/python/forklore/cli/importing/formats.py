@@ -25,7 +25,7 @@ from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
 from forklore.cli.importing.held_files import Held
 from forklore.cli.importing.own_lines import ForkTree
-from forklore.cli.importing.plain_conversations import Read, trees_of
+from forklore.cli.importing.plain_conversations import Read, finished, trees_of
 
 GROUP = "forklore.importers"
 
@@ -52,7 +52,8 @@ class Importer:
     ) -> Iterator[ForeignTree]:
         """Yield the trees of a file's records. held: the files that messages may name. passed: the
         ids of the trees that are not among the records."""
-        return trees_of(self.read(records, report), self.name, report, held or Held(), passed)
+        found = self.read(finished(records, report), report)
+        return trees_of(found, self.name, report, held or Held(), passed)
 
 
 def _has(name: str, kind: type) -> Callable[[Mapping[str, Any]], bool]:
@@ -122,6 +123,12 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a table's export: give --table or --data", lambda value: value.get("format") == "forklore-table"),
 )
 """What people have, and no reader takes: how each is called, and how it is recognised."""
+
+
+def other_than(given: str, value: Any) -> str:
+    """Return what is said of a file without trees whose first value is of another format."""
+    kind = format_of(value)
+    return "" if kind in (None, given) else f"; it looks like {kind}: leave --format out"
 
 
 def refusal(value: Any) -> str:

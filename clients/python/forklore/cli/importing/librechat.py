@@ -39,8 +39,8 @@ def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
         place=record.place,
         messages=list(_messages(_messages_in(raw), report)),
         title=raw.get("title"),
-        created_at=_time(raw.get("createdAt")),
-        updated_at=_time(raw.get("updatedAt")),
+        created_at=raw.get("createdAt"),
+        updated_at=raw.get("updatedAt"),
         is_archived=raw.get("isArchived") is True,
         about=rest(raw, *_ABOUT),
     )
@@ -86,15 +86,10 @@ def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Mes
         parent=parent,
         role="user" if is_user is True else "assistant" if is_user is False else raw.get("sender"),
         said=said,
-        at=_time(raw.get("createdAt")),
+        at=raw.get("createdAt"),
         files=[*_files_of(raw.get("files")), *_files_of(raw.get("attachments"))],
         source=rest(raw, *_MAPPED),
     )
-
-
-def _time(raw: Any) -> Any:
-    """Return a time, also one of MongoDB, in which LibreChat keeps its messages."""
-    return raw.get("$date", raw) if isinstance(raw, Mapping) else raw
 
 
 def _parts_of(held: Any) -> Iterator[str | dict[str, Any]]:

@@ -36,6 +36,8 @@ from forklore.client import jsontext
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
 OWN_PAGE = 1_000
 FORBIDDEN = 403
+NAMES_FILES = '"attachments":'
+"""Stands in the text of each content that names any."""
 RECOVERED = frozenset({"key_in_use", "not_the_fork", "not_the_child", "stale", "id_in_use", "epoch_over"})
 """The conflicts that say that something is there already."""
 
@@ -243,7 +245,7 @@ class Loading:
         if not missing:
             return self._empty(number, conversation.fork)
         given: dict[str, Any] = {"conversationId": line.conversation_id}
-        given["entries"] = [self._entry(conversation.entries[at]) for at in missing]
+        given["entries"] = self._entries([conversation.entries[at] for at in missing])
         if not line.is_made:
             given |= {name: value for name, value in self.settings(number).items() if name != "agentId"}
             given |= self._origin(number, line, conversation.fork)
@@ -313,6 +315,13 @@ class Loading:
         if number == self.plan.current:
             given["promote"] = True
         return _keyed("forkConversation", given)
+
+    def _entries(self, planned: Sequence[PlannedEntry]) -> list[dict[str, Any]] | jsontext.Written:
+        """Return the entries of an append: written, where no file must be uploaded before."""
+        entries = [self._entry(one) for one in planned]
+        contents = (entry["content"] for entry in entries)
+        is_plain = all(isinstance(one, jsontext.Written) and NAMES_FILES not in one.text for one in contents)
+        return jsontext.Written(jsontext.write(entries)) if is_plain else entries
 
     def _entry(self, entry: PlannedEntry) -> dict[str, Any]:
         body: dict[str, Any] = {"key": entry.key, **entry.body}

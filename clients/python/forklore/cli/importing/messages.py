@@ -12,10 +12,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.checks import without_halves
+from forklore.cli.importing.checks import time_of, without_halves
 from forklore.cli.importing.file_records import FileRecord
 from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.members import listed, mapped, objects, text_in
+from forklore.cli.importing.members import listed, mapped, objects, parts_in, text_in
 from forklore.cli.importing.plain_conversations import GAP, Conversation, Message, rest
 from forklore.client import jsontext
 
@@ -94,7 +94,7 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
                 role=role_of_item(message) if is_item else _role_of(message),
                 author={} if is_item or _role_of(message) in _RESULTS else {"name": message.get("name")},
                 said=said_in_item(message) if is_item else said_in(message),
-                at=next((message[name] for name in _TIMES if message.get(name)), None),
+                at=message.get(_time_name(message)),
                 source=_about(message),
             )
         )
@@ -105,8 +105,8 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
         place=place,
         messages=messages,
         title=raw.get("title"),
-        created_at=next((raw[name] for name in _TIMES if raw.get(name)), None),
-        about=rest(raw, "messages", "conversations", "system", "title", *ids[:1], *_TIMES),
+        created_at=raw.get(_time_name(raw)),
+        about=rest(raw, "messages", "conversations", "system", "title", *ids[:1], _time_name(raw)),
     )
 
 
@@ -117,7 +117,13 @@ def _role_of(message: Mapping[str, Any]) -> Any:
 def _about(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a message tells beside what it says. A number is no id, and stays."""
     about = about_item(message) if _is_item(message) else rest(message, *_MAPPED)
-    return rest(about, *_TIMES, *(("id",) if text_in(message.get("id")) else ()))
+    return rest(about, _time_name(message), *(("id",) if text_in(message.get("id")) else ()))
+
+
+def _time_name(raw: Mapping[str, Any]) -> str:
+    """Return the member that tells when it was: the first that is a time, or else the first."""
+    named = [name for name in _TIMES if raw.get(name)]
+    return next((name for name in named if time_of(raw[name])), named[0] if named else "")
 
 
 def _digest(value: Any) -> str:
@@ -137,16 +143,7 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     said: list[str | dict[str, Any]] = []
     if isinstance(thought, str):
         said.append({"type": "thinking", "thinking": thought})
-    if isinstance(content, str):
-        said += [content] if content else []
-    elif isinstance(content, Mapping):
-        said.append({"type": "text", **content} if isinstance(content.get("text"), str) else dict(content))
-    else:
-        said += [
-            part if isinstance(part, str) else _part_of(part)
-            for part in listed(content)
-            if isinstance(part, str | Mapping)
-        ]
+    said += map(_part_of, parts_in(content))
     calls = [*listed(message.get("tool_calls")), {"function": message.get("function_call")}]
     for call in calls:
         function = mapped(call).get("function", call)
@@ -162,7 +159,7 @@ def said_in_item(item: Mapping[str, Any]) -> list[str | dict[str, Any]]:
     """Return what an item of a model's response says, in its order."""
     held = str(item.get("type"))
     if held == "message":
-        return [_part_of(part) for part in objects(item.get("content"))]
+        return [_part_of(part) for part in parts_in(item.get("content"))]
     if held == "reasoning":
         thought = [*listed(item.get("summary")), *listed(item.get("content"))]
         texts = [str(part.get("text", "")) for part in objects(thought)]
@@ -198,8 +195,10 @@ def role_of_item(item: Mapping[str, Any]) -> Any:
     return item.get("role") if held == "message" else "tool" if held.endswith("_output") else "assistant"
 
 
-def _part_of(part: Mapping[str, Any]) -> str | dict[str, Any]:
+def _part_of(part: str | Mapping[str, Any]) -> str | dict[str, Any]:
     """Return a part: a text as such, with what else is told of it."""
+    if isinstance(part, str):
+        return part
     text = part.get("text")
     if not isinstance(text, str) or part.get("type", "text") not in _TEXTS:
         return dict(part)

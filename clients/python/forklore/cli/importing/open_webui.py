@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.cli.importing.file_records import FileRecord
-from forklore.cli.importing.foreign_trees import ImportReport
-from forklore.cli.importing.members import listed, mapped, named_by, objects, text_in
+from forklore.cli.importing.foreign_trees import ImportReport, Reason
+from forklore.cli.importing.members import listed, mapped, objects, text_in, with_parents
 from forklore.cli.importing.messages import said_in, said_in_item
 from forklore.cli.importing.plain_conversations import Conversation, File, Message, each, rest
 
@@ -33,7 +33,7 @@ def is_chat(value: Mapping[str, Any]) -> bool:
     return isinstance(history, Mapping) and isinstance(history.get("messages"), Mapping)
 
 
-def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
+def _conversation_of(record: FileRecord, report: ImportReport) -> Conversation:
     raw = mapped(record.value)
     chat = mapped(raw.get("chat", raw))
     history = mapped(chat.get("history"))
@@ -41,7 +41,7 @@ def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
     return Conversation(
         id=text_in(raw.get("id"), chat.get("id")) or None,
         place=record.place,
-        messages=list(_tree(nodes) if nodes else _line(chat)),
+        messages=list(_tree(nodes, report) if nodes else _line(chat, report)),
         title=raw.get("title") or chat.get("title"),
         created_at=raw.get("created_at"),
         updated_at=raw.get("updated_at"),
@@ -57,27 +57,25 @@ def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
 conversations_of = each(_conversation_of)
 
 
-def _tree(nodes: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield the messages of a tree; replies in the order in which their parent names them.
-
-    A message's `parentId` counts, or else that another one names it among its `childrenIds`.
-    """
-    named = named_by(nodes, "childrenIds")
-    roots = [node_id for node_id in nodes if node_id not in named]
-    for node_id in [*roots, *named]:
+def _tree(nodes: Mapping[str, Any], report: ImportReport) -> Iterator[Message]:
+    """Yield the messages of a tree."""
+    for node_id, parent in with_parents(nodes, "parentId", "childrenIds"):
         raw = nodes[node_id]
         if isinstance(raw, Mapping):
-            parent = raw.get("parentId")
-            yield _message_of(node_id, parent if isinstance(parent, str) else named.get(node_id), raw)
+            yield _message_of(node_id, parent, raw)
+        else:
+            report.add(Reason.NOT_A_MESSAGE, node_id)
 
 
-def _line(chat: Mapping[str, Any]) -> Iterator[Message]:
+def _line(chat: Mapping[str, Any], report: ImportReport) -> Iterator[Message]:
     before: str | None = None
     for number, raw in enumerate(listed(chat.get("messages")), start=1):
         if isinstance(raw, Mapping):
             node_id = raw["id"] if isinstance(raw.get("id"), str) else f"message {number}"
             yield _message_of(node_id, before, raw)
             before = node_id
+        else:
+            report.add(Reason.NOT_A_MESSAGE, f"message {number}")
 
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:

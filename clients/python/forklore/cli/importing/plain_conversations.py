@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.cli.importing.checks import kept, time_of, title_of, without_halves
-from forklore.cli.importing.file_records import FileRecord
+from forklore.cli.importing.file_records import FileRecord, UnfinishedError
 from forklore.cli.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.cli.importing.growing import Node, grow
 from forklore.cli.importing.held_files import Held
@@ -125,9 +125,17 @@ def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
     return conversations_of
 
 
+def finished(records: Iterable[FileRecord], report: ImportReport) -> Iterator[FileRecord]:
+    """Yield the records. The last line may be half written, as its program still runs."""
+    try:
+        yield from records
+    except UnfinishedError as error:
+        report.add(Reason.UNFINISHED, str(error))
+
+
 def rest(raw: Mapping[str, Any], *mapped: str) -> dict[str, Any]:
     """Return the members of a record that are mapped to nothing, and say something."""
-    return kept({name: value for name, value in raw.items() if name not in mapped})
+    return kept(raw, mapped)
 
 
 def trees_of(
@@ -258,6 +266,8 @@ def _element_of(
         elif "id" in one:
             one["name"] = held.taken[one["id"]].name
     role = ROLES.get(message.role.lower()) if isinstance(message.role, str) else None
+    if events and not text and all(event.get("type") == "tool_result" for event in events):
+        role = "TOOL"  # some APIs let the user say them
     author = kept(message.author)
     if role is None or (role == "TOOL" and author):
         author = kept({**author, "role": message.role})

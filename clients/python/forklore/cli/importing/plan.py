@@ -35,6 +35,7 @@ from forklore.cli.importing.foreign_trees import (
     MalformedFileError,
     Reason,
 )
+from forklore.cli.importing.members import usage_of
 from forklore.client import jsontext
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 
@@ -43,7 +44,7 @@ TITLE_CHARACTERS = 40
 """So much of the first text is a title, where the source has none."""
 SOURCE_TAG = "source"
 """The tag that every imported conversation has, with the format as its value."""
-READ_AS = 2
+READ_AS = 3
 """Grows when readers make other trees than before. Then no earlier import is taken for the same."""
 ABOUT_LINE_BYTES = 200
 """Of the metadata, for what is told of one line of a tree."""
@@ -80,14 +81,12 @@ class PlannedEntry:
     """An entry to append. body: its fields without the key; the content may be written already.
     size: of its content, as escaped.
 
-    digest: of the content and the metadata. merged_from: the number of the conversation that it
-    sums up. merged_up_to: an entry of that.
+    merged_from: the number of the conversation that it sums up. merged_up_to: an entry of that.
     """
 
     key: str
     body: Mapping[str, Any]
     size: int
-    digest: bytes
     merged_from: int | None = None
     merged_up_to: PlannedAt | None = None
 
@@ -335,16 +334,15 @@ def entry_of(
     merged_from: int | None = None,
     merged_up_to: PlannedAt | None = None,
 ) -> PlannedEntry:
-    """Return an entry with the size and the digest of its content and its metadata."""
-    text = jsontext.write([body["content"], body.get("metadata")])
-    digest = hashlib.sha256(text.encode()).digest()
-    return PlannedEntry(key, body, escaped_size(text), digest, merged_from, merged_up_to)
+    """Return an entry with the size of its content and its metadata."""
+    size = escaped_size(jsontext.write([body["content"], body.get("metadata")]))
+    return PlannedEntry(key, body, size, merged_from, merged_up_to)
 
 
 def _entry(key: str, message: ForeignMessage) -> PlannedEntry:
     text = message.written or jsontext.write([message.content])
-    body = {"contentType": "history", "content": jsontext.Written(text)}
-    return PlannedEntry(key, body, escaped_size(text), hashlib.sha256(text.encode()).digest())
+    body = {"contentType": "history", "content": jsontext.Written(text), **usage_of(message.content)}
+    return PlannedEntry(key, body, escaped_size(text))
 
 
 def _title(tree: ForeignTree, fork: PlannedFork | None, begins: str) -> dict[str, str]:
@@ -392,7 +390,8 @@ def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[s
     told = [tree.title, tree.current, tree.is_archived, about]
     digest = hashlib.sha256(jsontext.write(told).encode())
     for message, entry in zip(tree.messages, entries, strict=True):
-        digest.update(f"\n{entry.key} {message.parent} {message.is_child} ".encode() + entry.digest)
+        said = hashlib.sha256(entry.body["content"].text.encode()).digest()
+        digest.update(f"\n{entry.key} {message.parent} {message.is_child} ".encode() + said)
     return digest.hexdigest()
 
 

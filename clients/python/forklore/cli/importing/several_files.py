@@ -1,7 +1,8 @@
 """An import of several files, which are read one after the other."""
 
-from collections.abc import Sequence
-from contextlib import closing
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -19,6 +20,8 @@ from forklore.cli.importing.reporting import Reporter, counted
 from forklore.cli.progress import Bar, progress
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError, NotFoundError
+
+GARBAGE_OBJECTS = 20_000
 
 
 def import_files(
@@ -38,7 +41,7 @@ def import_files(
     """
     target = shell.target
     options = ImportOptions(owner_of(target), agent_of(target), given, again, trees_max)
-    with inputs_of(files) as sources:
+    with inputs_of(files) as sources, _seldom_collected():
         if name is not None:
             _check_name(shell, name, sources, options)
         importing = _Importing(shell, options, threads=threads, name=name, is_dry=is_dry)
@@ -49,6 +52,17 @@ def import_files(
             shell.say("interrupted; the same command goes on where it stopped")
             return INTERRUPTED
         return importing.code
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Let Python look for garbage seldom: an import makes many objects, and hardly a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(GARBAGE_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _Importing:

@@ -42,7 +42,7 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         if "mes" not in raw and "user_name" in raw and not messages:
             header = raw
         elif isinstance(raw.get("mes"), str):
-            some = list(_swipes(raw, shown, number=count))
+            some = list(_swipes(raw, shown, report, number=count))
             messages += some
             shown = some[0].id
             count += 1
@@ -64,7 +64,9 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
     )
 
 
-def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Iterator[Message]:
+def _swipes(
+    raw: Mapping[str, Any], parent: str | None, report: ImportReport, *, number: int
+) -> Iterator[Message]:
     """Yield a message, and then the alternatives to it.
 
     Their ids stay when swipes are added, or another one is chosen.
@@ -74,6 +76,9 @@ def _swipes(raw: Mapping[str, Any], parent: str | None, *, number: int) -> Itera
     chosen = swipes.index(raw["mes"]) if raw["mes"] in swipes else _EDITED
     if isinstance(held, int) and 0 <= held < len(swipes) and swipes[held] == raw["mes"]:
         chosen = held
+    for at, swipe in enumerate(swipes):
+        if not isinstance(swipe, str):
+            report.add(Reason.NOT_A_MESSAGE, f"swipe {at} of message {number}")
     texts = {at: text for at, text in enumerate(swipes) if isinstance(text, str)} | {chosen: raw["mes"]}
     role = "system" if raw.get("is_system") else "user" if raw.get("is_user") else "assistant"
     for at in sorted(texts, key=lambda at: (at != chosen, at)):

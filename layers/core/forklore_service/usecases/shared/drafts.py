@@ -1,7 +1,7 @@
 """Drafts become entries with ids, and the actions that add them to HEAD and CTX."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from forklore_service.domain.model import (
 from forklore_service.domain.spelling import json_fields
 from forklore_service.domain.turns import with_turns
 from forklore_service.errors import ConflictError, PayloadTooLargeError
-from forklore_service.limits import ENTRY_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
+from forklore_service.limits import ENTRY_BYTES_MAX, ESCAPED_BYTES_MAX, PAGE_BYTES_MAX, escaped_size
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
@@ -116,6 +116,9 @@ def require_own_context(caller: Caller, drafts: Sequence[Draft], present: Draft 
 
 def check_fits(drafts: Sequence[Draft]) -> None:
     """Raise PayloadTooLargeError for an entry or a batch that no answer could hold."""
+    characters = sum(len(draft.entry.content) + len(draft.entry.metadata or "") for draft in drafts)
+    if characters * ESCAPED_BYTES_MAX <= ENTRY_BYTES_MAX:
+        return
     sizes = [escaped_size(draft.entry.content) for draft in drafts]
     beside = [escaped_size(draft.entry.metadata or "") for draft in drafts]
     if max(sizes) > ENTRY_BYTES_MAX:
@@ -147,17 +150,13 @@ class Batch(NamedTuple):
     @property
     def title(self) -> Words | None:
         """The title that these entries give an untitled conversation; None if they hold no text."""
-        first = self._first_words([draft.text for draft in self.drafts])
-        return first and first.beginning(content.TITLE_CHARACTERS)
+        said = zip((draft.text for draft in self.drafts), self.entries, strict=True)
+        return _first_words(said, content.TITLE_CHARACTERS)
 
     @property
     def preview(self) -> Words | None:
-        last = self._first_words([draft.preview for draft in self.drafts], backward=True)
-        return last and last.beginning(content.PREVIEW_CHARACTERS)
-
-    def _first_words(self, texts: Sequence[str | None], *, backward: bool = False) -> Words | None:
-        said = [Words(text, entry.user_id) for text, entry in zip(texts, self.entries, strict=True) if text]
-        return said[-1 if backward else 0] if said else None
+        backward = (draft.preview for draft in reversed(self.drafts))
+        return _first_words(zip(backward, reversed(self.entries), strict=True), content.PREVIEW_CHARACTERS)
 
     @property
     def metrics(self) -> Metrics:
@@ -170,6 +169,11 @@ class Batch(NamedTuple):
     @property
     def context(self) -> int:
         return len(self.entries) - self.history
+
+
+def _first_words(said: Iterable[tuple[str | None, Entry]], characters: int) -> Words | None:
+    """Return how the first text begins; None if there is none."""
+    return next((Words(text, entry.user_id).beginning(characters) for text, entry in said if text), None)
 
 
 def mint_batch(
@@ -238,6 +242,7 @@ def head_over(head: Head, batch: Batch) -> Head:
     """Return a new conversation's HEAD with the batch already appended."""
     if not batch.entries:
         return head
+    preview = batch.preview
     return head._replace(
         first=batch.first,
         last=batch.tip.last,
@@ -248,7 +253,7 @@ def head_over(head: Head, batch: Batch) -> Head:
             head.metrics.entries + batch.metrics.entries,
             TokenUsage.total([head.metrics.usage, batch.metrics.usage]),
         ),
-        preview=head.preview if batch.preview is None else batch.preview,
+        preview=head.preview if preview is None else preview,
     )
 
 
