@@ -149,6 +149,7 @@ BAD_NEW_IDS = [
     bad(f"{verb}: {name}", ask({"id": text}))
     for name, text in {**NO_IDS, "empty": "", "5,000 characters": "z" * 5000}.items()
     for verb, ask in (("create", create), ("fork", fork))
+    if verb == "create" or name in ("a word", "empty")
 ] + [
     bad("create: a number", create({"id": 1})),
     bad("create: an array", create({"id": [ROOT]})),
@@ -236,6 +237,7 @@ BAD_CURSORS = [
             "of a fork that the parent never shows": "<of fork>",
             "a list's": "<conversations>",
         }.items()
+        if name == "afterCursor" or kind in ("unknown", "of another user")
     ),
     bad("entries: 5,000 characters", entries("afterCursor=" + "z" * 5000), CURSOR),
     bad("entries: after the end", entries("afterCursor=<second>&upToEntryId=<first>"), CURSOR),
@@ -412,6 +414,7 @@ BAD_NUMBERS = [
     bad(f"{kind}: {number[:24]}", ask(number))
     for kind, ask in WITH_NUMBER.items()
     for number in ("1e309", "-1e999999999", "1e-1000", "9" * 401, "0." + "0" * 399, "9" * 100_000)
+    if kind == "content" or number == "1e309"
 ]
 
 BAD_HEADERS = [
@@ -451,6 +454,7 @@ BAD_HEADERS = [
             "outside of ASCII": "schlüssel",
             "a tab": "a\tb",
         }.items()
+        if verb == "create" or name == "empty"
     ),
     bad(
         "Idempotency-Key: used with another request",
@@ -531,6 +535,7 @@ BAD_FORKS = [
             ("with a hash", "#"),
         )
         for verb, ask in (("fork", _fork_at), ("append", _append_a_fork_at))
+        if verb == "fork" or name in ("unknown", "of another user", "a word")
     ),
     bad("fork: an empty entry", fork({"atEntryId": ""}), NOT_FOUND),
     *(

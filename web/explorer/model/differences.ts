@@ -3,7 +3,7 @@
 import { diffWordsWithSpace } from "diff";
 
 /** A piece of both texts, or of one of them. */
-export interface Piece {
+interface Piece {
 	kind: "same" | "ins" | "del";
 	text: string;
 }

@@ -79,7 +79,7 @@ export function mapOf(shape: Shape, { fits, chosen, opened, sort }: MapOptions):
 }
 
 /** Compare by a column. What has no score comes last. */
-export function byColumn(one: Facts, other: Facts, by: Column, down: boolean): number {
+function byColumn(one: Facts, other: Facts, by: Column, down: boolean): number {
 	const [a, b] = [one[by], other[by]];
 	if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1;
 	return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);

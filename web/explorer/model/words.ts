@@ -46,7 +46,7 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 	`${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 /** Return the day of a time before `now`: 0 for today, 1 for yesterday. */
-export function daysAgo(time: string, now = new Date()): number {
+function daysAgo(time: string, now = new Date()): number {
 	const day = (at: Date) => new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
 	return Math.round((day(now) - day(new Date(time))) / DAY_MS);
 }

@@ -32,13 +32,13 @@ export type PaneName = "tree" | "memory" | "details";
 /** On a narrow screen. */
 export type ViewName = "list" | "talk" | "tree" | "memory";
 
-export interface Failure {
+interface Failure {
 	sentence: string;
 	requestId: string | undefined;
 }
 
 /** A dialog that is open: what is drawn of it, and what ends it. */
-export interface Opened {
+interface Opened {
 	id: string;
 	draw: (close: () => void) => React.ReactNode;
 	close: () => void;

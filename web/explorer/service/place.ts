@@ -37,6 +37,8 @@ export class Place extends Source {
 	visits = 0;
 	/** So many parts were shown. */
 	round = 0;
+	/** So often the agent's context has got something new. */
+	contextRound = 0;
 	readonly signal: AbortSignal;
 	readonly client: Forklore;
 
@@ -47,7 +49,7 @@ export class Place extends Source {
 	#refresh = { begun: 0, taken: 0 };
 	readonly #arrived: Entry[] = [];
 
-	/** channel: what is watched; an agent's own context is part of it. */
+	/** isAgent: its own context is watched, too. */
 	constructor(
 		client: Forklore,
 		readonly id: string,
@@ -242,9 +244,6 @@ export class Place extends Source {
 		}
 		this.changed();
 	}
-
-	/** So often the agent's context has got something new. */
-	contextRound = 0;
 
 	/** Load what is told of the conversation anew. */
 	async refresh(): Promise<void> {

@@ -43,7 +43,7 @@ const Diff = ({ text }: { text: string }) =>
 		</span>
 	));
 
-export function CopyButton({ text }: { text: string }) {
+function CopyButton({ text }: { text: string }) {
 	const [told, setTold] = useState("");
 	const copy = async () => {
 		try {

@@ -95,7 +95,7 @@ export function Head({ app }: { app: App }) {
 			</Press>
 			<Menu label="More actions" id="more" items={actionsOf(app)} />
 			{!app.isPaneShown && (
-				<IconPress label="Show the tree" className="show-pane" press={() => app.showPane(app.pane)}>
+				<IconPress label="Show the tree" press={() => app.showPane(app.pane)}>
 					<PanelRight />
 				</IconPress>
 			)}

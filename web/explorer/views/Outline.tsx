@@ -242,7 +242,7 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isFirst && limb.after ? "begins" : ""}`}
+			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>

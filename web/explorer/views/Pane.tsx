@@ -45,7 +45,7 @@ export function Pane({ app }: { app: App }) {
 				>
 					<Maximize2 />
 				</a>
-				<IconPress label="Close" className="close-pane" press={() => app.showPane(undefined)}>
+				<IconPress label="Close" press={() => app.showPane(undefined)}>
 					<X />
 				</IconPress>
 			</header>

@@ -7,9 +7,9 @@ import { isAborted, isLost, SLOW, SLOW_MS } from "../service/connection.ts";
 import { Modal, Press, Problem } from "./parts.tsx";
 
 /** What the fields hold. A checkbox that is ticked has the value "on"; one that is not has none. */
-export type Values = Record<string, string>;
+type Values = Record<string, string>;
 
-export interface Field {
+interface Field {
 	name: string;
 	label: ReactNode;
 	kind?: "text" | "lines" | "choice" | "checkbox";
@@ -22,7 +22,7 @@ export interface Field {
 	isShown?: (values: Values) => boolean;
 }
 
-export interface Deed<R> {
+interface Deed<R> {
 	title: string;
 	/** What will happen. */
 	explain: (values: Values) => ReactNode;

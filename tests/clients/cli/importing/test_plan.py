@@ -32,6 +32,34 @@ def view(plan: Plan, number: int) -> list[str]:
     return inherited[: inherited.index(anchor) + 1] + keys
 
 
+@pytest.mark.parametrize(
+    ("told", "usage"),
+    [
+        (
+            {"input_tokens": 3, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 5},
+            {"inputTokens": 12, "cachedInputTokens": 5},
+        ),
+        (
+            {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 5}, "output_tokens": 0},
+            {"inputTokens": 9, "outputTokens": 0, "cachedInputTokens": 5},
+        ),
+        (
+            {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+            {"inputTokens": 3, "outputTokens": 2},
+        ),
+        ({"input_tokens": "3", "output_tokens": True, "prompt_tokens_details": [1]}, None),
+        ({"input_tokens": -1, "output_tokens": 2**60, "cache_read_input_tokens": 1.5}, None),
+        ("many", None),
+    ],
+    ids=str,
+)
+def test_what_a_source_says_of_tokens_is_the_usage_of_the_entry(told: object, usage: object) -> None:
+    message = ForeignMessage("m", {"role": "AI", "source": {"usage": told}}, None)
+    [conversation] = planned(ForeignTree("t", (message,))).conversations
+
+    assert conversation.entries[0].body.get("usage") == usage
+
+
 def path_to(tree: ForeignTree, index: int) -> list[str]:
     path = [tree.messages[index].message_id]
     parent = tree.messages[index].parent

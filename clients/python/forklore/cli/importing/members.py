@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+TOKENS_MAX = 2**50
+"""More would not be taken as a sum."""
+
 
 def listed(raw: Any) -> list[Any]:
     """Return a list; an empty one for anything else."""
@@ -59,3 +62,35 @@ def with_parents(nodes: Mapping[str, Any], parent: str, children: str) -> Iterat
     roots = [node_id for node_id in nodes if above[node_id] is None]
     for node_id in dict.fromkeys([*roots, *named, *nodes]):
         yield node_id, above[node_id]
+
+
+def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `usage` of an entry, as its source tells it in the words of providers; or nothing.
+
+    Tokens of the input count with those of the cache: OpenAI adds them, Anthropic tells them apart.
+
+    >>> told = {"input_tokens": 3, "cache_read_input_tokens": 5, "output_tokens": 2}
+    >>> usage_of({"source": {"metadata": {"usage": told}}})
+    {'usage': {'inputTokens': 8, 'outputTokens': 2, 'cachedInputTokens': 5}}
+    >>> told = {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 1}}
+    >>> usage_of({"source": {"usage": told}})
+    {'usage': {'inputTokens': 3, 'cachedInputTokens': 1}}
+    """
+    source = mapped(content.get("source"))
+    about = mapped(source.get("metadata"))
+    told = mapped(source.get("usage") or about.get("usage"))
+    written, cached = (_count(told, f"cache_{one}_input_tokens") for one in ("creation", "read"))
+    details = mapped(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
+    given = _count(told, "input_tokens", "prompt_tokens")
+    usage = {
+        "inputTokens": None if given is None else given + (written or 0) + (cached or 0),
+        "outputTokens": _count(told, "output_tokens", "completion_tokens"),
+        "cachedInputTokens": _count(details, "cached_tokens") if cached is None else cached,
+    }
+    held = {name: number for name, number in usage.items() if number is not None}
+    return {"usage": held} if held else {}
+
+
+def _count(told: Mapping[str, Any], *names: str) -> int | None:
+    counts = (told.get(name) for name in names)
+    return next((one for one in counts if type(one) is int and 0 <= one <= TOKENS_MAX), None)

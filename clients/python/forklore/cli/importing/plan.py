@@ -35,6 +35,7 @@ from forklore.cli.importing.foreign_trees import (
     MalformedFileError,
     Reason,
 )
+from forklore.cli.importing.members import usage_of
 from forklore.client import jsontext
 from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 
@@ -340,7 +341,7 @@ def entry_of(
 
 def _entry(key: str, message: ForeignMessage) -> PlannedEntry:
     text = message.written or jsontext.write([message.content])
-    body = {"contentType": "history", "content": jsontext.Written(text)}
+    body = {"contentType": "history", "content": jsontext.Written(text), **usage_of(message.content)}
     return PlannedEntry(key, body, escaped_size(text))
 
 
