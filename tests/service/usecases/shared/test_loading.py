@@ -4,14 +4,18 @@ from typing import Any
 import pytest
 
 from forklore_service.domain import keys
+from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key
+from forklore_service.domain.model import Channel
 from forklore_service.errors import ForbiddenError, NotFoundError, UnavailableError
 from forklore_service.storage.table import LOOKS_MAX, Table
 from tests.service.usecases.builders import (
     BOB,
+    CODER,
     EVE,
     FORK,
     OTHER,
+    PLANNER,
     ROOT,
     append,
     fork,
@@ -20,9 +24,10 @@ from tests.service.usecases.builders import (
     read,
     say,
     show,
+    thought,
 )
 from tests.service.usecases.members import READER, accept, offer, remove, share
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tools.harness.wire import Request, Wire
 
 PARTS = {
@@ -35,20 +40,22 @@ PARTS = {
 """The items that a creation writes together with the pointer."""
 
 
-def lacking(table: Table, key: Key, *, times: int) -> Wire:
-    """Let the first look-ups miss an item, because BatchGetItem is no snapshot."""
-    wire, missed = Wire.of(table), 0
+def lacking(table: Table, key: Key, *, times: int) -> tuple[Wire, list[Request]]:
+    """Let the first look-ups miss an item, because BatchGetItem is no snapshot.
+
+    Return the wire, and the requests that have missed it.
+    """
+    wire, missing = Wire.of(table), list[Request]()
 
     def miss(request: Request, answer: dict[str, Any]) -> None:
-        nonlocal missed
         for items in answer.get("Responses", {}).values():
             found = [item for item in items if Key(item["PK"]["S"], item["SK"]["S"]) != key]
-            if len(found) < len(items) and missed < times:
-                missed += 1
+            if len(found) < len(items) and len(missing) < times:
+                missing.append(request)
                 items[:] = found
 
     wire.after(miss)
-    return wire
+    return wire, missing
 
 
 @pytest.fixture
@@ -66,15 +73,19 @@ def test_a_half_visible_creation_is_read_again(forked: Store, part: str, knows: 
     table = forked.process()
     if knows:
         show(table, FORK)
-    lacking(table, PARTS[part], times=2)
+    _, missing = lacking(table, PARTS[part], times=2)
 
-    assert read(table, FORK) == ["inherited"]
+    if part in ("conversation", "owner's membership"):  # A page of a known one asks for neither.
+        assert show(table, FORK).level is AccessLevel.OWNER
+    else:
+        assert read(table, FORK) == ["inherited"]
+    assert missing
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_conversation_with_a_missing_item_is_not_found(forked: Store, part: str) -> None:
     table = forked.process()
-    wire = lacking(table, PARTS[part], times=1_000)
+    wire, _ = lacking(table, PARTS[part], times=1_000)
 
     with forked.refuses(NotFoundError):
         show(table, FORK)
@@ -130,6 +141,19 @@ def test_a_process_that_knows_a_conversation_of_an_earlier_owner_asks_who_may_re
     with forked.refuses(ForbiddenError):
         read(knowing, FORK)
     assert read(knowing, FORK, by=BOB) == ["inherited"]
+
+
+def test_a_process_that_knows_an_earlier_conversation_of_the_id_asks_whose_context_it_has(
+    store: Store, table: Table
+) -> None:
+    append(table, ROOT, thought("old"), by=PLANNER)
+    assert read(table, by=PLANNER, channel=Channel.CONTEXT) == ["old"]
+    store.remove_tree(ROOT, ttl_s=1)
+    append(store.process(clock=WrongClock(60_000)), ROOT, thought("new"), by=CODER)
+
+    with store.refuses(ForbiddenError):
+        read(table, by=PLANNER, channel=Channel.CONTEXT)
+    assert read(table, by=CODER, channel=Channel.CONTEXT) == ["new"]
 
 
 def test_a_tree_that_is_being_deleted_needs_no_more_look_ups_than_a_live_one(forked: Store) -> None:
