@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -313,12 +314,16 @@ def test_children_are_listed_oldest_first_and_without_those_the_caller_may_not_s
         kids(parent, by=BOB)
 
 
-def test_levels_come_from_the_callers_rows_or_where_these_lie_apart_from_memberships(parent: Table) -> None:
+@pytest.mark.parametrize("lies_between", [0, 3], ids=["alone", "others between"])
+def test_levels_come_from_the_callers_rows_or_where_these_lie_apart_from_memberships(
+    parent: Table, lies_between: int
+) -> None:
     create(parent, OTHER)
-    for at in range(3):
-        start(parent, of=OTHER, child_key=conversation(90 + at))
     made = [conversation(at) for at in range(101, 106)]
-    for child_id in made:
+    start(parent, child_key=made[0])
+    for at in range(lies_between):
+        start(parent, of=OTHER, child_key=conversation(90 + at))
+    for child_id in made[1:]:
         start(parent, child_key=child_id)
     archived = {made[0], made[4]}
     for child_id in archived:
@@ -332,8 +337,61 @@ def test_levels_come_from_the_callers_rows_or_where_these_lie_apart_from_members
     ]
     asked = [one for request in wire.requests for one in request.body.get("RequestItems", {}).values()]
     read = [key["SK"]["S"] for one in asked for key in one["Keys"]]
-    assert read.count("MEM#ann") == 3  # the rows of the other tree's children come first
-    assert wire.rounds == 3
+    assert read.count("MEM#ann") == lies_between  # so many rows of the other tree come first
+    assert wire.rounds == (4 if lies_between else 3)
+
+
+def test_a_member_who_is_removed_during_a_long_page_sees_nothing_that_is_read_later(
+    store: Store, parent: Table
+) -> None:
+    made = [conversation(at) for at in range(101, 101 + children.CHILDREN_AT_ONCE + 5)]
+    for child_id in made:
+        start(parent, child_key=child_id)
+
+    def remove_eve() -> None:
+        remove(elsewhere, "eve")
+        say(elsewhere, made[-1], "secret")
+
+    reading, elsewhere = store.process(), parent
+    show(reading, by=EVE)
+    Wire.of(reading).just_before("BatchGetItem", remove_eve, nth=2)
+
+    page = children.list_children(reading, caller=EVE, conversation_id=ROOT, after=None, limit=200)
+
+    assert {one.conversation.conversation_id for one in page.rows} <= {*made[: children.CHILDREN_AT_ONCE]}
+
+
+@pytest.mark.parametrize("nth", [2, 3], ids=["the trees", "the memberships"])
+@pytest.mark.parametrize("by", [ANN, BOB])
+def test_a_child_that_is_given_away_during_a_page_has_one_owner_in_it(
+    store: Store, parent: Table, by: Caller, nth: int
+) -> None:
+    made = [conversation(at) for at in range(101, 103)]
+    create(parent, OTHER)
+    start(parent, child_key=made[0])
+    start(parent, of=OTHER, child_key=conversation(90))
+    share(parent, "bob", of=conversation(90))
+    start(parent, child_key=made[1])
+    offered, reading = offer(parent, of=made[1]), store.process()
+    show(reading, by=by)
+    Wire.of(reading).just_before("BatchGetItem", lambda: accept(parent, offered), nth=nth)
+
+    page = children.list_children(reading, caller=by, conversation_id=ROOT, after=None, limit=20)
+
+    last = page.rows[-1]
+    assert (last.conversation.conversation_id, last.owner) == (made[1], "bob")
+    assert last.level is (AccessLevel.OWNER if by == BOB else AccessLevel.MANAGER)
+
+
+def test_a_list_without_children_reads_no_rows_of_the_caller(parent: Table) -> None:
+    for at in range(3):
+        start(parent, child_key=conversation(90 + at))
+    wire = Wire.of(parent)
+    wire.before(lambda _: time.sleep(0.02))  # So a read that nobody waits for is sent, too.
+
+    assert kids(parent, FORK) == []
+
+    assert wire.operations == ["BatchGetItem", "Query"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 200])
@@ -366,7 +424,7 @@ def test_a_page_of_children_looks_at_a_bounded_number_of_rows(
     )
 
     assert (page.rows, page.resume) == ([], rows[children.ROWS_MAX - 1])
-    assert wire.operations.count("Query") <= (1 if started_by else children.ROWS_MAX // 25)
+    assert wire.operations.count("Query") <= (1 if started_by else 2 * children.ROWS_MAX // 25)
     assert kids(parent, started_by=started_by) == []
 
 

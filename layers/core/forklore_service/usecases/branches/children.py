@@ -6,7 +6,7 @@ yet. The transaction that makes it live checks that the parent's members are tho
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from forklore_service.errors import InvalidCursorError, ValidationError
 from forklore_service.limits import PAGE_BYTES_MAX
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action
+from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation, name_actions
 from forklore_service.usecases.branches.roots import plan_root
@@ -222,22 +223,18 @@ def list_children(
     last, page_bytes = place, 0
     at_once = min(limit + 1, CHILDREN_AT_ONCE)
     page_rows = at_once if started_by is None else ROWS_MAX
-    own_rows = None if started_by else _own_rows(table, caller, loaded, after=place, limit=limit + 1)
     rows = table.read.children(loaded.group.group_id, conversation_id, after=place, page=page_rows)
     looked: list[ChildRow] = []
     wanted = _wanted(rows, started_by, looked)
     while places := list(islice(wanted, at_once)):
-        told = own_rows.result() if own_rows else {}
-        trees = [told.get(place.conversation_id, TreeRow(place))._replace(place=place) for place in places]
-        roots = chain.from_iterable(keys_of_root(row.group_id) for row in trees)
-        found = table.get([*roots, *tree_rows.untold_members(caller, trees)])
-        found |= table.get(keys_of_current(found, (row.group_id for row in trees)))
-        for row, _, level in tree_rows.levels(table, caller, trees, found):
+        trees, found = _read_trees(table, caller, places, by_rows=started_by is None)
+        for row, group, level in tree_rows.levels(table, caller, trees, found):
             child = root_of(found, row.group_id, caller)
-            if child is None:
+            if child is None or not group.is_live:
                 continue
             is_archived = child.is_archived or row.is_archived
-            details = child._replace(level=level, is_archived=is_archived).details(now_s=table.now_s())
+            child = child._replace(group=group, level=level, is_archived=is_archived)
+            details = child.details(now_s=table.now_s())
             size = details.escaped_bytes
             if len(page) == limit or (page and page_bytes + size > PAGE_BYTES_MAX):
                 return PageOf(page, last)
@@ -247,20 +244,39 @@ def list_children(
     return PageOf(page, looked[-1].place if len(looked) == ROWS_MAX else None)
 
 
-def _own_rows(
-    table: Table, caller: Caller, parent: LoadedConversation, *, after: ListKey | None, limit: int
-) -> Future[dict[str, TreeRow]] | None:
-    """Start to read the caller's own rows of the children, if there may be several.
+def _read_trees(
+    table: Table, caller: Caller, places: Sequence[ListKey], *, by_rows: bool
+) -> tuple[list[TreeRow], Found]:
+    """Return the rows of some children, which may tell the caller's levels, and what was read.
 
-    The rows tell levels (decision 27). They are those of all trees that conversations have started
-    and that the caller may see, from the place on. So some children may be without one.
+    by_rows: whether the caller's own rows from the first place to the last are read for the levels
+    (decision 27). They are read at the same time as these trees, so they count for no later ones.
+    Rows of other trees may lie between: then some children are without one.
     """
-    most = min(limit, parent.group.children)
-    if caller.bypasses_membership or most < 2:
-        return None
-    since = after or ListKey(parent.conversation.created_at, "")
-    rows = table.read.user_trees(caller.user_id, is_child=True, after=since, newest_first=False, limit=most)
-    return table.start(lambda: {row.group_id: row for row in rows})
+    trees = list(map(TreeRow, places))
+    roots = [*chain.from_iterable(keys_of_root(tree.group_id) for tree in trees)]
+    if by_rows and len(places) > 1 and not caller.bypasses_membership:
+        own_rows = table.start(partial(_own_rows, table, caller, places))
+        found, told = table.get(roots), own_rows.result()
+        trees = [told.get(tree.group_id, tree)._replace(place=tree.place) for tree in trees]
+        there = [tree for tree in trees if found.group(tree.group_id)]
+        members = tree_rows.untold_members(caller, there)
+    else:
+        found, members = table.get([*roots, *tree_rows.untold_members(caller, trees)]), []
+    found |= table.get([*members, *keys_of_current(found, (tree.group_id for tree in trees))])
+    return trees, found
+
+
+def _own_rows(table: Table, caller: Caller, places: Sequence[ListKey]) -> dict[str, TreeRow]:
+    rows = table.read.user_trees(
+        caller.user_id,
+        is_child=True,
+        after=ListKey(places[0].created_at, ""),
+        through=places[-1],
+        newest_first=False,
+        limit=len(places),
+    )
+    return {row.group_id: row for row in rows}
 
 
 def _wanted(rows: Iterator[ChildRow], started_by: str | None, looked: list[ChildRow]) -> Iterator[ListKey]:

@@ -167,26 +167,28 @@ def levels(
 ) -> Iterator[tuple[TreeRow, Group, AccessLevel]]:
     """Yield the rows whose trees were found, with the caller's level in each.
 
-    found: GROUP of each, and MEM of each whose row tells no level. A row that was read just before
-    a transfer may name another owner than GROUP. Of such trees GROUP and MEM are read together.
+    found: GROUP of each, and MEM of each whose row tells no level. A level that was read just
+    before or after a transfer may not fit the owner in GROUP. Of such trees GROUP and MEM are read
+    together.
     """
 
-    def group_of(row: TreeRow) -> Group | None:
-        return found.group(row.place.conversation_id)
+    def level_in(row: TreeRow) -> AccessLevel | None:
+        read = row.level is None or row in doubted or caller.bypasses_membership
+        return level_of(found, row.group_id, caller) if read else row.level
 
-    def is_doubted(row: TreeRow, group: Group) -> bool:
-        is_owner = group.owner == caller.user_id
-        return row.level is not None and (row.level is AccessLevel.OWNER) != is_owner
+    def is_doubted(row: TreeRow) -> bool:
+        group, level = found.group(row.group_id), level_in(row)
+        if group is None or level is None:
+            return False
+        return (level is AccessLevel.OWNER) != (group.owner == caller.user_id)
 
     doubted: set[TreeRow] = set()
     if not caller.bypasses_membership:
-        doubted = {row for row in rows if (group := group_of(row)) and is_doubted(row, group)}
-        trees = [row.place.conversation_id for row in doubted]
+        doubted = {row for row in rows if is_doubted(row)}
+        trees = [row.group_id for row in doubted]
         groups, members = map(keys.group, trees), (keys.member(tree, caller.user_id) for tree in trees)
         found |= table.get([*groups, *members])
     for row in rows:
-        group = group_of(row)
-        read = row.level is None or row in doubted or caller.bypasses_membership
-        level = level_of(found, row.place.conversation_id, caller) if read else row.level
+        group, level = found.group(row.group_id), level_in(row)
         if group is not None and level is not None:
             yield row, group, level
