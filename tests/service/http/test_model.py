@@ -38,11 +38,11 @@ def agree(services: Sequence[Service], capsys: pytest.CaptureFixture[str]) -> No
     errors = {runs[run]: error for run in done if (error := run.exception())}
     if errors:
         shortest = min(errors, key=lambda number: made[number].both.requests)
-        raise AssertionError(f"history {shortest} of {SEED}={seed}: {errors[shortest]}")
+        raise AssertionError(f"history {shortest} of {SEED}={seed}: {errors[shortest]}") from errors[shortest]
     counts = {name: sum(getattr(h.both, name) for h in made) for name in ("requests", "entries", "forks")}
     with capsys.disabled():
         print(f"\n{SEED}={seed}: {histories} histories, {counts}")  # noqa: T201
-    assert all(count > histories // 2 for count in counts.values()), counts
+    assert all(count > histories // 4 for count in counts.values()), counts
 
 
 def _history(services: Sequence[Service], random: Random) -> History:

@@ -30,6 +30,8 @@ class Answering:
             stands = any(one.begun_in is found and not one.is_over for one in self._both.oracle.logs)
             log = None if stands else self._log()
             given["id"] = log.id if log and self._choose.chance(0.2) else self._choose.new_id()
+            if stands and any(one.id == given["id"] for one in self._both.oracle.logs):
+                del given["id"]  # a seed that comes again makes the same new id
         if_match = self._choose.last_history(found) if self._choose.chance(0.15) else None
         self._post("beginAnswer", self._choose.caller(found, "writer"), given, if_match)
 

@@ -203,7 +203,9 @@ class Choices:
             state = self.one_of("output-available", "output-error")
             message["message"] = {"parts": [{"type": "tool-pay", "state": state, "output": [self.text()]}]}
         if self.chance(0.1):
-            message["source"] = {"createdAt": self.one_of("2019-03-01T09:15:00.000Z", "in March")}
+            message["source"] = {
+                "createdAt": self.one_of("2019-03-01T09:15:00.000Z", "0001-01-01T00:00:01+1010")
+            }
         draft: Json = {"contentType": self.one_of("history", "history/x", "HISTORY"), "content": [message]}
         if channel is None and self.chance(0.7):
             opaque: list[Json] = [[], [None], [{"text": 5}], [message, message], ["text"], [[1.25]]]

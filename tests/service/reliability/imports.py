@@ -54,6 +54,7 @@ def _file_of(conversation_id: str) -> Path:
 
 def _alone(store: Store, _process: Process, _made: dict[str, str]) -> None:
     imported(store, _file_of(ROOT))
+    _file_of(CHILD)  # two callers that asked for it first would each make one of their own
 
 
 def _with_erasure(_store: Store, process: Process, _made: dict[str, str]) -> None:

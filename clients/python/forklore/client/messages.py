@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, TypeGuard
 
 from forklore.client.errors import InputError
@@ -87,9 +88,19 @@ def said_at(entry: Entry) -> str:
 
 
 def time_in(source: Any, name: str) -> str | None:
-    """Return a time that an import has kept under a name; None if there is none."""
+    """Return a time that an import has kept under a name; None if there is none.
+
+    >>> [time_in({"at": f"2019-02-{day}T09:15:00.000Z"}, "at") for day in (28, 30)]
+    ['2019-02-28T09:15:00.000Z', None]
+    """
     held = source.get(name) if isinstance(source, Mapping) else None
-    return held if isinstance(held, str) and _TIME.fullmatch(held) else None
+    if not isinstance(held, str) or not _TIME.fullmatch(held):
+        return None
+    try:
+        datetime.strptime(held, "%Y-%m-%dT%H:%M:%S.%f%z")
+    except ValueError:  # such as the 30th of February
+        return None
+    return held
 
 
 def id_of(entry: Entry | str) -> str:

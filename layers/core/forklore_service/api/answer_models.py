@@ -9,6 +9,7 @@ import inspect
 from enum import EnumMeta
 from functools import cache, reduce
 from operator import or_
+from threading import Lock
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
 
@@ -66,11 +67,16 @@ def model_of(described: Any) -> type[BaseModel]:
     return create_model(described.__name__, __base__=base, __doc__=described.__doc__, **fields)
 
 
+_PARSING = Lock()
+"""Python 3.11 cannot parse in two threads at a time."""
+
+
 @cache
 def _parents() -> dict[str, str]:
     """Return the base of each class of `answers.py`. Python 3.11 keeps no bases of a TypedDict."""
-    classes = (node for node in ast.parse(inspect.getsource(answers)).body if isinstance(node, ast.ClassDef))
-    return {one.name: ast.unparse(one.bases[0]) for one in classes}
+    with _PARSING:
+        parsed = ast.parse(inspect.getsource(answers))
+    return {one.name: ast.unparse(one.bases[0]) for one in parsed.body if isinstance(one, ast.ClassDef)}
 
 
 def _field(held: Any) -> Any:

@@ -134,6 +134,8 @@ def is_timestamp(at: str) -> bool:
     (True, False)
     """
     try:
-        return len(at) == len("2026-03-01T09:15:00.000Z") and timestamp(milliseconds(at)) == at
-    except (ValueError, TypeError):  # no time, or one without an offset
+        return (
+            len(at) == len("2026-03-01T09:15:00.000Z") and at[-1] == "Z" and timestamp(milliseconds(at)) == at
+        )
+    except ValueError:
         return False

@@ -47,6 +47,10 @@ def view(plan: Plan, number: int) -> list[str]:
             {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
             {"inputTokens": 3, "outputTokens": 2},
         ),
+        (
+            {"prompt_tokens": 9, "cache_creation_input_tokens": 1, "cache_read_input_tokens": 5},
+            {"inputTokens": 9, "cachedInputTokens": 5},
+        ),
         ({"input_tokens": "3", "output_tokens": True, "prompt_tokens_details": [1]}, None),
         ({"input_tokens": -1, "output_tokens": 2**60, "cache_read_input_tokens": 1.5}, None),
         ("many", None),

@@ -44,6 +44,25 @@ def shape(tree: Any) -> list[tuple[str, str | None]]:
     ]
 
 
+def test_the_tokens_of_a_message_that_is_in_pieces_count_once() -> None:
+    rows = [
+        row("u", None),
+        row("a1", "u", "assistant", [{"type": "text", "text": "I look."}], id="m"),
+        row("a2", "a1", "assistant", call("t1"), id="m"),
+        row("stop", "a1", content="[interrupted]"),  # so they are two messages here
+        row("b", "stop", "assistant", [{"type": "text", "text": "Done."}], id="n"),
+    ]
+    for one in rows:
+        if one["type"] == "assistant":
+            one["message"]["usage"] = {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}
+    plan = plan_tree(read(*rows), owner="ann", report=ImportReport())
+
+    usages = [entry.body.get("usage") for one in plan.conversations for entry in one.entries]
+    whole = {"inputTokens": 7, "outputTokens": 5, "cachedInputTokens": 4}
+    assert len(usages) == 5
+    assert [one for one in usages if one] == [whole, whole]
+
+
 def test_rows_of_one_message_are_one_and_the_results_of_its_calls_follow_it() -> None:
     tree = read(
         row("u", None),

@@ -106,6 +106,7 @@ class _Session:
         self._results: dict[str, list[str]] = {}  # of a message, the rows with its results
         self._answers: dict[str, str] = {}  # of a row with results, the message whose results they are
         self._call: dict[str, str] = {}  # of a call, the message that makes it
+        self._last: set[str] = set()  # of the pieces of each message of the model
 
     def conversation(self, name: str) -> Conversation:
         """Return the conversation of the session: a line, where no row names another one."""
@@ -129,6 +130,8 @@ class _Session:
                     self._call[block["id"]] = head
             if self._result_ids(row):
                 self._put_result(uuid, row)
+        heads = {_said_by_model(rows[-1]): uuid for uuid, rows in self._joined.items()}
+        self._last = {uuid for said_by_model, uuid in heads.items() if said_by_model is not None}
         messages = [self._message(uuid, rows) for uuid, rows in self._joined.items()]
         first = next(iter(self.rows.values()))
         agent = first.get("agentId") if all(row.get("isSidechain") for row in self.rows.values()) else None
@@ -223,6 +226,8 @@ class _Session:
         envelope = next(iter(self.rows.values()))
         about = rest(last, *_MAPPED, *(one for one in _OF_ALL if last.get(one) == envelope.get(one)))
         told = rest(message, "role", "content", "type")
+        if _said_by_model(last) is not None and uuid not in self._last:
+            told.pop("usage", None)  # each piece tells that of the whole
         role = message.get("role", first.get("type"))
         return Message(
             id=uuid,

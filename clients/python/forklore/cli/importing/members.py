@@ -67,7 +67,8 @@ def with_parents(nodes: Mapping[str, Any], parent: str, children: str) -> Iterat
 def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `usage` of an entry, as its source tells it in the words of providers; or nothing.
 
-    Tokens of the input count with those of the cache: OpenAI adds them, Anthropic tells them apart.
+    Tokens of the input count with those of the cache. Anthropic tells them apart; OpenAI, and what
+    answers in its words, has added them.
 
     >>> told = {"input_tokens": 3, "cache_read_input_tokens": 5, "output_tokens": 2}
     >>> usage_of({"source": {"metadata": {"usage": told}}})
@@ -79,11 +80,13 @@ def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
     source = mapped(content.get("source"))
     about = mapped(source.get("metadata"))
     told = mapped(source.get("usage") or about.get("usage"))
-    written, cached = (_count(told, f"cache_{one}_input_tokens") for one in ("creation", "read"))
     details = mapped(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
+    written, cached = (_count(told, f"cache_{one}_input_tokens") for one in ("creation", "read"))
     given = _count(told, "input_tokens", "prompt_tokens")
+    if given is not None and "input_tokens" in told and not details:
+        given += (written or 0) + (cached or 0)
     usage = {
-        "inputTokens": None if given is None else given + (written or 0) + (cached or 0),
+        "inputTokens": given,
         "outputTokens": _count(told, "output_tokens", "completion_tokens"),
         "cachedInputTokens": _count(details, "cached_tokens") if cached is None else cached,
     }
