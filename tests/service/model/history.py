@@ -217,6 +217,7 @@ class History:
 
     def erase(self) -> None:
         """Erase one of the users. The jobs of all earlier requests must be done."""
+        self._oracle.delete_what_waits()
         admins = [caller for caller in self._admins if "admin" in caller.roles]
         if admins:
             user = self._choose.one_of(*self._choose.users)
