@@ -72,7 +72,7 @@ def test_what_a_fork_has_inherited_never_changes(endpoint: Endpoint, measure: Me
                 step(world.history, random)
                 measure.count(operations=1, forks=watch.take_in_new_forks(), checks=watch.check_some())
             deepest = max([deepest, *map(_depth, world.history.both.oracle.conversations.values())])
-    assert deepest >= 3
+    assert deepest >= measure.goal(ci=2, gate=3)
 
 
 def step(history: History, random: Random) -> None:

@@ -141,6 +141,10 @@ def require_lineage(r: Request, into: Conversation) -> None:
         at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
         is_at = at and at[0].get("key") == r.given["forkedAtKey"]
         asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
-    is_that = asked == said and into.said.get("forkedAtPosition") != "after"
+    was, position = into.said.get("forkedAtPosition"), r.given.get("forkedAtPosition")
+    if position == "head":
+        asked |= {n: v for n, v in said.items() if n == "forkedAtEntryId"}
+        position = "blank" if was == "blank" else "after"
+    is_that = asked == said and (was in (position, None) or (position is None and was != "after"))
     kind = "fork" if "forkedAtConversationId" in asked else "child"
     require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

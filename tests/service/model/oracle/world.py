@@ -35,6 +35,15 @@ class World:
             if tree in (c.tree, c.tree.started_by and c.tree.started_by.tree):
                 self._close(c)
 
+    def delete_what_waits(self) -> None:
+        """Delete what was started by what is deleted, and so on, as the worker does in the end."""
+        known = -1
+        while known < len(self.gone):
+            known = len(self.gone)
+            for tree in [*self.gone.values()]:
+                if not tree.live():
+                    self.delete_with_children(tree)
+
     def _remove(self, removed: Conversation) -> None:
         """Delete one branch with the trees that it started. All others stay as they are."""
         for c in self._all():
