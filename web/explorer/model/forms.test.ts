@@ -2,22 +2,12 @@ import { expect, test } from "vitest";
 
 import { ChatStore } from "../../../clients/typescript/src/chat.ts";
 import samples from "../../../tests/clients/adapters/explorer.json";
-import {
-	blocksOf,
-	editableOf,
-	edited,
-	editorText,
-	roleOf,
-	truthOf,
-	usedAt,
-	withAt,
-	type Draft,
-} from "./forms.ts";
+import { blocksOf, editableOf, edited, editorText, roleOf, truthOf, withAt, type Draft } from "./forms.ts";
 import { lineOf } from "./lines.ts";
 import type { Block } from "./parts.ts";
 import { firstSaid } from "./shape.ts";
 import { firstWords, shownOf, type Shown } from "./shown.ts";
-import type { ConversationDetails, Entry, Line } from "./types.ts";
+import type { Entry, Line } from "./types.ts";
 
 let made = 0;
 
@@ -213,27 +203,12 @@ test("what was imported was said when its source says so", () => {
 	expect(imported.map((one) => lineOf(one).at)).toEqual([line.line.saidAt, "2023-11-14T22:15:20.000Z"]);
 	expect(lineOf(entry({}, line)).at).toBe(line.line.saidAt);
 	expect(shownOf(imported).map(({ ms }) => ms)).toEqual([0, 120_000]);
+	const again = edited(imported[0]!, { ...at("2023-11-14T22:13:20.000Z"), text: "y" });
+	expect(again.content).toEqual([{ role: "AI", text: "y", source: {} }]);
 	for (const wrong of ["2023-02-30T22:13:20.000Z", "yesterday", 1, undefined]) {
 		const other = entry(at(wrong));
 		expect(lineOf(other).at).toBe(other.createdAt);
 	}
-});
-
-test("what was imported was used when its source says so, until it has an entry more", () => {
-	const used = (entries: number, source: unknown): string =>
-		usedAt({
-			metadata: { source },
-			metrics: { entries },
-			lastUsedAt: "now",
-		} as unknown as ConversationDetails);
-	const source = { entries: 2, saidAt: "2023-11-14T22:13:20.000Z" };
-
-	expect([used(2, source), used(3, source), used(2, undefined), used(2, { entries: 2 })]).toEqual([
-		source.saidAt,
-		"now",
-		"now",
-		"now",
-	]);
 });
 
 test("imports of ChatGPT show thoughts, code as a call, and what a tool returned", () => {

@@ -7,7 +7,7 @@ import { parse, type AppendEntries } from "@forklore/client";
 
 import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
 import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
-import type { AttachedFile, ConversationDetails, Entry, Role } from "./types.ts";
+import type { AttachedFile, Entry, Role } from "./types.ts";
 
 export type Draft = NonNullable<AppendEntries["entries"]>[number];
 
@@ -75,12 +75,6 @@ export function saidAt({
 	createdAt,
 }: Pick<Entry, "line" | "content" | "createdAt">): string {
 	return line?.saidAt ?? timeIn(isObject(first) && first["source"], "createdAt") ?? createdAt;
-}
-
-/** Return when a conversation was used last: an imported one at its source, while it has no more entries than then. */
-export function usedAt({ metadata: { source }, metrics, lastUsedAt }: ConversationDetails): string {
-	const isAsImported = isObject(source) && Number(metrics.entries) <= Number(source["entries"]);
-	return (isAsImported && timeIn(source, "saidAt")) || lastUsedAt;
 }
 
 /** Return a time that an import has kept under a name. */
@@ -163,9 +157,16 @@ export function edited(entry: Entry, truth: unknown, after: readonly Entry[] = [
 	const { contentType, key } = entry;
 	if (!held) return { contentType, content: Array.isArray(truth) ? truth : [truth] };
 	const { put, hasKey } = formOf(contentType, held);
-	const content = put(truth);
+	const content = saidNow(put(truth));
 	const record = content["record"] ?? recordFor(content, after);
 	return { contentType, content: [record ? { ...content, record } : content], ...(hasKey && key && { key }) };
+}
+
+/** Return a content without the time at which it was said elsewhere: its edit is said now. */
+function saidNow(content: Json): Json {
+	if (!isObject(content["source"])) return content;
+	const { createdAt: _, ...source } = content["source"];
+	return { ...content, source };
 }
 
 /** What an editor holds of an entry: its words, or all of its truth as JSON. */

@@ -141,7 +141,7 @@ export function scoreOf({ branch }: { branch: Pick<Branch, "metadata"> | undefin
 	return typeof score === "number" || score instanceof Number ? Number(score) : undefined;
 }
 
-/** What some entries used. seconds: from the first to the last one. */
+/** What some entries used. seconds: from the earliest to the latest one. */
 export interface Sum {
 	entries: number;
 	inputTokens: number;
@@ -154,14 +154,14 @@ export interface Sum {
 export function sumOf(lines: readonly Pick<Line, "at" | "usage">[]): Sum {
 	const total = (name: string): number =>
 		lines.reduce((sum, { usage }) => sum + (Number(usage?.[name]) || 0), 0);
-	const [first, last] = [lines[0], lines.at(-1)];
+	const times = lines.map(({ at }) => Date.parse(at)).sort((one, other) => one - other);
 	return {
 		entries: lines.length,
 		inputTokens: total("inputTokens"),
 		outputTokens: total("outputTokens"),
 		cachedInputTokens: total("cachedInputTokens"),
 		costUsd: Math.round(total("costUsd") * 1e9) / 1e9, // sums of floats end in …0004
-		seconds: first && last ? Math.max(0, Math.round((Date.parse(last.at) - Date.parse(first.at)) / 1000)) : 0,
+		seconds: Math.round(((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000),
 	};
 }
 

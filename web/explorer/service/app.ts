@@ -130,7 +130,6 @@ export class App extends Source {
 		const { defaultPrevented, ctrlKey, metaKey, shiftKey, altKey } = event;
 		const link = event.target instanceof Element && event.target.closest<HTMLAnchorElement>('a[href^="#/"]');
 		if (!link || defaultPrevented || ctrlKey || metaKey || shiftKey || altKey) return;
-		if (link.hash === location.hash) return;
 		event.preventDefault();
 		this.go(link.hash);
 	}

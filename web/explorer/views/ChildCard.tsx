@@ -7,13 +7,13 @@ import { counted, titleOf, usd, visible } from "../model/words.ts";
 
 export function ChildCard({ child }: { child: ConversationDetails }) {
 	const { id, agentId, title, lastMessagePreview, metrics, answering } = child;
-	const words = [title, lastMessagePreview].filter((one) => one?.trim()).join(": ");
+	const words = [title && titleOf(title), visible(lastMessagePreview ?? "")].filter(Boolean).join(": ");
 	return (
 		<a className="line child" href={toConversation(id)}>
 			<span className={`sq ${answering ? "live" : ""}`} />
 			<b>{visible(agentId ?? "child")}</b>
 			<span className="cut grow quiet" dir="auto">
-				{titleOf(words)}
+				{words || titleOf(null)}
 			</span>
 			<span className="quiet hidenarrow">{counted(metrics.entries, "entry", "entries")}</span>
 			{Number(metrics.costUsd) > 0 && <span className="quiet">{usd(Number(metrics.costUsd))}</span>}

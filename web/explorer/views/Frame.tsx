@@ -49,7 +49,11 @@ export function Frame({ app }: { app: App }) {
 			<a className="skip" href="#main" onClick={(event) => skip(event)}>
 				Skip to the conversation
 			</a>
-			<div className={`frame ${isFull ? "full" : ""}`} data-show={app.view} style={style}>
+			<div
+				className={`frame ${isFull ? "full" : ""}`}
+				data-show={place?.isGone && app.view !== "list" ? "talk" : app.view}
+				style={style}
+			>
 				<Sidebar app={app} find={find} />
 				{!isFull && (
 					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />

@@ -24,10 +24,13 @@ export default memo(function Markdown({ text, end }: MarkdownProps) {
 	);
 });
 
-const LEFTWARD = /^\P{L}*[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]/u;
+const LEFTWARD = /^[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]/u;
 
 /** Return how a list or a quotation is written, whose parts have `dir="auto"`, which says nothing for the whole. */
-const dirOf = (text: string) => (LEFTWARD.test(text) ? "rtl" : undefined);
+function dirOf(text: string): "rtl" | "ltr" | undefined {
+	const said = text.replace(/\[[ xX]\]/g, "").replace(/^\P{L}+/u, "");
+	return said === "" ? undefined : LEFTWARD.test(said) ? "rtl" : "ltr";
+}
 
 function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 	switch (token.type) {
@@ -58,7 +61,15 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 			const rows = items.map((item, at) => (
 				<li key={at} className={item.task ? "task" : undefined}>
 					{item.tokens.map((one, index) =>
-						["text", "checkbox"].includes(one.type) ? inlineOf(one, index) : blockOf(one, index),
+						one.type === "text" ? (
+							<span key={index} dir="auto">
+								{inlineOf(one, index)}
+							</span>
+						) : one.type === "checkbox" ? (
+							inlineOf(one, index)
+						) : (
+							blockOf(one, index)
+						),
 					)}
 				</li>
 			));

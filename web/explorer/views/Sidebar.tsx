@@ -17,7 +17,6 @@ import {
 	X,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { usedAt } from "../model/forms.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
 import type { ConversationDetails, Hit } from "../model/types.ts";
@@ -275,7 +274,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 			<b className="cut" dir="auto">
 				{titleOf(title)}
 			</b>
-			{answering ? <time className="now">now</time> : <Time at={usedAt(row)} />}
+			{answering ? <time className="now">now</time> : <Time at={row.lastUsedAt} />}
 			<p className="cut" dir="auto">
 				{unmarked(visible(lastMessagePreview ?? "No messages yet"))}
 			</p>
@@ -306,7 +305,7 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 				{agentId && `${visible(agentId)} `}
 				<span className="quiet">{titleOf(title)}</span>
 			</span>
-			<Time at={usedAt(row)} className="quiet" />
+			<Time at={row.lastUsedAt} className="quiet" />
 		</a>
 	);
 }
