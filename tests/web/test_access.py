@@ -331,6 +331,12 @@ def test_on_a_phone_a_tab_leads_from_the_whole_tree_to_its_view(
         page.get_by_role("navigation", name="Views").get_by_role("button", name=name).click()
         expect(view).to_be_visible()
 
+    row(page, "Pond").click()
+    expect(feed(page)).to_be_visible()
+    page.get_by_role("navigation", name="Views").get_by_role("button", name="Conversations").click()
+    row(page, "Pond").click()  # the address is that of the row already
+    expect(feed(page)).to_be_visible()
+
 
 def test_a_person_on_a_phone_has_no_tab_for_the_memory(
     new_context: Callable[..., BrowserContext], user: str, grown: Pond

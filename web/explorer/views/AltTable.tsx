@@ -63,7 +63,8 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 		setPicked(new Set(picked.has(one) ? chosen.filter((other) => other !== one) : [...chosen, one]));
 	const toggleAll = (): void => setPicked(new Set(chosen.length === ids.length ? [] : ids));
 	const mergeAll = async (into: string) => {
-		for (const one of chosen) if (one !== into) await askMerge(app, one, into).catch(app.fail);
+		for (const one of chosen)
+			if (one !== into && (await askMerge(app, one, into).catch(app.fail)) === null) return;
 	};
 	return (
 		<main className="talk" id="main" tabIndex={-1}>

@@ -203,7 +203,8 @@ export function askPromote(app: App, id: string): Promise<unknown> {
 }
 
 /** Ask, and bring what a branch says into another one: as copies, or as a summary that one types. */
-export async function askMerge(app: App, from: string, into?: string): Promise<void> {
+/** Ask whether to merge. Return null if that is cancelled. */
+export async function askMerge(app: App, from: string, into?: string): Promise<unknown> {
 	const grove = app.grove!;
 	const { limbs } = grove.shape;
 	const source = limbs.get(from);
@@ -212,7 +213,7 @@ export async function askMerge(app: App, from: string, into?: string): Promise<v
 	if (!source || !first) return app.say("There is no other branch to merge into.");
 	const newOf = (target: string) => wayOf(source, baseOf([source, limbs.get(target)!])?.id ?? null).lines;
 	const isSummary = ({ how }: Record<string, string>) => how === "summary";
-	await ask(app, {
+	return ask(app, {
 		title: `Merge ${quoted(grove, from)}`,
 		explain: (values) => {
 			const count = counted(newOf(values.into ?? first).length, "entry", "entries");
