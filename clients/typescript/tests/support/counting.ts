@@ -18,7 +18,8 @@ export class Counting {
 			this.asked.push(`${init?.method ?? "GET"} ${pathname.split("/").slice(0, 3).join("/")}`);
 			this.bytes += Buffer.byteLength((init?.body ?? "") as string | Uint8Array);
 			const answer = this.instead(pathname) ?? (await fetch(input, init));
-			this.bytes += (await answer.clone().arrayBuffer()).byteLength;
+			const { byteLength } = await answer.clone().arrayBuffer(); // others count meanwhile
+			this.bytes += byteLength;
 			return answer;
 		};
 		this.fl = new Forklore(inject("url"), { token, fetch: counted });
