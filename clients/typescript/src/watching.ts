@@ -83,7 +83,8 @@ export async function* changesOf(
 			etag = page.data.length === 0 ? poll.etag : undefined; // with entries, the next question is another one
 			if (page.afterCursor !== null) poll.pauseMs = 0;
 			const id = answers ? page.answering?.answerId : undefined;
-			if (id !== answer?.id) answer = id === undefined ? undefined : { conversationId, id, position: 0 };
+			// without one, the one that is known has ended meanwhile, as its log tells next
+			if (id !== undefined && id !== answer?.id) answer = { conversationId, id, position: 0 };
 		}
 		if (answer !== undefined) {
 			poll.pauseMs = pauseMs;

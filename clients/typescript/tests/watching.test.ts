@@ -111,6 +111,28 @@ test("an answer is told piece by piece, and then the entry that it has become", 
 	await expect(waiting).rejects.toThrow("left");
 });
 
+test("an answer is told to have ended, also if its entry was seen before that", async () => {
+	const chat = client().conversation();
+	const asked = await chat.say("user", "Hello?");
+	let meanwhile: (() => Promise<unknown>) | undefined;
+	const late = new Forklore(inject("url"), {
+		token: "watcher",
+		fetch: async (input, init) => {
+			const ends = new URL(input as string).pathname.endsWith("/entries") ? meanwhile : undefined;
+			if (ends) meanwhile = undefined;
+			await ends?.();
+			return fetch(input, init);
+		},
+	});
+	const watch = late.conversation(chat.id).watch({ after: asked, answers: true });
+	const place = { conversationId: chat.id, answerId: crypto.randomUUID() };
+	await late.api.beginAnswer({ conversationId: chat.id, id: place.answerId });
+	await late.api.appendToAnswer({ ...place, after: 0, content: ["Hi"] });
+	expect((await next(watch)).map(told)).toEqual([["Hi", "open"]]);
+	meanwhile = async () => chat.say("ai", "Hi", { answerId: place.answerId });
+	expect((await next(watch, 2)).map(told)).toEqual(["Hi", ["finished"]]);
+});
+
 test("who writes learns that the answer was stopped, and nothing else breaks", async () => {
 	const fl = client();
 	const chat = fl.conversation();

@@ -22,7 +22,8 @@ from forklore import (
     text_of,
 )
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.results import AnswerLog, ListedEntry
+from forklore.client.operations import SHAPES
+from forklore.client.results import AnswerLog, Entry, ListedEntry
 from forklore.client.retrying import RETRIED, Options
 from forklore_service.api import watching
 from tests.clients.python.ways import WAYS, Way, opened
@@ -126,6 +127,30 @@ def test_an_answer_comes_part_by_part_and_then_as_an_entry(way: Way) -> None:
     other = way.run(lambda: api.begin_answer(chat.id))
     log = step(way, watch)
     assert (log.id, log.state, log.parts) == (other.id, "open", ())
+
+
+def test_an_answer_is_told_to_have_ended_also_if_its_entry_was_seen_before_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Forklore.local(user="ann") as fl:
+        chat = fl.conversation()
+        watch = chat.watch(after=chat.say("user", "asked"))
+        answer = fl.api.begin_answer(chat.id)
+        fl.api.append_to_answer(chat.id, answer.id, after=0, content=["One"])
+        assert isinstance(next(watch), AnswerLog)
+        send, ended = fl.api.send, list[ListedEntry | Entry]()
+
+        def late(call: Call) -> RawAnswer:
+            if call.shape is SHAPES["listEntries"] and not ended:
+                ended.append(chat.say("ai", "One", answer_id=answer.id))
+            return send(call)
+
+        monkeypatch.setattr(fl.api, "send", late)
+        told = [next(watch) for _ in range(2)]
+
+    assert [one.id for one in told] == [ended[0].id, answer.id]
+    assert isinstance(told[1], AnswerLog)
+    assert told[1].state == "finished"
 
 
 @pytest.mark.parametrize(("transport", "mode"), WAYS)

@@ -112,7 +112,8 @@ class AsyncWatch:
         # Only the answer without an entry stays the same until there is one.
         self._etag = answer.etag if self._knows_place and not page.data else None
         self._knows_place = True
-        self._written = page.answering
+        # Without one, the one that is known has ended meanwhile, as its log tells next.
+        self._written = page.answering or self._written
         if page.data:
             self._cursor = page.data[-1].id
         if page.after_cursor is not None:
