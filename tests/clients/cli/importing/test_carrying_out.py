@@ -19,7 +19,7 @@ from forklore.client.errors import NoAnswerError
 from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
 from tests.support.samples import drawn
 
