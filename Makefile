@@ -64,7 +64,7 @@ checks := $(reliability) tests/service/authorization tests/service/credentials/t
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_answers.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,answers conditions crashes races torn_reads same_key))
-long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/in_process tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/clients/importing tests/local/embedded tests/local/in_process tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)

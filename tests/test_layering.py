@@ -3,6 +3,7 @@
     functions.mcp → mcp → client
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) forklore_local
+    cli → importing → exporting → client; importing and exporting know nothing of cli
     cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
     cli → mcp → client
     forklore_local → forklore_service
@@ -204,8 +205,15 @@ ROOMS["forklore.adapters.running"] |= {"anyio"}
 for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
     ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
+ROOMS["forklore.exporting"] = {"forklore.exporting", "forklore.client"}
+# What an import reads, an export writes: forklore's own lines, and the files beside them.
+ROOMS["forklore.importing"] = {
+    *("forklore.importing", "forklore.client", "forklore.extras"),
+    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
+}
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
+    *("forklore.cli", "forklore.importing", "forklore.exporting", "forklore.client", "forklore.extras"),
+    *("forklore_local.fsck", "forklore_local.porting"),
     *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
@@ -388,6 +396,8 @@ def test_every_import_points_inward() -> None:
         ),
         ("forklore_local.embedded.rows", "import forklore_local.in_process", "forklore_local.in_process"),
         ("forklore.client.calls", "import httpx2", "httpx2"),
+        ("forklore.importing.plan", "from forklore.cli import exits", "forklore.cli.exits"),
+        ("forklore.exporting.jsonlines", "import forklore.importing.plan", "forklore.importing.plan"),
         (
             "forklore.client.opening",
             "if TYPE_CHECKING:\n    import anyio\nelse:\n    import httpx2",
