@@ -9,10 +9,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from forklore_local.embedded.database import WAIT_SECONDS, failure
-from forklore_local.embedded.objects import ATTACHMENTS
-from forklore_local.embedded.outbox import MESSAGES, TELLER
 from forklore_local.embedded.rows import LAYOUT, PUT, row_of
 from forklore_local.embedded.turn import TURN
+from forklore_local.in_process.objects import ATTACHMENTS
+from forklore_local.in_process.outbox import MESSAGES, TELLER
 
 FILE = "forklore.db"
 OLD_LOCK = "forklore.lock"

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from forklore_local.embedded.engine import NAME, Engine
-from forklore_local.embedded.opened import Opened, open_database
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.opened import Opened, open_database
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
+from tests.local.in_process.asking import call
 from tests.service.reliability.intact import assert_intact
 from tests.support import tables
 from tests.support.processes import PROJECT
@@ -32,7 +32,7 @@ def killed_writer(folder: Path, start: int, answers: int) -> list[dict[str, Any]
     It is interrupted at random instants, at least twice, and killed at one after so many answers.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.local.embedded.writer", str(folder), str(start)],
+        [sys.executable, "-m", "tests.local.in_process.writer", str(folder), str(start)],
         cwd=PROJECT,
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
         stdout=subprocess.PIPE,

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from forklore_local.embedded.folder import FILE, DataError
-from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
-from forklore_local.embedded.service import EmbeddedService
-from forklore_local.embedded.upkeep import back_up, damage_in
+from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.service import EmbeddedService
+from forklore_local.in_process.upkeep import back_up, damage_in
 from forklore_service.domain.model import Caller
 from forklore_service.storage.objects import Expected
-from tests.local.embedded.asking import call
-from tests.local.embedded.conftest import Kept
+from tests.local.conftest import Kept
 from tests.local.embedded.items import everything, put
+from tests.local.in_process.asking import call
 
 
 @pytest.mark.failure("damaged-folder")

@@ -1,4 +1,4 @@
-"""Writes to a folder until it is killed: `python -m tests.local.embedded.writer FOLDER START`.
+"""Writes to a folder until it is killed: `python -m tests.local.in_process.writer FOLDER START`.
 
 Prints a line of JSON for each answered request, and for each that a signal interrupts.
 """
@@ -12,9 +12,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
+from tests.local.in_process.asking import call
 
 ANN = Caller("ann", "planner")
 

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from forklore_local.embedded.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
-from tests.local.embedded.asking import call
-from tests.local.embedded.conftest import Kept
+from tests.local.conftest import Kept
 from tests.local.embedded.items import everything, key, put
-from tests.local.embedded.writer import entry
+from tests.local.in_process.asking import call
+from tests.local.in_process.writer import entry
 from tests.support.processes import PROJECT
 
 ANN = Caller("ann")
@@ -154,7 +154,7 @@ def test_a_folder_that_is_open_twice_keeps_its_log_from_other_processes(tmp_path
 READ = """
 import sys
 from pathlib import Path
-from tests.local.embedded.test_folder import EmbeddedService, title
+from tests.local.in_process.test_folder import EmbeddedService, title
 with EmbeddedService.open(Path(sys.argv[1])) as service:
     print(title(service, sys.argv[2]), end="")
 """

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from forklore_local.embedded import outbox
-from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.outbox import Outbox
-from forklore_local.embedded.service import EmbeddedService
-from forklore_local.embedded.telling import Telling
+from forklore_local.in_process import outbox
+from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.outbox import Outbox
+from forklore_local.in_process.service import EmbeddedService
+from forklore_local.in_process.telling import Telling
 from forklore_service.domain.model import Caller
 from forklore_service.events.event import Content, DetailType, Event
-from tests.local.embedded.asking import call
-from tests.local.embedded.test_killed import wait_until_settled
+from tests.local.in_process.asking import call
+from tests.local.in_process.test_killed import wait_until_settled
 
 IS_TOLD = outbox.is_told
 ANN, BOB = Caller("ann"), Caller("bob")

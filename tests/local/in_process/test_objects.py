@@ -16,9 +16,9 @@ from urllib.request import url2pathname
 
 import pytest
 
-from forklore_local.embedded.folder import FILE
-from forklore_local.embedded.objects import FolderObjects
-from forklore_local.embedded.opened import Opened
+from forklore_local.in_process.folder import FILE
+from forklore_local.in_process.objects import FolderObjects
+from forklore_local.in_process.opened import Opened
 from forklore_service.errors import StoreFailedError
 from forklore_service.storage.objects import Expected, WrongBytesError
 from tests.support.processes import PROJECT
@@ -116,7 +116,7 @@ def test_what_is_no_object_id_reaches_no_file(objects: FolderObjects, hostile: s
 KILLED = """
 import sys, time
 from pathlib import Path
-from forklore_local.embedded.objects import FolderObjects
+from forklore_local.in_process.objects import FolderObjects
 from forklore_service.storage.objects import Expected
 with FolderObjects(Path(sys.argv[1])).arriving(sys.argv[2], Expected("image/png", 10**9, "0" * 64)) as one:
     one.write(b"x" * 1_000_000)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.test_service import ask
-from tests.local.embedded.writer import entry
+from tests.local.in_process.test_service import ask
+from tests.local.in_process.writer import entry
 
 CANARY = "canary-in-the-log"
 

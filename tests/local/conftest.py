@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.opened import open_database
+from forklore_local.in_process.opened import open_database
 
 
 class Kept:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from forklore_local.embedded import rows
 from forklore_local.embedded.database import WAIT_SECONDS, DamagedRowError, failure
-from forklore_local.embedded.folder import FILE, FORMAT, IGNORED, DataError, format_of
 from forklore_local.embedded.items import Place
-from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects, sync
+from forklore_local.in_process.folder import FILE, FORMAT, IGNORED, DataError, format_of
+from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects, sync
 from forklore_service.errors import DamagedError, ForkloreError
 from forklore_service.storage import items
 from forklore_service.storage.objects import Expected

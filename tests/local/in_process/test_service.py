@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.api.operations import ALL
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
-from tests.local.embedded.writer import entry
+from tests.local.in_process.asking import call
+from tests.local.in_process.writer import entry
 
 ANN, BOB = Caller("ann", "planner"), Caller("bob")
 

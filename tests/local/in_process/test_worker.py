@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from forklore_local.embedded import worker as module
 from forklore_local.embedded.engine import NAME
-from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process import worker as module
+from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import worker
-from tests.local.embedded.test_service import ask
-from tests.local.embedded.writer import entry
+from tests.local.in_process.test_service import ask
+from tests.local.in_process.writer import entry
 from tests.service.reliability.intact import assert_intact
 from tests.support import tables
 

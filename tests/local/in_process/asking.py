@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.api.inputs import operation_named
 from forklore_service.api.responses import Response
 from forklore_service.domain.model import Caller

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from forklore_local.embedded.folder import DataError
-from forklore_local.embedded.opened import Opened
+from forklore_local.in_process.folder import DataError
+from forklore_local.in_process.opened import Opened
 from forklore_service.api.inputs import operation_named
 from forklore_service.api.operation import NOBODY, Service
 from forklore_service.api.requests import KEPT_AS_TEXT

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.opened import open_database
-from forklore_local.embedded.outbox import Outbox, Waiting, forget_receivers, note
+from forklore_local.in_process.opened import open_database
+from forklore_local.in_process.outbox import Outbox, Waiting, forget_receivers, note
 from forklore_service.storage.connection import CallRefused
 from tests.local.embedded.items import TABLE, key, put
 
@@ -150,7 +150,7 @@ def test_another_process_leaves_messages_and_only_one_process_tells(kept: Kept) 
 def test_in_memory_what_is_too_much_is_dropped_and_said(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forklore_local.embedded.outbox.WAITING_MAX", 3)
+    monkeypatch.setattr("forklore_local.in_process.outbox.WAITING_MAX", 3)
     database = open_database(None)
     outbox, engine = Outbox(database, None, ["a"]), Engine(database, told=note)
     for number in range(5):

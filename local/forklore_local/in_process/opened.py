@@ -8,11 +8,11 @@ from typing import ParamSpec, TypeVar
 
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import NAME, Engine
-from forklore_local.embedded.folder import prepared
-from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
-from forklore_local.embedded.outbox import MESSAGES, note
 from forklore_local.embedded.rows import LAYOUT
-from forklore_local.embedded.worker import Worker
+from forklore_local.in_process.folder import prepared
+from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.outbox import MESSAGES, note
+from forklore_local.in_process.worker import Worker
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection

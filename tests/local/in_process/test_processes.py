@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
-from tests.local.embedded.test_killed import check, entries_of
-from tests.local.embedded.writer import done, entry, say
+from tests.local.in_process.asking import call
+from tests.local.in_process.test_killed import check, entries_of
+from tests.local.in_process.writer import done, entry, say
 from tests.support.processes import PROJECT
 
 PROCESSES, KILLED = 8, 3
@@ -59,7 +59,7 @@ def write(folder: str, chat: str, number: int) -> None:
 
 
 def begin(folder: Path, chat: str, number: int) -> "subprocess.Popen[str]":
-    program = "import sys; from tests.local.embedded.test_processes import write; "
+    program = "import sys; from tests.local.in_process.test_processes import write; "
     program += "write(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
     return subprocess.Popen(
         [sys.executable, "-c", program, str(folder), chat, str(number)],
