@@ -61,11 +61,11 @@ waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN |
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
 reliability := tests/service/reliability
 checks := $(reliability) tests/service/authorization tests/service/credentials/test_bad_credentials.py tests/local/server/test_schemathesis.py \
-	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/service/http/test_model.py
+	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/local/in_process tests/service/http/test_model.py
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_answers.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,answers conditions crashes races torn_reads same_key))
-long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/clients/importing tests/local/embedded tests/local/in_process tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
