@@ -10,7 +10,6 @@ from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
 from tools.programs.world import KEY, Terminal, World
 
-
 _NOTES = ["a text of the user begins with <file …></file>, which names the picture that was sent along"]
 
 
