@@ -131,7 +131,10 @@ ROOMS["forklore_local.fsck"] = {
     ),
     *("botocore", "rich"),
 }
-ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {"forklore_local.embedded"}
+ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {
+    "forklore_local.embedded",
+    "forklore_local.in_process",
+}
 ROOMS["forklore_local.porting"] = {
     *(
         "forklore_local.porting",
@@ -142,11 +145,17 @@ ROOMS["forklore_local.porting"] = {
     ),
 }
 ROOMS["forklore_local.porting.opening"] = ROOMS["forklore_local.porting"] | {
-    "forklore_local.embedded",
+    "forklore_local.in_process",
     "botocore",
 }
+# The engine answers as DynamoDB does, and knows only its table.
 ROOMS["forklore_local.embedded"] = {
+    *("forklore_local.embedded", "forklore_service.errors", "forklore_service.storage.schema"),
+    *("forklore_service.storage.connection.Item", "forklore_service.storage.connection.CallRefused"),
+}
+ROOMS["forklore_local.in_process"] = {
     *(
+        "forklore_local.in_process",
         "forklore_local.embedded",
         "forklore_service.api",
         "forklore_service.usecases",
@@ -158,7 +167,7 @@ ROOMS["forklore_local.embedded"] = {
 ROOMS["forklore_local.server"] = {
     *(
         "forklore_local.server",
-        "forklore_local.embedded",
+        "forklore_local.in_process",
         "forklore_service.aws",
         "forklore_service.api",
         "forklore_service.credentials",
@@ -179,7 +188,7 @@ ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.bytes_at"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
 IN_PROCESS = "forklore.client.transports.in_process"
-ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}
+ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.in_process"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
     "langgraph": {"langgraph", "langchain_core"},
@@ -375,6 +384,17 @@ def test_every_import_points_inward() -> None:
             "from forklore_service.storage.table import Table",
             "forklore_service.storage.table.Table",
         ),
+        (
+            "forklore_local.embedded.engine",
+            "from forklore_service.usecases.background import worker",
+            "forklore_service.usecases.background.worker",
+        ),
+        (
+            "forklore_local.embedded.rows",
+            "from forklore_service.storage.connection import CallRefused, Connection",
+            "forklore_service.storage.connection.Connection",
+        ),
+        ("forklore_local.embedded.rows", "import forklore_local.in_process", "forklore_local.in_process"),
         ("forklore.client.calls", "import httpx2", "httpx2"),
         ("forklore.importing.plan", "from forklore.cli import exits", "forklore.cli.exits"),
         ("forklore.exporting.jsonlines", "import forklore.importing.plan", "forklore.importing.plan"),

@@ -19,7 +19,7 @@ from forklore.importing.carrying_out import Carried, Unchanged, carry_out, sende
 from forklore.importing.loading import ImportAnswer, ImportCall, ImportRefusal
 from forklore.importing.one_file import FileImport, ImportOptions
 from forklore.importing.plan import Plan
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from tests.clients.importing.builders import SOUP, answer, ask, line_of
 from tests.support.samples import drawn
 
