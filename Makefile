@@ -9,6 +9,7 @@
 #   .release   builds the package and checks it         Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
 #   .emulator  an emulator of CloudFormation            the functions' Python
+# .programs has the real agent programs, each in a folder of its own (tools/programs).
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
 # node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
 # client for TypeScript. clients/node_modules has what the packages for chat interfaces are built on, which needs
@@ -63,11 +64,11 @@ waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN |
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
 reliability := tests/service/reliability
 checks := $(reliability) tests/service/authorization tests/service/credentials/test_bad_credentials.py tests/local/server/test_schemathesis.py \
-	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/service/http/test_model.py
+	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/local/in_process tests/service/http/test_model.py
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_answers.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,answers conditions crashes races torn_reads same_key))
-long := tests/service/usecases tests/clients/python tests/clients/cli tests/local/embedded tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
+long := tests/service/usecases tests/clients/python tests/clients/cli tests/clients/importing tests/local/embedded tests/local/in_process tests/local/fsck tests/local/server tests/service/aws tests/tools tests/examples tests/service/domain tests/test_package.py
 # What needs Node is left out without a Node that is new enough, and said. With FORKLORE_REQUIRE_CHROMIUM
 # it is an error.
 npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -CV && command -v npm)
@@ -85,7 +86,7 @@ extras := service authorizer lambda local cli mcp
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -106,6 +107,9 @@ test-random: $(VENV)/ready ## run the tests that make up thousands of requests: 
 test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few need DynamoDB Local, with Java, and Maven the first time
 	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal -m long $(long)
+
+programs: $(VENV)/ready ## let real agent programs write sessions, and hold the readers against them; ARGUMENTS='--only codex' is one of them
+	$(python) -m tools.programs $(ARGUMENTS)
 
 bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
@@ -276,7 +280,7 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
 		$(runtimes)/node_modules.lock
