@@ -24,7 +24,7 @@ _WEIGHED = [
     ("call", "shell"),
     ("result", "4 tons"),
     ("call", "shell"),
-    ("result", "No such file"),
+    ("result", "missing"),
     ("assistant", "Ada has 4 tons."),
 ]
 
