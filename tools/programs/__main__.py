@@ -14,12 +14,15 @@ from pathlib import Path
 
 from tools.programs.claude_code import ClaudeCode
 from tools.programs.codex import Codex
+from tools.programs.copilot import Copilot
+from tools.programs.gemini import Gemini
+from tools.programs.opencode import OpenCode
 from tools.programs.pi import Pi
-from tools.programs.program import Program, Told
+from tools.programs.program import Cutting, Program, Told
 from tools.programs.stand_in import StandIn
 from tools.programs.world import ProgramError, World
 
-PROGRAMS: tuple[Program, ...] = (ClaudeCode(), Codex(), Pi())
+PROGRAMS: tuple[Program, ...] = (ClaudeCode(), Codex(), OpenCode(), Pi(), Copilot(), Gemini())
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
 
@@ -102,6 +105,7 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
             shutil.rmtree(fixtures, ignore_errors=True)
             program.cut(world, fixtures)
             expected = {"program": program.name, "version": program.version, **asdict(told)}
+            expected = Cutting(world).value(expected)
             (fixtures / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
         return told
 
