@@ -18,7 +18,7 @@ IMPORTED = re.compile(r'\b(?:from|import)\b\s*\(?\s*"(\.[^"?]+)')
 
 
 def circle_in(folder: Path) -> list[str]:
-    """Return the names of files that import each other, the first one again at the end; or nothing."""
+    """Return the names of files that import each other, the first again at the end; or nothing."""
     files = {
         path: {(path.parent / name).resolve() for name in IMPORTED.findall(path.read_text(encoding="utf-8"))}
         for path in folder.resolve().rglob("*.ts*")

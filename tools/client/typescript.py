@@ -162,7 +162,7 @@ def _members(schema: Schema, *, is_taken: bool) -> Iterator[str]:
 def _model(name: str, schema: Schema, *, is_taken: bool) -> str:
     told, shown = _comment(schema.get("description", "")), NAMES.get(name, name)
     if "properties" not in schema or not schema["properties"]:
-        # Arguments are this and those of the path. With `Record<string, never>` there could be no others.
+        # An intersection with `Record<string, never>` would have no members of the path.
         kind = (
             "Record<never, never>" if schema.get("type") == "object" else type_of(schema, is_taken=is_taken)
         )
