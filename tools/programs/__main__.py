@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tools.programs.claude_code import ClaudeCode
 from tools.programs.codex import Codex
+from tools.programs.continue_cli import Continue
 from tools.programs.copilot import Copilot
 from tools.programs.gemini import Gemini
 from tools.programs.goose import Goose
@@ -37,6 +38,7 @@ PROGRAMS: tuple[Program, ...] = (
     Llm(),
     OpenHands(),
     Qwen(),
+    Continue(),
 )
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
@@ -114,7 +116,10 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
         world.project.mkdir()
         (world.project / "boats.txt").write_text("Ada\nBea\nCleo\n")
         program.set_up(world)
-        told = program.talk(world)
+        try:
+            told = program.talk(world)
+        finally:
+            world.stop_all()
         if write:
             fixtures = FIXTURES / program.name
             shutil.rmtree(fixtures, ignore_errors=True)
