@@ -18,12 +18,23 @@ from forklore.importing.formats import (
     chatgpt,
     claude,
     claude_code,
+    cline,
     codex,
+    continue_cli,
+    copilot,
+    gemini,
+    goose,
+    kimi,
     librechat,
+    llm,
     message_trees,
     messages,
     open_webui,
+    opencode,
+    openhands,
     own_lines,
+    pi,
+    qwen,
     sillytavern,
 )
 from forklore.importing.formats.own_lines import ForkTree
@@ -82,6 +93,19 @@ BUILT_IN = (
     Importer("open-webui", "Open WebUI", open_webui.is_chat, open_webui.conversations_of),
     Importer("librechat", "LibreChat", librechat.is_conversation, librechat.conversations_of),
     Importer("sillytavern", "SillyTavern", sillytavern.is_line, sillytavern.conversations_of),
+    Importer("gemini-cli", "Gemini CLI", gemini.is_session, gemini.conversations_of, joins=True),
+    Importer("qwen-code", "Qwen Code", qwen.is_row, qwen.conversations_of, joins=True),
+    Importer("pi", "pi", pi.is_line, pi.conversations_of, joins=True),
+    Importer("copilot-cli", "Copilot CLI", copilot.is_line, copilot.conversations_of, joins=True),
+    Importer(
+        "opencode", "opencode", opencode.is_export, opencode.conversations_of, opencode.TABLES, joins=True
+    ),
+    Importer("goose", "Goose", goose.is_session, goose.conversations_of, goose.TABLES, joins=True),
+    Importer("cline", "Cline", cline.is_session, cline.conversations_of, joins=True),
+    Importer("openhands", "OpenHands", openhands.is_state, openhands.conversations_of, joins=True),
+    Importer("continue", "Continue", continue_cli.is_session, continue_cli.conversations_of, joins=True),
+    Importer("kimi-code", "Kimi Code", kimi.is_line, kimi.conversations_of, joins=True),
+    Importer("llm", "llm", llm.is_record, llm.conversations_of, llm.TABLES),
     Importer("messages", "messages", messages.is_messages, messages.conversations_of, is_general=True),
 )
 OWN = "forklore"
