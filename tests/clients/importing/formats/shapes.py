@@ -48,7 +48,7 @@ def branches(tree: ForeignTree) -> list[list[str]]:
 
 
 def said(message: Any) -> list[str]:
-    """Return the parts of a message: `user: …`, `thought: …`, `call: NAME`, `result: …`, `image`."""
+    """Return a line for each part of a message, as `user: …`, `call: NAME` or `image`."""
     who = "summary" if message.is_summary else WHO.get(message.role, "?")
     found = []
     for event in message.content.get("events") or [{"type": "text", "textAt": [0, len(message.text)]}]:

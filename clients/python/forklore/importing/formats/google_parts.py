@@ -1,5 +1,6 @@
 """Reads contents in the words of Google's API, as Gemini CLI and Qwen Code keep them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,13 +8,35 @@ from forklore.importing.members import mapped, objects, renamed, text_in
 from forklore.importing.plain_conversations import rest
 
 Part = dict[str, Any]
+_MARKS = ("--- Content from referenced files ---", "--- End of content ---")
+_NAME = re.compile(r"\s*Content from @?(.+):\s*")
 
 
 def said_in(content: Any) -> list[str | Part]:
-    """Return what a content says: a text, or a list of parts. Results of calls are none of it."""
+    """Return what a content says: a text, or a list of parts. Results of calls are none of it.
+
+    What a user has sent along stands between two marks, each file behind its name.
+    """
     if isinstance(content, str):
         return [content]
-    return [_part_of(part) for part in objects(content) if "functionResponse" not in part]
+    found: list[str | Part] = []
+    name: str | None = None
+    for part in objects(content):
+        text = text_in(part.get("text"))
+        if text.strip() in _MARKS:
+            name = "" if text.strip() == _MARKS[0] else None
+        elif "functionResponse" in part:
+            continue
+        elif name is None:
+            found.append(_part_of(part))
+        elif named := _NAME.fullmatch(text):
+            name = named[1]
+        elif text:
+            found.append({"type": "extracted_text", "name": name, "text": text})
+        else:
+            made = _part_of(part)
+            found.append({**made, "name": name} if not isinstance(made, str) and name else made)
+    return found
 
 
 def results_in(content: Any) -> list[Part]:

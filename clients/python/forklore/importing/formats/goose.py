@@ -66,6 +66,7 @@ def _conversation_of(
     last: str | None = None
     for number, row in enumerate(rows):
         for message in _messages_of(row, f"#{number}"):
+            _drop_told_thought(message, messages)
             before = messages.get(message.id)
             if before is not None and before.role == message.role and before.id == last:
                 before.said = [*before.said, *message.said]  # a message in several rows
@@ -86,6 +87,26 @@ def _conversation_of(
         about=rest(session, *_SESSION),
         child_of=Link(session=parent, call=call) if parent else None,
     )
+
+
+def _drop_told_thought(message: Message, before: Mapping[str, Message]) -> None:
+    """Leave out the thought of a call that was made together with the one before it.
+
+    Each of such calls has a row of its own, with the same thought.
+    """
+    answers = [one for one in list(before.values())[-2:] if one.role == "assistant"]
+    told = [part for one in answers for part in one.said if _is(part, "thinking")]
+    if any(_is(part, "tool_use") and _index_of(part) > 0 for part in message.said):
+        message.said = [part for part in message.said if part not in told]
+
+
+def _is(part: Any, kind: str) -> bool:
+    return not isinstance(part, str) and part.get("type") == kind
+
+
+def _index_of(part: Row) -> int:
+    number = mapped(part.get("_meta")).get("goose.toolCall.providerIndex")
+    return number if type(number) is int else 0
 
 
 def _messages_of(row: Row, number: str) -> list[Message]:

@@ -62,7 +62,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
             project=first.get("cwd"),
             current=messages[-1].id,
             about={one: first[one] for one in ("version", "gitBranch", "forkedFrom") if one in first},
-            child_of=_link(source, session) if agent and session else None,
+            child_of=_link(source, session, first) if agent and session else None,
         )
 
 
@@ -115,11 +115,13 @@ def _kept(row: Row, rows: Mapping[str, Row], ends: Mapping[str, str]) -> list[st
     return found[::-1]
 
 
-def _link(source: Source, session: str) -> Link:
-    """Return the call that has started a sub-agent, as far as the file beside it tells it."""
-    about = [
+def _link(source: Source, session: str, row: Row) -> Link:
+    """Return the call that has started a sub-agent: its id ends so; a file beside tells more."""
+    values = [
         value for name in source.beside(f"{source.path.stem}.meta.json") for value in source.values(name)
     ]
-    meta = mapped(about[0] if about else None)
+    meta = mapped(values[0] if values else None)
+    named = text_in(row.get("agentId")).removeprefix(f"{text_in(row.get('agentName'))}-")
     above = text_in(meta.get("parentAgentId"))
-    return Link(session=f"{session}/{above}" if above else session, call=text_in(meta.get("toolUseId")))
+    call = text_in(meta.get("toolUseId"), named)
+    return Link(session=f"{session}/{above}" if above else session, call=call)
