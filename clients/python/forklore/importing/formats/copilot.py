@@ -125,7 +125,7 @@ def _said_in(row: Row, kind: str, data: Row, assets: Mapping[str, Row]) -> tuple
         thoughts = [{"type": "thinking", "thinking": thought}] if thought else []
         return "assistant", [*thoughts, text_in(data.get("content")), *calls]
     if kind in ("tool.execution_complete", "tool-result"):
-        told = data if data else row
+        told = data or row
         result = mapped(told.get("result"))
         held = next((one for one in (result.get("content"), told.get("content")) if one is not None), None)
         failed = told.get("success") is False

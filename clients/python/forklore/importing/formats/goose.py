@@ -33,12 +33,12 @@ def is_session(value: Row) -> bool:
     return "working_dir" in value and isinstance(value.get("conversation"), list)
 
 
-def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversation]:
+def conversations_of(source: Source, _report: ImportReport) -> Iterator[Conversation]:
     """Yield each session of a database, or that of each record."""
     if source.database is None:
         for record in source:
             value = mapped(record.value)
-            yield _conversation_of(value, objects(value.get("conversation")), {}, report)
+            yield _conversation_of(value, objects(value.get("conversation")), {})
         return
     callers: dict[str, tuple[str, str]] = {}
     links = "SELECT session_id, content_json FROM messages WHERE content_json LIKE '%subagent_session_id%'"
@@ -50,7 +50,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
     sessions = {row["id"]: dict(row) for row in source.database.execute("SELECT * FROM sessions")}
     rows = source.database.execute("SELECT * FROM messages ORDER BY session_id, id")
     for name, held in groupby(map(dict, rows), key=lambda row: row["session_id"]):
-        yield _conversation_of(sessions.get(name, {"id": name}), map(_as_exported, held), callers, report)
+        yield _conversation_of(sessions.get(name, {"id": name}), map(_as_exported, held), callers)
 
 
 def _as_exported(row: Row) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _as_exported(row: Row) -> dict[str, Any]:
 
 
 def _conversation_of(
-    session: Row, rows: Iterable[Row], callers: Mapping[str, tuple[str, str]], report: ImportReport
+    session: Row, rows: Iterable[Row], callers: Mapping[str, tuple[str, str]]
 ) -> Conversation:
     name = text_in(session.get("id"))
     messages: dict[str, Message] = {}
@@ -96,7 +96,7 @@ def _drop_told_thought(message: Message, before: Mapping[str, Message]) -> None:
     """
     answers = [one for one in list(before.values())[-2:] if one.role == "assistant"]
     told = [part for one in answers for part in one.said if _is(part, "thinking")]
-    if any(_is(part, "tool_use") and _index_of(part) > 0 for part in message.said):
+    if any(_index_of(part) > 0 for part in message.said):
         message.said = [part for part in message.said if part not in told]
 
 
@@ -104,7 +104,9 @@ def _is(part: Any, kind: str) -> bool:
     return not isinstance(part, str) and part.get("type") == kind
 
 
-def _index_of(part: Row) -> int:
+def _index_of(part: str | Row) -> int:
+    if isinstance(part, str) or part.get("type") != "tool_use":
+        return 0
     number = mapped(part.get("_meta")).get("goose.toolCall.providerIndex")
     return number if type(number) is int else 0
 
