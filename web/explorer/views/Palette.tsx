@@ -271,14 +271,17 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 	);
 }
 
-/** Return a text in which the words of a query are marked. */
+/** Return a text in which the words of a query are marked, as a search finds them. */
 function marked(text: string, query: string): ReactNode {
-	const words = query.split(/\s+/).filter(Boolean);
-	if (!words.length) return visible(text);
-	const pattern = new RegExp(
-		`(${words.map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`,
-		"gi",
+	const words = [...query.matchAll(/\+?"([^"]+)"|\+(\S+)|([^\s"+]+)/g)].map(
+		([, quoted, demanded, free]) => ({ word: quoted ?? demanded ?? free!, isWord: free !== undefined }),
 	);
+	if (!words.length) return visible(text);
+	const said = words.map(({ word, isWord }) => {
+		const letters = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+		return isWord && /^[a-z\d]/i.test(word) ? `(?<![\\p{L}\\p{N}_])${letters}` : letters;
+	});
+	const pattern = new RegExp(`(${said.join("|")})`, "giu");
 	return visible(text)
 		.split(pattern)
 		.map((part, at) => (at % 2 ? <mark key={at}>{part}</mark> : part));
