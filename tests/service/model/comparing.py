@@ -146,7 +146,7 @@ class Comparison:
 
     def _is_known(self, row: Json) -> bool:
         """Tell whether a row belongs to this history. Others may use the same table."""
-        return (row.get("conversationId") or row["id"]) in self._known
+        return (row.get("conversationId") or row["id"]) in self._known | self.oracle.files.keys()
 
     def _send(self, request: Request) -> Answer:
         at = self._random.randrange(len(self.services))

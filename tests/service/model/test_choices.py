@@ -42,3 +42,11 @@ def test_random_histories_ask_with_all_that_an_operation_takes(
     sent = {name for of, name in asked if of == operation.name}
 
     assert taken_by(operation) <= sent, "see choices.py, history.py, reading.py, branching.py and naming.py"
+
+
+def test_a_history_beside_others_knows_the_attachments_that_are_its_own() -> None:
+    history = History([Imagined(Random(1))], Random(1), users=USERS, admins=ADMINS)
+    history.begin()
+
+    for move in ("upload_attachment", "administer_attachments") * 20:
+        history.move(move)

@@ -202,8 +202,10 @@ export function askPromote(app: App, id: string): Promise<unknown> {
 	});
 }
 
-/** Ask, and bring what a branch says into another one: as copies, or as a summary that one types. */
-/** Ask whether to merge. Return null if that is cancelled. */
+/**
+ * Ask, and bring what a branch says into another one: as copies, or as a summary that one types. Return null if one
+ * cancels it.
+ */
 export async function askMerge(app: App, from: string, into?: string): Promise<unknown> {
 	const grove = app.grove!;
 	const { limbs } = grove.shape;

@@ -96,6 +96,22 @@ def wire_name(name: str) -> str:
     return re.sub(r"_(\w)", lambda found: found[1].upper(), name.rstrip("_"))
 
 
+def wire(value: Any) -> Any:
+    """Return a result as the service answers it, with what this version does not know."""
+    if isinstance(value, Value):
+        known = {
+            wire_name(one.name): wire(getattr(value, one.name))
+            for one in fields(value)
+            if one.name != "extra" and not (one.default is None and getattr(value, one.name) is None)
+        }
+        return {**known, **value.extra}
+    if isinstance(value, Mapping):
+        return {name: wire(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [wire(one) for one in value]
+    return value
+
+
 @cache
 def _members(cls: Hashable) -> list[tuple[str, str, bool]]:
     """Return each member's name, its name in JSON, and whether every answer has it."""

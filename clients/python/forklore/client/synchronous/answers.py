@@ -111,6 +111,7 @@ class Answer:
     def write(self, said: Said) -> None:
         """Add a text, or parts as of `say`. This does not wait for the service, which may be away.
 
+        In synchronous code it may be awaited, which lets other tasks run.
         Raises the error with which the service takes no more: ConflictError with `answer_stopped`
         if somebody has stopped the answer, with `answer_over` if it was ended elsewhere.
         """
@@ -119,7 +120,7 @@ class Answer:
         if self._refusal is not None and self._refusal.reason != FULL:
             raise self._refusal
         self._pieces.add(said)
-        self._api.pause(0)
+        return self._beside.turn()
 
     def finish(
         self, said: Said | None = None, *, fork: bool = False, **more: Unpack[TurnOptions]
@@ -162,6 +163,7 @@ class Answer:
 
     def _close(self) -> None:
         self._is_closed = True
+        self._pieces.end()
         self._beside.end()
 
     def _leave(self) -> None:
