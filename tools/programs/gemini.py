@@ -19,6 +19,10 @@ _NOTES = [
 ]
 
 
+def _kept(row: Raw) -> Raw | None:
+    return None if row.get("$set", {}).keys() == {"lastUpdated"} else row
+
+
 class Gemini(Program):
     name = "gemini-cli"
     version = "0.61.0"
@@ -111,4 +115,4 @@ class Gemini(Program):
         cutting = Cutting(world)
         folder = world.home / ".gemini/tmp"
         for source in sorted(folder.rglob("*.jsonl")):
-            cutting.lines(source, fixtures / "tmp" / source.relative_to(folder), lambda row: row)
+            cutting.lines(source, fixtures / "tmp" / source.relative_to(folder), _kept)

@@ -85,9 +85,7 @@ class Story:
                 [Step("Twelve metres at low tide.", "The chart says twelve metres.")],
             ),
             "count": Turn("Count the boats in boats.txt.", [looked, Step("Three boats.")], ["Cleo"]),
-            "weigh": Turn(
-                "Weigh Ada and Bea.", [weighed, Step("Ada has 4 tons.")], ["4 tons", "No such file"]
-            ),
+            "weigh": Turn("Weigh Ada and Bea.", [weighed, Step("Ada has 4 tons.")], ["4 tons", "missing"]),
             "picture": Turn("What is in this picture?", [Step("A red square.")], image="square.png"),
             "sell": Turn("Sell the boats.", [Step("All are sold.")]),
             "paint": Turn("Paint the boats.", [Step("All are blue.")]),

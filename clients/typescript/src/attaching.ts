@@ -2,10 +2,10 @@
 //
 // The address of the bytes is all that they need. So no credential is sent there, and no error shows it.
 
-import type { Sent } from "./calls.ts";
 import { InputError, NoAnswerError, NotFoundError, UnexpectedAnswerError } from "./errors.ts";
 import { ATTACHMENT_INLINE_BYTES_MAX, type Attachment, type Operations } from "./operations.ts";
 import { pauseAfter, within, type Connection, type Limits } from "./sending.ts";
+import type { Sent } from "./wire.ts";
 
 /** Where bytes go: as of a client. */
 interface Way {

@@ -1,10 +1,10 @@
 // An answer while it is written: pieces into its log, by time.
 
-import type { Sent } from "./calls.ts";
 import { ApiError, ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { stringify } from "./json.ts";
 import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
 import { paused } from "./watching.ts";
+import type { Sent } from "./wire.ts";
 
 /**
  * How an answer is written. onError: is told, once, why nothing more is written. What passes, such as a service that
