@@ -110,7 +110,6 @@ class AsyncAnswer:
     def write(self, said: Said) -> Awaitable[None]:
         """Add a text, or parts as of `say`. This does not wait for the service, which may be away.
 
-        In asynchronous code it may be awaited, which lets other tasks run.
         Raises the error with which the service takes no more: ConflictError with `answer_stopped`
         if somebody has stopped the answer, with `answer_over` if it was ended elsewhere.
         """

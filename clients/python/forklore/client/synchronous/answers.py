@@ -111,7 +111,6 @@ class Answer:
     def write(self, said: Said) -> None:
         """Add a text, or parts as of `say`. This does not wait for the service, which may be away.
 
-        In synchronous code it may be awaited, which lets other tasks run.
         Raises the error with which the service takes no more: ConflictError with `answer_stopped`
         if somebody has stopped the answer, with `answer_over` if it was ended elsewhere.
         """
