@@ -394,7 +394,11 @@ test("an answer of another tab is in the way, unless it is to be taken over", as
 	const first = await store.beginAnswer("q");
 	await expect(again(store).beginAnswer("q")).rejects.toMatchObject({
 		reason: "answer_in_progress",
-		details: { answerId: first.id, userId: expect.any(String) as string, since: expect.any(String) as string },
+		details: {
+			answerId: first.id,
+			userId: expect.any(String) as string,
+			since: expect.any(String) as string,
+		},
 	});
 	const second = await again(store).beginAnswer("q", { takeOver: true });
 	first.write("too late");
