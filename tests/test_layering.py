@@ -3,6 +3,7 @@
     functions.mcp → mcp → client
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) forklore_local
+    cli → importing → exporting → client; importing and exporting know nothing of cli
     cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
     cli → mcp → client
     forklore_local → forklore_service
@@ -130,7 +131,10 @@ ROOMS["forklore_local.fsck"] = {
     ),
     *("botocore", "rich"),
 }
-ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {"forklore_local.embedded"}
+ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {
+    "forklore_local.embedded",
+    "forklore_local.in_process",
+}
 ROOMS["forklore_local.porting"] = {
     *(
         "forklore_local.porting",
@@ -141,11 +145,17 @@ ROOMS["forklore_local.porting"] = {
     ),
 }
 ROOMS["forklore_local.porting.opening"] = ROOMS["forklore_local.porting"] | {
-    "forklore_local.embedded",
+    "forklore_local.in_process",
     "botocore",
 }
+# The engine answers as DynamoDB does, and knows only its table.
 ROOMS["forklore_local.embedded"] = {
+    *("forklore_local.embedded", "forklore_service.errors", "forklore_service.storage.schema"),
+    *("forklore_service.storage.connection.Item", "forklore_service.storage.connection.CallRefused"),
+}
+ROOMS["forklore_local.in_process"] = {
     *(
+        "forklore_local.in_process",
         "forklore_local.embedded",
         "forklore_service.api",
         "forklore_service.usecases",
@@ -157,7 +167,7 @@ ROOMS["forklore_local.embedded"] = {
 ROOMS["forklore_local.server"] = {
     *(
         "forklore_local.server",
-        "forklore_local.embedded",
+        "forklore_local.in_process",
         "forklore_service.aws",
         "forklore_service.api",
         "forklore_service.credentials",
@@ -178,7 +188,7 @@ ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.bytes_at"] = ROOMS["forklore.client"] | {"httpx2"}
 ROOMS["forklore.client.transports.on_lambda"] = ROOMS["forklore.client"] | {"boto3", "botocore"}
 IN_PROCESS = "forklore.client.transports.in_process"
-ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.embedded"}
+ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.in_process"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
     "langgraph": {"langgraph", "langchain_core"},
@@ -195,8 +205,15 @@ ROOMS["forklore.adapters.running"] |= {"anyio"}
 for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
     ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
+ROOMS["forklore.exporting"] = {"forklore.exporting", "forklore.client"}
+# What an import reads, an export writes: forklore's own lines, and the files beside them.
+ROOMS["forklore.importing"] = {
+    *("forklore.importing", "forklore.client", "forklore.extras"),
+    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
+}
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.client", "forklore_local.fsck", "forklore_local.porting", "forklore.extras"),
+    *("forklore.cli", "forklore.importing", "forklore.exporting", "forklore.client", "forklore.extras"),
+    *("forklore_local.fsck", "forklore_local.porting"),
     *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
@@ -367,7 +384,20 @@ def test_every_import_points_inward() -> None:
             "from forklore_service.storage.table import Table",
             "forklore_service.storage.table.Table",
         ),
+        (
+            "forklore_local.embedded.engine",
+            "from forklore_service.usecases.background import worker",
+            "forklore_service.usecases.background.worker",
+        ),
+        (
+            "forklore_local.embedded.rows",
+            "from forklore_service.storage.connection import CallRefused, Connection",
+            "forklore_service.storage.connection.Connection",
+        ),
+        ("forklore_local.embedded.rows", "import forklore_local.in_process", "forklore_local.in_process"),
         ("forklore.client.calls", "import httpx2", "httpx2"),
+        ("forklore.importing.plan", "from forklore.cli import exits", "forklore.cli.exits"),
+        ("forklore.exporting.jsonlines", "import forklore.importing.plan", "forklore.importing.plan"),
         (
             "forklore.client.opening",
             "if TYPE_CHECKING:\n    import anyio\nelse:\n    import httpx2",

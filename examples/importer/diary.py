@@ -15,10 +15,10 @@ A page may say `"after": 1`: it goes on from that page, and not from the one bef
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.cli.importing.file_records import FileRecord
-from forklore.cli.importing.foreign_trees import ImportReport, Reason
-from forklore.cli.importing.formats import Importer
-from forklore.cli.importing.plain_conversations import Conversation, Message, each, rest
+from forklore.importing.file_records import FileRecord
+from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.plain_conversations import Conversation, Message, each, rest
+from forklore.importing.readers import Importer
 
 
 def _is_diary(value: Mapping[str, Any]) -> bool:

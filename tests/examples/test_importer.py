@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forklore.cli.importing.files import read_file
-from forklore.cli.importing.foreign_trees import ForeignTree, ImportReport
-from forklore.cli.importing.formats import format_names, importers
+from forklore.importing.files import read_file
+from forklore.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.importing.readers import format_names, importers
 from tools.harness.gateway import PROJECT
 
 

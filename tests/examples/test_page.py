@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forklore_local.embedded import opened
+from forklore_local.in_process import opened
 from tests.support.tables import Ticking
 from tools.harness.local_server import ROOT
 

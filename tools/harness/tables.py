@@ -19,8 +19,8 @@ from botocore.session import Session
 
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.opened import open_database
-from forklore_local.embedded.outbox import note
+from forklore_local.in_process.opened import open_database
+from forklore_local.in_process.outbox import note
 from forklore_local.server.files import ServedObjects
 from forklore_service.storage import schema
 from forklore_service.storage.clients import CONNECTIONS_MAX, make_client, make_session

@@ -2,7 +2,7 @@
 //
 // Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 
-import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
+import type { Keyed, Matched, Sent, Shape } from "./wire.ts";
 
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = 5_500_000;
@@ -677,7 +677,7 @@ export interface NamePage {
 }
 
 /** Nothing at all. */
-export type NoFields = Record<string, never>;
+export type NoFields = Record<never, never>;
 
 /** Which trees come first: those that were used last, or those that were created last. */
 export type Order = "used" | "created";

@@ -1,5 +1,4 @@
-"""DynamoDB's rules on SQLite, and the whole service in this process, without a server.
+"""The engine: DynamoDB's rules on SQLite, in memory or in a folder.
 
-The engine is for programs, for data in a folder, for the local server and for tests. It patches
-nothing, and reads no environment variable.
+It knows nothing of conversations. It patches nothing, and reads no environment variable.
 """

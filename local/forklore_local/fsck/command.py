@@ -66,9 +66,9 @@ def check_folder(folder: Path, *, report: str | None, is_quiet: bool) -> int:
     """
     from forklore_local.embedded.database import Database
     from forklore_local.embedded.engine import NAME, Engine
-    from forklore_local.embedded.folder import FILE, DataError
-    from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
-    from forklore_local.embedded.upkeep import IN_FILE, damage_in
+    from forklore_local.in_process.folder import FILE, DataError
+    from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+    from forklore_local.in_process.upkeep import IN_FILE, damage_in
 
     def check() -> Report:
         started_at = _now()

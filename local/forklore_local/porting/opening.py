@@ -51,8 +51,8 @@ def table_in(folder: Path) -> Iterator[Table]:
 
     What goes wrong with it in the block is raised as a PortingError.
     """
-    from forklore_local.embedded.folder import DataError
-    from forklore_local.embedded.opened import Opened
+    from forklore_local.in_process.folder import DataError
+    from forklore_local.in_process.opened import Opened
 
     try:
         opened = Opened(folder)
@@ -71,7 +71,7 @@ def copy_bytes(objects: Objects, object_id: str, expected: Expected, to: Path) -
 
     Raises WrongBytesError for other bytes and for none, PortingError if no file can be made.
     """
-    from forklore_local.embedded.objects import Arriving
+    from forklore_local.in_process.objects import Arriving
 
     try:
         to.parent.mkdir(mode=0o700, exist_ok=True)
@@ -84,9 +84,9 @@ def copy_bytes(objects: Objects, object_id: str, expected: Expected, to: Path) -
 
 
 def back_up(folder: Path, to: Path) -> list[str]:
-    """Copy what a folder keeps into a new one, as embedded/upkeep.py says. Raises PortingError."""
-    from forklore_local.embedded import upkeep
-    from forklore_local.embedded.folder import DataError
+    """Copy what a folder keeps into a new one: in_process/upkeep.py. Raises PortingError."""
+    from forklore_local.in_process import upkeep
+    from forklore_local.in_process.folder import DataError
 
     try:
         return upkeep.back_up(folder, to)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from forklore_local.embedded.outbox import Outbox
+from forklore_local.in_process.outbox import Outbox
 from forklore_service.api.responses import log_failure
 from forklore_service.errors import StoreFailedError, UnavailableError
 

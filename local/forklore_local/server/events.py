@@ -5,9 +5,9 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
-from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.outbox import Outbox, forget_receivers
-from forklore_local.embedded.telling import Telling
+from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.outbox import Outbox, forget_receivers
+from forklore_local.in_process.telling import Telling
 from forklore_local.server.delivery import Delivery, Outgoing, Receiver
 from forklore_local.server.receivers import open_receiver
 from forklore_service.events.event import SOURCE, Content, Event

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from forklore_local.embedded.objects import PIECE_BYTES, FolderObjects, sync
+from forklore_local.in_process.objects import PIECE_BYTES, FolderObjects, sync
 from forklore_local.server.asgi import App, Receive, Response, Scope, Send, header_text, send_response
 from forklore_service.domain.ids import is_uuid, timestamp
 from forklore_service.errors import StoreFailedError

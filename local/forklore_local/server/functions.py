@@ -17,7 +17,7 @@ HTTP_TIMEOUT_SECONDS = 29
 
 
 def http_functions() -> tuple[Function, ...]:
-    """Return the functions that requests call. The worker of `embedded` does what is left to do."""
+    """Return the functions that requests call. The worker does what is left to do."""
     return tuple(_http_function(name) for name in HTTP)
 
 

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from forklore_local.embedded.folder import FILE, DataError
-from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.worker import Worker
+from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits

@@ -8,7 +8,7 @@ from forklore.client.calls import Call, RawAnswer
 from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 
 
 class Counting:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.cli.exporting import exported
-from forklore.cli.files_beside import Keeping
-from forklore.cli.importing.files import read_stream
-from forklore.cli.importing.foreign_trees import ImportReport
-from forklore.cli.importing.own_lines import FileEntry, ForkTree, StoredConversation
-from forklore.cli.trees import live_rows
+from forklore.exporting.branches import live_rows
+from forklore.exporting.fork_trees import exported
+from forklore.exporting.kept_files import Keeping
+from forklore.importing.files import read_stream
+from forklore.importing.foreign_trees import ImportReport
+from forklore.importing.formats.own_lines import FileEntry, ForkTree, StoredConversation
 from tests.clients.cli.counting import counted
 from tests.clients.cli.running import Forklore
 from tools.harness.local_server import ROOT

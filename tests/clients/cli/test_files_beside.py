@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forklore.cli.files_beside import Brought
+from forklore.importing.brought_files import Brought
 from tests.clients.cli.running import Forklore
 
 PHOTO = os.urandom(3000)

@@ -18,17 +18,17 @@ from unittest import mock
 import pytest
 
 import forklore
-from forklore.cli.importing import file_records
-from forklore.cli.importing import plan as plans
-from forklore.cli.importing.carrying_out import _Crew
-from forklore.cli.importing.owner import agent_of, owner_of
-from forklore.cli.importing.plan import Plan
-from forklore.cli.importing.reporting import Reporter
+from forklore.cli.import_reporting import Reporter
+from forklore.cli.owner import agent_of, owner_of
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from forklore.client.errors import NoAnswerError
 from forklore.client.transports.in_process import InProcessTransport
-from tests.clients.cli.importing.builders import SOUP, answer, ask, line_of
+from forklore.importing import file_records
+from forklore.importing import plan as plans
+from forklore.importing.carrying_out import _Crew
+from forklore.importing.plan import Plan
 from tests.clients.cli.running import Forklore
+from tests.clients.importing.builders import SOUP, answer, ask, line_of
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4iLCJleHAiOjE3MDAwMDAwMDB9.c2lnbg"
 

@@ -35,6 +35,7 @@ HEAVY = (
     "uvicorn",
     "forklore_local.server",
     "forklore_local.embedded",
+    "forklore_local.in_process",
     "forklore_service",
 )
 

@@ -10,7 +10,7 @@ import pytest
 
 import forklore
 from forklore.cli.exits import DONE, NO, NOT_FOUND, REFUSED, USAGE
-from forklore_local.embedded.folder import FILE
+from forklore_local.in_process.folder import FILE
 from forklore_local.porting.opening import table_in
 from forklore_service.domain import keys
 from forklore_service.storage import items

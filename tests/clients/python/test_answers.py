@@ -130,6 +130,42 @@ def test_it_is_read_while_it_is_written_and_becomes_a_turn(way: Way) -> None:
     assert is_alone()
 
 
+def test_a_write_need_not_be_awaited(here: Way) -> None:
+    chat = asked(here)
+    with block(here, chat.answer()) as answer:
+        answer.write("To Porto.")
+        until(lambda: shown(log_of(here, chat, answer)) == "To Porto.")
+
+    assert texts(here, chat) == ["Where to?", "To Porto."]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (("smile \ud83d", "\ude00 end"), "smile \U0001f600 end"),
+        (("\ud83d", "", "\ude00\ud83d", "\ude01"), "\U0001f600\U0001f601"),
+        (("cut \ud83d",), "cut \ufffd"),
+        (("\ud83d", " not \ude00 whole\ud83d", "\ud83d"), "\ufffd not \ufffd whole\ufffd\ufffd"),
+    ],
+)
+def test_halves_of_a_character_in_two_pieces_are_one(here: Way, pieces: tuple[str, ...], whole: str) -> None:
+    chat = asked(here)
+    answer = chat.answer()
+    write(here, answer, *pieces, then=lambda: until(lambda: shown(log_of(here, chat, answer)) == answer.text))
+
+    assert (texts(here, chat)[1], answer.text) == (whole, whole)
+
+
+def test_half_a_character_before_parts_is_no_more_than_that(here: Way) -> None:
+    chat, parts = asked(here), [{"type": "image", "url": "https://a.example/porto.jpg"}]
+    with block(here, chat.answer()) as answer:
+        for said in ("cut \ud83d", parts, "\ude00"):
+            here.run(answer.write, said)
+
+    text = [{"type": "text", "text": one} for one in ("cut \ufffd", "\ufffd")]
+    assert answer.entry.content == [{"role": "AI", "content": [text[0], *parts, text[1]]}]
+
+
 def test_it_has_all_that_a_turn_has(here: Way) -> None:
     chat = asked(here)
     parts = [{"type": "image", "url": "https://a.example/porto.jpg"}]
@@ -284,7 +320,7 @@ def test_what_one_part_cannot_hold_comes_in_several_and_a_large_element_at_the_e
     with block(here, chat.answer()) as answer:
         here.run(answer.write, "😀" * 20_000)
         here.run(answer.write, [large, {"type": "end"}])
-        for said in ("\ud800", [{"type": object()}], 7):
+        for said in ([{"text": "\ud800"}], [{"type": object()}], 7):
             with pytest.raises(InputError):
                 here.run(answer.write, said)
         until(lambda: {"type": "end"} in [one for p in log_of(here, chat, answer).parts for one in p.content])

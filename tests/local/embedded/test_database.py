@@ -18,10 +18,10 @@ from forklore import Forklore, ServerError
 from forklore_local.embedded import database
 from forklore_local.embedded.database import DamagedRowError, Database, UnansweredError
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.folder import FILE
-from forklore_local.embedded.opened import open_database
+from forklore_local.in_process.folder import FILE
+from forklore_local.in_process.opened import open_database
 from forklore_service.errors import StoreFailedError
-from tests.local.embedded.conftest import Kept
+from tests.local.conftest import Kept
 from tests.local.embedded.items import everything, key, put
 
 SECONDS = 20.0

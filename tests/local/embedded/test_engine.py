@@ -14,7 +14,7 @@ from forklore_local.embedded.items import checked
 from forklore_service.errors import StoreFailedError
 from forklore_service.storage import schema
 from forklore_service.storage.connection import CallRefused
-from tests.local.embedded.conftest import Kept
+from tests.local.conftest import Kept
 from tests.local.embedded.items import TABLE, everything, key, put
 from tools.bench.units import IN_TRANSACTION, units_of_get, units_of_write
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from forklore_local.embedded import turn
-from forklore_local.embedded.opened import open_database
-from forklore_local.embedded.service import EmbeddedService
 from forklore_local.embedded.turn import Turn
-from tests.local.embedded.writer import done, entry
+from forklore_local.in_process.opened import open_database
+from forklore_local.in_process.service import EmbeddedService
+from tests.local.in_process.writer import done, entry
 
 OVERTAKES_SECONDS = 0.5
 NEVER_SECONDS = 60.0

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from forklore_local.embedded.folder import FILE
-from forklore_local.embedded.objects import ATTACHMENTS, FolderObjects
-from forklore_local.embedded.service import EmbeddedService
 from forklore_local.fsck.command import DAMAGED, INTACT, check_folder
-from tests.local.embedded.asking import call
-from tests.local.embedded.test_upkeep import ADAM, uploaded
+from forklore_local.in_process.folder import FILE
+from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.service import EmbeddedService
+from tests.local.in_process.asking import call
+from tests.local.in_process.test_upkeep import ADAM, uploaded
 
 
 def found(folder: Path, to: Path) -> tuple[int, set[tuple[str, str]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from forklore_local.embedded.objects import FolderObjects
+from forklore_local.in_process.objects import FolderObjects
 from forklore_local.porting.failures import FormatError, PortingError, UnreadableError
 from forklore_local.porting.importing import carry_out, check
 from forklore_local.porting.opening import copy_bytes, table_at

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from forklore_local.embedded.opened import Opened
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
+from tests.local.in_process.asking import call
 from tests.local.server.test_server import (
     ROOT,
     STARTS_WITHIN_SECONDS,

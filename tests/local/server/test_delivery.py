@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from forklore_local.embedded import outbox as outbox_module
 from forklore_local.embedded.engine import Engine
-from forklore_local.embedded.opened import open_database
-from forklore_local.embedded.outbox import Outbox, note
+from forklore_local.in_process import outbox as outbox_module
+from forklore_local.in_process.opened import open_database
+from forklore_local.in_process.outbox import Outbox, note
 from forklore_local.server import delivery as delivery_module
 from forklore_local.server.delivery import AT_ONCE, Delivery, EventsOf, NotTakenError, Outgoing
 from tests.local.embedded.items import put

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from forklore_local.embedded.folder import FILE
+from forklore_local.in_process.folder import FILE
 from tests.local.server.receiving import Webhook, wait_until
 from tests.local.server.test_server import STARTS_WITHIN_SECONDS, Running, running, start
 

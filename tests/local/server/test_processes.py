@@ -23,7 +23,7 @@ import pytest
 from forklore import Forklore
 from forklore_local.server import processes
 from forklore_local.server.server import main
-from tests.local.embedded.test_killed import check
+from tests.local.in_process.test_killed import check
 from tests.local.server.receiving import Webhook, wait_until
 from tests.local.server.test_server import (
     ROOT,

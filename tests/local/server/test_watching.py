@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from forklore_local.embedded.service import EmbeddedService
+from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from tests.local.embedded.asking import call
+from tests.local.in_process.asking import call
 from tests.local.server.test_server import Running, running
 
 CHAT = "00000001-0000-4000-8000-000000000000"

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from forklore.cli.entries import is_shown, text_to_show
+from forklore.cli.entries import text_to_show
 from forklore.cli.escaping import visible
 from forklore.cli.graph import GraphEntry, GraphLine, draw
 from forklore.cli.output import Output, Part
 from forklore.cli.references import PART_MIN
-from forklore.cli.trees import PAGE_ENTRIES, Row, live_rows
 from forklore.client.messages import role_of
+from forklore.client.parts import is_shown
+from forklore.exporting.branches import PAGE_ENTRIES, Row, live_rows
 
 if TYPE_CHECKING:
     from forklore.client.results import Entry

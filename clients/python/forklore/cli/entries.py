@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from forklore.cli.output import Output, Part, moment
-from forklore.cli.parts import OF_MESSAGE, files_in, line_of, lines_in
 from forklore.client import jsontext
-from forklore.client.messages import HISTORY, role_of, said_at, text_in, time_in
+from forklore.client.messages import HISTORY, role_of, said_at, time_in
+from forklore.client.parts import OF_MESSAGE, files_in, line_of, lines_in, words_in
 from forklore.client.results import ConversationDetails, Entry
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
@@ -64,15 +64,6 @@ def used_at(one: ConversationDetails, otherwise: str) -> str:
     return at if at and isinstance(entries, int) and one.metrics.entries <= entries else otherwise
 
 
-def is_shown(entry: Entry) -> bool:
-    """Return whether an entry is a message, names files, or has a text.
-
-    Others are records of programs.
-    """
-    is_message = entry.erased or role_of(entry) is not None or entry.attachments
-    return bool(is_message) or any((_text(element) or "").strip() for element in entry.content)
-
-
 def role_part(entry: Entry) -> tuple[str, str]:
     """Return who says it: `user`, `ai`, `system`, `tool`, or else what the entry holds."""
     role = role_of(entry)
@@ -110,15 +101,10 @@ def _shown(element: Any, content_type: str) -> str:
         lines = list(lines_in(element))
         if lines or "text" in element:
             return "\n".join(lines)
-    text = _text(element)
+    text = words_in(element)
     if text is None or not isinstance(element, Mapping):
         return jsontext.write(element) if text is None else text
     return "\n".join([text, *map(line_of, files_in(element))])
-
-
-def _text(element: Any) -> str | None:
-    """Return the text of an element; None for an element without one."""
-    return element if isinstance(element, str) else text_in(element)
 
 
 def _notes(entry: Entry) -> list[Part]:

@@ -2,6 +2,7 @@
 
 from forklore.cli.escaping import visible
 from forklore.client import errors
+from forklore.client.errors import is_forklores
 
 DONE = 0
 NO = 1
@@ -17,10 +18,6 @@ FAULT = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """The reader of the output has gone. A shell shows this for a program that SIGPIPE ended."""
-
-
-NOT_FOUND_CODE, NO_ROUTE = "not_found", "no such route"
-"""What forklore says beside a 404, and how it says that it does not know the path."""
 
 
 class CommandError(Exception):
@@ -65,8 +62,3 @@ def line_of(error: Exception) -> str:
     if isinstance(error, errors.NotFoundError) and not is_forklores(error):
         return f"{said} (404: the address may be wrong)"
     return f"{said}{f' ({visible(why)})' if why else ''}{f' [request {visible(seen)}]' if seen else ''}"
-
-
-def is_forklores(error: errors.NotFoundError) -> bool:
-    """Tell whether a 404 speaks of a conversation, and not of the address."""
-    return error.code == NOT_FOUND_CODE and error.message != NO_ROUTE

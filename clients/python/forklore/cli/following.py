@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from forklore.cli.entries import is_shown, show_entries
+from forklore.cli.entries import show_entries
 from forklore.cli.output import Output
+from forklore.client.parts import is_shown
 from forklore.client.results import AnswerLog, Entry
 
 

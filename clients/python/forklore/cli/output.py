@@ -8,13 +8,12 @@ and `awk` read: columns are separated by tabs, nothing is shortened, and there i
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
 from typing import IO, Any
 
 from forklore.cli.escaping import ascii_json, visible, visible_json, visible_lines
 from forklore.cli.pager import paged
 from forklore.client import jsontext
-from forklore.client.result_base import Value, wire_name
+from forklore.client.result_base import Value, wire
 
 Part = str | tuple[str, str]
 """A text, perhaps with a style of rich such as `bold` or `yellow`."""
@@ -146,22 +145,6 @@ class Output:
 
     def _write(self, text: str) -> None:
         self._stream().write(text)
-
-
-def wire(value: Any) -> Any:
-    """Return a result as the service answers it, with what this version does not know."""
-    if isinstance(value, Value):
-        known = {
-            wire_name(one.name): wire(getattr(value, one.name))
-            for one in fields(value)
-            if one.name != "extra" and not (one.default is None and getattr(value, one.name) is None)
-        }
-        return {**known, **value.extra}
-    if isinstance(value, Mapping):
-        return {name: wire(held) for name, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [wire(one) for one in value]
-    return value
 
 
 def moment(stamp: str) -> str:

@@ -10,10 +10,10 @@ import typer
 
 from forklore.cli.escaping import visible
 from forklore.cli.exits import REFUSED, CommandError
-from forklore.cli.files_beside import is_file_of, make_folder
 from forklore.cli.progress import moving
 from forklore.cli.shell import Shell
 from forklore.client.results import Entry
+from forklore.exporting.kept_files import is_file_of, make_folder
 
 NAME_BYTES_MAX = 200
 """Of the file, so that a number and the marks of programs fit behind it."""

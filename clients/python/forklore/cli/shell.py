@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from forklore.cli.connecting import chosen, connected
 from forklore.cli.escaping import visible
-from forklore.cli.exits import is_forklores
 from forklore.cli.output import Output
 from forklore.cli.pager import pager_of
 from forklore.cli.references import id_with, is_id, is_part
 from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
-from forklore.client.errors import ApiError, NotFoundError
+from forklore.client.errors import ApiError, NotFoundError, is_forklores
 
 if TYPE_CHECKING:
     from forklore.client.results import Name

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+NOT_FOUND_CODE, NO_ROUTE = "not_found", "no such route"
+"""What forklore says beside a 404, and how it says that it does not know the path."""
+
 
 class ApiError(Exception):
     """A call failed.
@@ -140,6 +143,11 @@ _BY_STATUS: Mapping[int | None, type[ApiError]] = {
         *(PreconditionFailedError, TooLargeError, MismatchError, ServerError, UnavailableError),
     )
 }
+
+
+def is_forklores(error: NotFoundError) -> bool:
+    """Tell whether a 404 speaks of a conversation, and not of the address."""
+    return error.code == NOT_FOUND_CODE and error.message != NO_ROUTE
 
 
 def error_of(status: int) -> type[ApiError]:

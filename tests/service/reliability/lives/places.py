@@ -14,8 +14,8 @@ from typing import Any
 
 from forklore import AsyncForklore, Forklore
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore_local.embedded.folder import FILE
-from forklore_local.embedded.opened import Opened
+from forklore_local.in_process.folder import FILE
+from forklore_local.in_process.opened import Opened
 from forklore_local.server.files import ServedObjects
 from forklore_service.aws.wiring import Given
 from tests.clients.python.here import InvokesHere, served

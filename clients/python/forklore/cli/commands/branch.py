@@ -6,11 +6,12 @@ import typer
 
 from forklore.cli.deleting import delete as delete_branch
 from forklore.cli.exits import CommandError
-from forklore.cli.output import Part, wire
+from forklore.cli.output import Part
 from forklore.cli.parameters import ConversationArgument, Yes
 from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.result_base import wire
 from forklore.client.results import Conversations, Fork
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forklore.cli.entries import is_shown, role_part, text_to_show
+from forklore.cli.entries import role_part, text_to_show
 from forklore.cli.exits import NO
 from forklore.cli.output import Output
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.parts import is_shown
 from forklore.client.results import ComparedBranch, Comparison, Entry
 
 if TYPE_CHECKING:

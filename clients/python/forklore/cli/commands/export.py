@@ -17,7 +17,7 @@ from forklore.cli.shell import Shell
 from forklore.cli.table_moves import TableAt, export_table
 
 if TYPE_CHECKING:
-    from forklore.cli.files_beside import Keeping
+    from forklore.exporting.kept_files import Keeping
     from forklore_local.porting.scope import Choice
 
 PARALLEL, PARALLEL_MAX = 8, 64
@@ -98,9 +98,9 @@ def register(app: typer.Typer) -> None:
             raise CommandError("name a conversation, or for a table --everything, --owner or --tree")
         if given is not None:
             return _elsewhere(shell, conversations, given, output)
-        from forklore.cli.exporting import exported_view
-        from forklore.cli.importing.checks import time_of
-        from forklore.cli.jsonlines import header_line
+        from forklore.exporting.fork_trees import exported_view
+        from forklore.exporting.jsonlines import header_line
+        from forklore.importing.checks import time_of
 
         line_out = shell.out.json_line
         with nullcontext(line_out) if output is None else written(output, line_out) as write:
@@ -118,7 +118,7 @@ def register(app: typer.Typer) -> None:
 
 def _keeping(shell: Shell, output: str | None) -> "Keeping":
     """Return what keeps the files beside the output, if that is a file."""
-    from forklore.cli.files_beside import ENDING, Keeping
+    from forklore.exporting.kept_files import ENDING, Keeping
 
     is_file = output not in (None, "-") and (not Path(output).exists() or Path(output).is_file())
     return Keeping(shell.client, Path(f"{output}{ENDING}") if is_file else None)
@@ -126,8 +126,8 @@ def _keeping(shell: Shell, output: str | None) -> "Keeping":
 
 def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
     """Write what one branch shows in the format of another system. Return the exit code."""
-    from forklore.cli.exporting_elsewhere import WRITERS, turns_of
-    from forklore.cli.trees import PAGE_ENTRIES
+    from forklore.exporting.branches import PAGE_ENTRIES
+    from forklore.exporting.elsewhere import WRITERS, turns_of
 
     if given not in WRITERS:
         raise CommandError(f"--format is one of: {', '.join(WRITERS)}")
@@ -153,9 +153,9 @@ def _choice(owner: str | None, tree: str | None) -> "Choice":
 
 def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> Iterator[str]:
     """Yield the lines of the trees, each tree once."""
-    from forklore.cli.exporting import exported
-    from forklore.cli.importing.owner import agent_of
-    from forklore.cli.trees import live_rows
+    from forklore.cli.owner import agent_of
+    from forklore.exporting.branches import live_rows
+    from forklore.exporting.fork_trees import exported
 
     seen: set[str] = set()
     for one in ids:

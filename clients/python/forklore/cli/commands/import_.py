@@ -93,8 +93,8 @@ def register(app: typer.Typer) -> None:
             threads = parallel or PARALLEL
             codes = [import_table(shell, at, file, threads=threads, is_dry=dry_run) for file in files]
             return max(codes)
-        from forklore.cli.importing.formats import format_names
-        from forklore.cli.importing.several_files import import_files
+        from forklore.cli.import_files import import_files
+        from forklore.importing.readers import format_names
 
         if given is not None and given not in format_names():
             raise CommandError(f"--format is one of: {', '.join(format_names())}")

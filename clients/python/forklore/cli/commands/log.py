@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from forklore.cli.drawing import ENTRIES_MAX, show_graph
-from forklore.cli.entries import is_shown, show_entries
+from forklore.cli.entries import show_entries
 from forklore.cli.exits import CommandError
 from forklore.cli.following import show_as_they_come
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.parts import is_shown
 from forklore.client.results import AnswerLog, Entry
 
 if TYPE_CHECKING:

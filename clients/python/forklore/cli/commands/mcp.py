@@ -97,7 +97,7 @@ def _import_claude_code(shell: Shell) -> int:
 
     Raises the ApiError that ends all. What cannot be read is told, and left out.
     """
-    from forklore.cli.importing.several_files import import_files
+    from forklore.cli.import_files import import_files
 
     folder = Path(CLAUDE_CODE).expanduser()
     files = sorted(one for one in folder.glob("*") if one.is_dir())

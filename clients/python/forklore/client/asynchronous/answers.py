@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -134,7 +134,7 @@ class AsyncAnswer:
             raise InputError("an answer begins with its block: `with chat.answer() as answer`")
         return self._begun
 
-    async def write(self, said: Said) -> None:
+    def write(self, said: Said) -> Awaitable[None]:
         """Add a text, or parts as of `say`. This does not wait for the service, which may be away.
 
         Raises the error with which the service takes no more: ConflictError with `answer_stopped`
@@ -145,7 +145,7 @@ class AsyncAnswer:
         if self._refusal is not None and self._refusal.reason != FULL:
             raise self._refusal
         self._pieces.add(said)
-        await self._api.pause(0)
+        return self._beside.turn()
 
     async def finish(
         self, said: Said | None = None, *, fork: bool = False, **more: Unpack[TurnOptions]
@@ -191,6 +191,7 @@ class AsyncAnswer:
 
     async def _close(self) -> None:
         self._is_closed = True
+        self._pieces.end()
         await self._beside.end()
 
     async def _leave(self) -> None:

@@ -146,7 +146,7 @@ class Answer:
         if self._refusal is not None and self._refusal.reason != FULL:
             raise self._refusal
         self._pieces.add(said)
-        self._api.pause(0)
+        return self._beside.turn()
 
     def finish(
         self, said: Said | None = None, *, fork: bool = False, **more: Unpack[TurnOptions]
@@ -192,6 +192,7 @@ class Answer:
 
     def _close(self) -> None:
         self._is_closed = True
+        self._pieces.end()
         self._beside.end()
 
     def _leave(self) -> None:

@@ -12,8 +12,8 @@ from forklore.client.errors import InputError, UnavailableError
 from forklore.client.transports.direct import Identity
 
 if TYPE_CHECKING:
-    from forklore_local.embedded.callers import Caller
-    from forklore_local.embedded.service import EmbeddedService
+    from forklore_local.in_process.callers import Caller
+    from forklore_local.in_process.service import EmbeddedService
 
 LOOK_SECONDS = 0.02
 """How often a call that waits looks for a commit."""
@@ -43,8 +43,8 @@ class InProcessTransport:
         if data == "":
             raise InputError("data names a folder; None keeps nothing", details={"field": "data"})
         with needing("local"):
-            from forklore_local.embedded.folder import DataError
-            from forklore_local.embedded.service import EmbeddedService
+            from forklore_local.in_process.folder import DataError
+            from forklore_local.in_process.service import EmbeddedService
         try:
             service = EmbeddedService.open(None if data is None else Path(data))
         except DataError as error:
@@ -241,7 +241,7 @@ class _Late:
 
 def _caller(identity: Identity) -> "Caller":
     """Return the caller. Raises InputError for what is no name of a user, a client or a role."""
-    from forklore_local.embedded.callers import CallerError, make_caller
+    from forklore_local.in_process.callers import CallerError, make_caller
 
     try:
         return make_caller(identity.user, identity.client, identity.roles)

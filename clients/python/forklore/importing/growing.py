@@ -1,0 +1,118 @@
+"""Trees from nodes that name their parents, in any order and in any state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from forklore.importing.checks import Stored, storable
+from forklore.importing.foreign_trees import ForeignMessage, ImportReport, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a file.
+
+    parent: the id of its parent; None for a root. content: the element to store; None: the node is
+    left out, and what hangs on it hangs on the nearest kept node above it. is_child: it begins a
+    conversation that its parent has started. message_id: that of the message, if not the node's.
+    is_summary: as for `Message`.
+    """
+
+    node_id: str
+    parent: str | None
+    content: dict[str, Any] | None
+    is_child: bool = False
+    message_id: str = ""
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """messages: in preorder. index_of: of every node, the nearest kept message at or above it."""
+
+    messages: tuple[ForeignMessage, ...]
+    index_of: Mapping[str, int | None]
+
+
+def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
+    """Return the tree of the nodes. Replies, and roots, stand in the order of `nodes`.
+
+    A node whose parent is not there is a root. In a cycle one node becomes a root. What the service
+    would refuse of a message is left out; the message, if nothing is left of it. A text that is too
+    large is put into several messages. All this is reported.
+    """
+    below = _below(nodes, report)
+    index_of: dict[str, int | None] = {}
+    messages: list[_Placed] = []
+    waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
+    while waiting:
+        node, parent = waiting.pop()
+        index = parent
+        if node.content is not None:
+            message_id = node.message_id or node.node_id
+            stored, changes = storable(node.content)
+            for change in changes:
+                report.add(change, message_id)
+            for number, one in enumerate(stored):
+                is_child = node.is_child and parent is not None and number == 0
+                is_summary = node.is_summary and number == 0
+                messages.append(_Placed(message_id, one, index, is_child, is_summary))
+                index = len(messages) - 1
+        index_of[node.node_id] = index
+        waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
+    return Grown(_with_replies(messages), index_of)
+
+
+class _Placed(NamedTuple):
+    """A message without its replies."""
+
+    message_id: str
+    stored: Stored
+    parent: int | None
+    is_child: bool
+    is_summary: bool
+
+
+def _with_replies(messages: Sequence[_Placed]) -> tuple[ForeignMessage, ...]:
+    """Return the messages, which stand in preorder, with replies."""
+    replies: list[list[int]] = [[] for _ in messages]
+    for index, one in enumerate(messages):
+        if one.parent is not None and not one.is_child:
+            replies[one.parent].append(index)
+    return tuple(
+        ForeignMessage(
+            one.message_id,
+            one.stored.element,
+            one.parent,
+            tuple(below),
+            one.is_child,
+            one.is_summary,
+            one.stored.written,
+        )
+        for one, below in zip(messages, replies, strict=True)
+    )
+
+
+def _below(nodes: Sequence[Node], report: ImportReport) -> dict[str | None, list[Node]]:
+    """Return the nodes below each node, and the roots under None. Every node is reached."""
+    by_id = {node.node_id: node for node in nodes}
+    parents: dict[str, str | None] = {}
+    for node in by_id.values():
+        if node.parent is not None and node.parent not in by_id:
+            report.add(Reason.LOST_PARENT, node.node_id)
+        parents[node.node_id] = node.parent if node.parent in by_id else None
+    done: set[str] = set()
+    for start in parents:
+        way: dict[str, None] = {}
+        at: str | None = start
+        while at is not None and at not in done and at not in way:
+            way[at] = None
+            at = parents[at]
+        if at is not None and at in way:
+            report.add(Reason.CYCLE, at)
+            parents[at] = None
+        done.update(way)
+    below: dict[str | None, list[Node]] = {None: []}
+    for node_id, parent in parents.items():
+        below.setdefault(parent, []).append(by_id[node_id])
+    return below

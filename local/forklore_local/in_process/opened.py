@@ -1,0 +1,101 @@
+"""What a service needs of a folder, or of memory: the table, the files and the worker."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from forklore_local.embedded.database import Database
+from forklore_local.embedded.engine import NAME, Engine
+from forklore_local.embedded.rows import LAYOUT
+from forklore_local.in_process.folder import prepared
+from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.outbox import MESSAGES, note
+from forklore_local.in_process.worker import Worker
+from forklore_service.domain.tree import WAIT_SECONDS
+from forklore_service.storage.clock import Clock
+from forklore_service.storage.connection import Connection
+from forklore_service.storage.table import READS_AT_ONCE, Table
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class ReadThreads(ThreadPoolExecutor):
+    """Threads for reads that overlap. A call that can have no thread runs in the caller's.
+
+    Python ends such threads when the main thread has ended, while others may still run.
+    """
+
+    def submit(
+        self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Future[Result]:
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError:
+            outcome: Future[Result] = Future()
+            try:
+                outcome.set_result(fn(*args, **kwargs))
+            except Exception as error:  # noqa: BLE001 (it is raised where the result is taken)
+                outcome.set_exception(error)
+            return outcome
+
+
+def open_database(folder: Path | None) -> Database:
+    """Return the database of a folder, which is made if it is missing. None: it is in memory.
+
+    Raises DataError.
+    """
+    if folder is None:
+        return Database.in_memory(LAYOUT + MESSAGES)
+    return Database(prepared(folder))
+
+
+class Opened:
+    """An open folder, its table, its files and its worker. folder: None for memory.
+
+    Others may have the same folder open, in this process and in others. name: of the table.
+    delete_wait_s: how long what was deleted is kept, because a request of any of them may still
+    read it. retention_days, ignore_retention_tag, sweeps: as of Worker.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        name: str = NAME,
+        delete_wait_s: int = WAIT_SECONDS,
+        retention_days: int = 0,
+        ignore_retention_tag: bool = False,
+        sweeps: bool = True,
+    ) -> None:
+        """Raises DataError."""
+        self.folder = None if folder is None else folder.absolute()
+        self.process = os.getpid()
+        self.delete_wait_s = delete_wait_s
+        self.database = open_database(self.folder)
+        self.engine = Engine(self.database, name=name, told=note)
+        self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
+        self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
+        self.table = Table(
+            Connection(self.engine, name, Clock()), threads=self._threads, objects=self.objects
+        )
+        self.worker = Worker(
+            self.table,
+            expire=self.engine.expire,
+            delete_wait_s=delete_wait_s,
+            retention_days=retention_days,
+            ignore_retention_tag=ignore_retention_tag,
+            sweeps=sweeps,
+        )
+        if folder is not None:
+            self.worker.start()
+
+    def close(self) -> None:
+        """Stop the worker and close the database. In a forked process: do nothing."""
+        if os.getpid() == self.process:
+            self.worker.stop()
+            self._threads.shutdown(wait=False)
+            self.database.close()
+            self.objects.close()
