@@ -342,6 +342,7 @@ export interface BeginAnswer {
 	afterKey?: string | null | undefined;
 	agentId?: string | null | undefined;
 	id?: string | null | undefined;
+	takeOver?: boolean | null | undefined;
 }
 
 /** What a member may do from now on. */
@@ -1413,9 +1414,10 @@ export interface Operations {
 	 * Begin an answer that is written piece by piece, after an entry that the conversation shows.
 	 *
 	 * For writers. A conversation has one such answer at a time. One into which nothing was written
-	 * for 30 seconds is ended for the new one. An append with its `answerId` finishes it, in this
-	 * conversation or in a fork. `If-Match` as for appendEntry. Everything of it is gone 24 hours
-	 * after it was begun.
+	 * for 30 seconds is ended for the new one, and so is one of the same user and client: with
+	 * `takeOver` `true` any other one, too, with `false` none of these. An append with its `answerId`
+	 * finishes it, in this conversation or in a fork. `If-Match` as for appendEntry. Everything of it
+	 * is gone 24 hours after it was begun.
 	 */
 	beginAnswer(given: BeginAnswerArguments, options?: Keyed & Matched): Promise<AnswerStatus>;
 	/**
