@@ -41,7 +41,9 @@ NAMES = {
     "kimi-code": "type protocol_version message id role content origin kind event uuid stepUuid part text "
     "think toolCallId result output parentUuid count summary keptUserMessageCount time usage",
     "llm": "hash parent_hash",
-    "messages": "messages conversations role from content value tool_calls function arguments system",
+    "openai-agents": "session_id message_data",
+    "llama-webui": "conv currNode id name messages parent role content type timestamp thinking extra",
+    "messages": "messages conversations parts kind part_kind data lc kwargs parentId threadId id role from content value tool_calls function arguments system",
     "trees": "message_tree_id prompt message_id role text replies rank created_date",
     "chatgpt": "mapping id parent children message author role content content_type parts",
     "claude": "uuid chat_messages sender text content type files file_name parent_message_uuid name",

@@ -152,7 +152,7 @@ def test_files_of_a_chatgpt_export_have_the_names_that_stand_beside_it(tmp_path:
     ]
     content = {"content_type": "multimodal_text", "parts": parts}
     message = {"author": {"role": "user"}, "content": content, "create_time": 1}
-    mapping = {"m": {"id": "m", "message": message, "parent": None, "children": []}}
+    mapping: dict[str, Any] = {"m": {"id": "m", "message": message, "parent": None, "children": []}}
     names = {f"{picture}.dat": "user-x/tile.png", f"{voice}.dat": "voice.wav"}
     archive, report = tmp_path / "export.zip", ImportReport()
     with zipfile.ZipFile(archive, "w") as writing:
