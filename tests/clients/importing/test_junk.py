@@ -43,7 +43,8 @@ NAMES = {
     "llm": "hash parent_hash",
     "openai-agents": "session_id message_data",
     "llama-webui": "conv currNode id name messages parent role content type timestamp thinking extra",
-    "messages": "messages conversations parts kind part_kind data lc kwargs parentId threadId id role from content value tool_calls function arguments system",
+    "messages": "messages conversations parts kind part_kind data lc kwargs parentId threadId id role "
+    "from content value tool_calls function arguments system",
     "trees": "message_tree_id prompt message_id role text replies rank created_date",
     "chatgpt": "mapping id parent children message author role content content_type parts",
     "claude": "uuid chat_messages sender text content type files file_name parent_message_uuid name",
