@@ -100,7 +100,10 @@ def _import_claude_code(shell: Shell) -> int:
     from forklore.cli.import_files import import_files
 
     folder = Path(CLAUDE_CODE).expanduser()
-    files = sorted(one for one in folder.glob("*") if one.is_dir())
+    found = sorted(one for one in folder.glob("*") if one.is_dir())
+    files = [one for one in found if not one.is_symlink()]
+    for link in (one for one in found if one.is_symlink()):
+        shell.say(f"{link}: a link, which is not followed")
     if not files:
         shell.say(f"there are no sessions of Claude Code in {folder}")
         return DONE
