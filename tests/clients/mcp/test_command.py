@@ -59,8 +59,9 @@ def test_the_help_registers_the_program_that_was_started(tmp_path: Path) -> None
 
     lines = registrations(str(program), tmp_path / "data").split("\n\n")
 
-    claude, cursor, code, openai = lines
-    assert claude.endswith(f"-- {program} mcp --data {tmp_path / 'data'}")
+    claude, codex, gemini, qwen, cursor, code, openai = lines
+    for line in (claude, codex, gemini, qwen):
+        assert line.endswith(f" {program} mcp --data {tmp_path / 'data'}")
     for line in (cursor, openai, code):
         assert json.dumps(str(program)) in line
     found = json.loads(cursor.partition(": ")[2])["mcpServers"]["forklore"]

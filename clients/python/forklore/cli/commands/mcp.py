@@ -85,6 +85,9 @@ def registrations(program: str, data: Path) -> str:
     return "\n\n".join(
         (
             f"Claude Code: claude mcp add forklore -- {line}",
+            f"Codex: codex mcp add forklore -- {line}",
+            f"Gemini CLI: gemini mcp add -s user forklore {line}",
+            f"Qwen Code: qwen mcp add -s user forklore {line}",
             f'Cursor, in .cursor/mcp.json: {{"mcpServers": {{"forklore": {server}}}}}',
             f"VS Code: code --add-mcp {for_code}",
             f"OpenAI's SDK for agents: MCPServerStdio(params={server})",
