@@ -19,9 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from forklore_local.porting.exporting import export
-from forklore_local.porting.importing import carry_out, check
-from forklore_local.porting.scope import Choice, Scope
+from forklore_local.copying.copying import copy
+from forklore_local.copying.places import FileCopy, TableCopy, new_file
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache
@@ -59,7 +58,7 @@ def costs_of(endpoint: str | None, shape: Shape) -> dict[str, str]:
     chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
     with world(endpoint, shape) as of:
         counting = _Counting(of)
-        found = counting.moved() if shape == BASE else {}  # a tree's size alone decides
+        found = counting.copied() if shape == BASE else {}  # a tree's size alone decides
         found |= {name: counting.case(name, case) for name, case in chosen}
         found |= {COUNT: counting.count(), "delete, the worker": counting.cascade()}
     order = [*CASES, *found]
@@ -112,19 +111,20 @@ class _Counting:
             pass
         return str(self._meter.end())
 
-    def moved(self) -> dict[str, str]:
-        """Return the costs of an export of the tree, and of its import into another table."""
+    def copied(self) -> dict[str, str]:
+        """Return the costs of a copy of the table to a file, and of that file to another table."""
         store = self._world.store
-        with TemporaryDirectory() as folder, fresh_store("imported", endpoint=store.endpoint) as target:
-            path, meter = Path(folder) / "tree.jsonl", self._meter
+        with TemporaryDirectory() as folder, fresh_store("copied", endpoint=store.endpoint) as target:
+            path, meter = Path(folder) / "all.jsonl.gz", self._meter
             meter.begin()
-            export(self._process.table, Choice(Scope.TREE, self._world.root), path)
-            exported = str(meter.end())
+            with new_file(path) as file:
+                copy(TableCopy(self._process.table, segments=1), file)
+            to_a_file = str(meter.end())
             table = target.process()
             meter = Meter(target, table)
             meter.begin()
-            carry_out(table, check(path, table=table))
-            return {"export, the tree": exported, "import, the tree": str(meter.end())}
+            copy(FileCopy(path), TableCopy(table, segments=1))
+            return {"copy of the table to a file": to_a_file, "copy of the file to a table": str(meter.end())}
 
 
 def accepted(text: str) -> dict[str, dict[str, str]]:
