@@ -13,14 +13,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 
-from forklore_local.copying.copying import copy
-from forklore_local.copying.places import FileCopy, TableCopy, new_file
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache
@@ -31,7 +28,6 @@ from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter
 from tools.bench.shapes import ANN, BASE, Shape, World, world
 from tools.harness.service import Process
-from tools.harness.tables import fresh_store
 
 ACCEPTED = Path(__file__).parent / "costs.txt"
 SHAPES = {
@@ -58,8 +54,7 @@ def costs_of(endpoint: str | None, shape: Shape) -> dict[str, str]:
     chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
     with world(endpoint, shape) as of:
         counting = _Counting(of)
-        found = counting.copied() if shape == BASE else {}  # a tree's size alone decides
-        found |= {name: counting.case(name, case) for name, case in chosen}
+        found = {name: counting.case(name, case) for name, case in chosen}
         found |= {COUNT: counting.count(), "delete, the worker": counting.cascade()}
     order = [*CASES, *found]
     return {name: found[name] for name in sorted(found, key=order.index)}
@@ -110,21 +105,6 @@ class _Counting:
         while not worker.go_on(self._process.table, Queue(None, None), message, wait_s=0):
             pass
         return str(self._meter.end())
-
-    def copied(self) -> dict[str, str]:
-        """Return the costs of a copy of the table to a file, and of that file to another table."""
-        store = self._world.store
-        with TemporaryDirectory() as folder, fresh_store("copied", endpoint=store.endpoint) as target:
-            path, meter = Path(folder) / "all.jsonl.gz", self._meter
-            meter.begin()
-            with new_file(path) as file:
-                copy(TableCopy(self._process.table, segments=1), file)
-            to_a_file = str(meter.end())
-            table = target.process()
-            meter = Meter(target, table)
-            meter.begin()
-            copy(FileCopy(path), TableCopy(table, segments=1))
-            return {"copy of the table to a file": to_a_file, "copy of the file to a table": str(meter.end())}
 
 
 def accepted(text: str) -> dict[str, dict[str, str]]:

@@ -60,7 +60,7 @@ class Meter:
     def _arrives(self, request: Request, parsed: dict[str, Any]) -> None:
         assert "Error" not in parsed, f"{request.operation}: {parsed['Error']}"
         match request.operation:
-            case "Query" | "Scan":
+            case "Query":
                 self._count_query(request, parsed["Items"])
             case "BatchGetItem":
                 self._count_batch(request, parsed)
@@ -123,10 +123,7 @@ def _written(request: Request) -> list[Key]:
     """Return the keys that a request writes or checks."""
     if request.operation == "BatchWriteItem":
         [asked] = request.body["RequestItems"].values()
-        return [
-            items.key(one["DeleteRequest"]["Key"] if "DeleteRequest" in one else one["PutRequest"]["Item"])
-            for one in asked
-        ]
+        return [items.key(one["DeleteRequest"]["Key"]) for one in asked]
     if request.operation == "UpdateItem":
         return [items.key(request.body["Key"])]
     if request.operation == "PutItem":
