@@ -9,11 +9,13 @@
 #   .release   builds the package and checks it         Python 3.11 or newer
 #   .runtime   what AWS puts around a function          the functions' Python
 #   .emulator  an emulator of CloudFormation            the functions' Python
+# .programs has the real agent programs, each in a folder of its own (tools/programs).
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
 # node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
 # client for TypeScript. clients/node_modules has what the packages for chat interfaces are built on, which needs
 # the newer Node of clients/typescript/tests/runtimes. npm makes each from the package-lock.json beside it.
-# Paths are relative, so a checkout may be in a folder whose name has spaces.
+# Paths are relative, so a checkout may be in a folder whose name has spaces. Two makes at once make each
+# environment once: tools/make/once.py.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -42,6 +44,8 @@ pip := -m pip --quiet --disable-pip-version-check
 # in .run the first start of each command would take twice as long.
 install = $(pip) install $(compiled) --no-deps --require-hashes
 compiled := --no-compile
+# Runs a command that makes the target and fills its folder, unless another make has done it meanwhile.
+once = $(PYTHON) tools/make/once.py "$@" $(foreach one,$^,"$(one)") --
 # SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
 # off. SAM's own `python3` runs the Makefiles of the layer and of the authorizer.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
@@ -82,7 +86,7 @@ extras := service authorizer lambda local cli mcp
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -104,6 +108,9 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few 
 	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal $(reliability)
 	$(python) -m pytest --numprocesses=$(waiting) --dist=worksteal -m long $(long)
 
+programs: $(VENV)/ready ## let real agent programs write sessions, and hold the readers against them; ARGUMENTS='--only codex' is one of them
+	$(python) -m tools.programs $(ARGUMENTS)
+
 bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
 	$(python) -m tools.bench.times
@@ -116,9 +123,9 @@ gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figur
 	FORKLORE_TEST_ENGINE=embedded $(python) -m pytest --numprocesses=auto --dist=worksteal $(on_engine) || failed=1; \
 	exit $$failed
 
-demo: $(RUN)/ready ## import two examples, or FILE=…, into the running local server, and draw the last tree
+demo: $(RUN)/ready ## import two examples, or FILE=…, into the local server when it runs, and draw the last tree
 	@unset FORKLORE_DATA FORKLORE_FUNCTION FORKLORE_PROFILE; export FORKLORE_URL="$${FORKLORE_URL:-http://127.0.0.1:$${PORT:-8080}}" FORKLORE_TOKEN="$${FORKLORE_TOKEN:-demo}"; \
-		rows=$$("$(RUN)/bin/forklore" import $(if $(FILE),"$(FILE)",examples/trees.jsonl examples/agent_run.jsonl)) && \
+		$(run) -m tools.make.wait_for_server "$$FORKLORE_URL" && rows=$$("$(RUN)/bin/forklore" import $(if $(FILE),"$(FILE)",examples/trees.jsonl examples/agent_run.jsonl)) && \
 		"$(RUN)/bin/forklore" log --graph "$$(printf '%s\n' "$$rows" | tail -n 1 | cut -f 1)"
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
@@ -273,15 +280,15 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
-		$(runtimes)/node_modules *.egg-info
+		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
+		$(runtimes)/node_modules.lock
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
 $(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
-	@"$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
-	@touch "$@"
+	@$(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
@@ -299,21 +306,17 @@ $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CH
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }
-	@echo "Installing $< into $(@D); this takes about half a minute, once."
-	@$(PYTHON) -m venv --clear "$(@D)"
-	@"$(@D)/bin/python" $(install) --requirement "$<"
-	@touch "$@"
+	@$(once) sh -c 'echo "Installing $< into $(@D); this takes about half a minute, once." && \
+		$(PYTHON) -m venv --clear "$(@D)" && "$(@D)/bin/python" $(install) --requirement "$<"'
 
 node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %node_modules/ready: %package-lock.json %package.json .npmrc
 	$(if $(npm),,$(error There is no npm of Node 20.19 or newer: install it))
-	@cd "./$*" && npm ci --loglevel=error
-	@touch "$@"
+	@$(once) sh -c 'cd "./$*" && npm ci --loglevel=error'
 
 # These packages are folders here, and not of a registry. npm would follow a link to a folder itself, and tidy it up.
 clients/node_modules/ready: clients/package-lock.json clients/package.json clients/.npmrc $(runtimes)/node_modules/ready
-	@$(newer_node) && cd clients && npm ci --loglevel=error
-	@for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk; do \
-		made="clients/node_modules/@forklore/$${one#*:}"; mkdir -p "$$made"; \
-		for part in package.json dist; do ln -sfn "../../../$${one%:*}/$$part" "$$made/$$part" || exit 1; done; \
-	done
-	@touch "$@"
+	@$(newer_node) && $(once) sh -c 'cd clients && npm ci --loglevel=error && \
+		for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk; do \
+			made="node_modules/@forklore/$${one#*:}"; mkdir -p "$$made"; \
+			for part in package.json dist; do ln -sfn "../../../$${one%:*}/$$part" "$$made/$$part" || exit 1; done; \
+		done'

@@ -1,10 +1,10 @@
 // An answer while it is written: pieces into its log, by time.
 
-import type { Sent } from "./calls.ts";
 import { ApiError, ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { stringify } from "./json.ts";
 import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
 import { paused } from "./watching.ts";
+import type { Sent } from "./wire.ts";
 
 /**
  * How an answer is written. onError: is told, once, why nothing more is written. What passes, such as a service that
@@ -18,6 +18,9 @@ const PACE_MS = 500;
 const HEARTBEAT_MS = 10_000;
 const PART_UNITS = 5_000; // of UTF-16: escaped, each has up to 6 of the 32 KB of a part
 const PART_PIECES = 1_000;
+const FIRST_HALF = /[\uD800-\uDBFF]$/;
+const LONE_HALF = /\p{Surrogate}/gu;
+const NO_CHARACTER = "\uFFFD";
 
 /**
  * What writes an answer piece by piece. `write` neither waits nor throws, so a model is never slowed down.
@@ -36,6 +39,7 @@ export class AnswerWriter {
 	readonly #closing = new AbortController();
 	readonly #work: Promise<void>;
 	#waiting: unknown[] = [];
+	#half = "";
 	/** What is sent. It stays until it has arrived: the service may have it already. */
 	#part: unknown[] | undefined;
 	#position: number;
@@ -51,7 +55,10 @@ export class AnswerWriter {
 		this.#work = this.#writeAll();
 	}
 
-	/** Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one. */
+	/**
+	 * Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one that
+	 * `place` does not let it take over.
+	 */
 	static async begin(
 		api: Operations,
 		place: BeginAnswerArguments,
@@ -60,14 +67,25 @@ export class AnswerWriter {
 		return new AnswerWriter(api, await api.beginAnswer(place, { signal }), onError);
 	}
 
-	/** Write small values, and texts of any length, behind those before. What comes soon goes with them. */
+	/**
+	 * Write small values, and texts of any length, behind those before. What comes soon goes with them.
+	 *
+	 * The first half of a surrogate pair at the end of a text waits for the other half. One that has none is U+FFFD.
+	 */
 	write(...pieces: unknown[]): void {
 		if (this.#closing.signal.aborted || this.#isFull) return;
-		for (const piece of pieces) this.#waiting.push(...slicesOf(piece));
+		for (const piece of pieces) {
+			if (typeof piece === "string") this.#waiting.push(...slicesOf(this.#withHalf(piece)));
+			else {
+				this.#endHalf();
+				this.#waiting.push(piece);
+			}
+		}
 	}
 
 	/** Send what waits, and nothing more. Then an append can end the answer. */
 	async close(): Promise<void> {
+		this.#endHalf();
 		this.#closing.abort();
 		await this.#work;
 	}
@@ -76,6 +94,18 @@ export class AnswerWriter {
 	async drop(): Promise<void> {
 		await this.close();
 		await dropAnswer(this.#api, this);
+	}
+
+	/** Return a text behind the half that waits. One at its own end waits in its place. */
+	#withHalf(text: string): string {
+		const whole = this.#half + text;
+		this.#half = FIRST_HALF.exec(whole)?.[0] ?? "";
+		return whole.slice(0, whole.length - this.#half.length).replace(LONE_HALF, NO_CHARACTER);
+	}
+
+	#endHalf(): void {
+		if (this.#half !== "") this.#waiting.push(NO_CHARACTER);
+		this.#half = "";
 	}
 
 	/** Send what waits, again and again; without anything a sign of life. */
@@ -162,9 +192,8 @@ export const isFinal = (error: unknown): boolean => {
 	return isRefused || error instanceof InputError;
 };
 
-/** Return a text in slices of at most PART_UNITS, none of which ends within a character; any other value alone. */
-function slicesOf(text: unknown): unknown[] {
-	if (typeof text !== "string") return [text];
+/** Return a text in slices of at most PART_UNITS, none of which ends within a character. */
+function slicesOf(text: string): string[] {
 	const slices: string[] = [];
 	for (let from = 0, to; from < text.length; from = to) {
 		to = from + PART_UNITS;

@@ -111,6 +111,24 @@ test("an answer is told piece by piece, and then the entry that it has become", 
 	await expect(waiting).rejects.toThrow("left");
 });
 
+test.each([
+	{ pieces: ["smile \uD83D", "\uDE00 end"], shown: "smile 😀 end" },
+	{ pieces: ["cut \uD83D", "off \uDE00", "\uD83D"], shown: "cut \uFFFDoff \uFFFD\uFFFD" },
+])("halves of a surrogate pair in two pieces are one: $shown", async ({ pieces, shown }) => {
+	const fl = client();
+	const chat = fl.conversation();
+	await chat.say("user", "May?");
+	const errors: unknown[] = [];
+	const onError = (error: unknown): void => {
+		errors.push(error);
+	};
+	const writer = await AnswerWriter.begin(fl.api, { conversationId: chat.id }, { onError });
+	for (const piece of pieces) writer.write(piece);
+	await writer.close();
+	const { parts } = await fl.api.getAnswer({ conversationId: chat.id, answerId: writer.id });
+	expect([parts.flatMap(({ content }) => content).join(""), errors]).toEqual([shown, []]);
+});
+
 test("an answer is told to have ended, also if its entry was seen before that", async () => {
 	const chat = client().conversation();
 	const asked = await chat.say("user", "Hello?");

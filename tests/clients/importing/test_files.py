@@ -261,7 +261,7 @@ def test_how_much_there_is_to_do_is_estimated_from_how_far_the_file_is_read(tmp_
         (b'{"chunkedPrompt": {}, "runSettings": {}}', "looks like a Google AI Studio prompt"),
         (b'{"prompt": {"text": "x"}}', "no format that is known"),
         (b'{"prompt": "x", "completion": "y"}', "no format that is known"),
-        (b"SQLite format 3\0", "a SQLite database of no framework that is known"),
+        (b"SQLite format 3\0", "damaged database: file is not a database"),
         (b"\x1f\x8b\x08", "compressed by gzip"),
     ],
 )

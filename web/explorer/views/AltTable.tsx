@@ -11,7 +11,7 @@ import { CompareHead } from "./Compare.tsx";
 import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
 import { Refs } from "./Outline.tsx";
 import { laneStyle, Press } from "./parts.tsx";
-import { Score } from "./TreeMap.tsx";
+import { Score } from "./MapRow.tsx";
 
 const COMPARED_MAX = 6;
 const HEADING_MAX = 40; // characters of the entry

@@ -3,8 +3,9 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { createElement, memo, type ReactNode } from "react";
 import { visible } from "../model/words.ts";
-import { Outside } from "./Blocks.tsx";
+
 import { Code } from "./Code.tsx";
+import { Outside } from "./parts.tsx";
 
 interface MarkdownProps {
 	text: string;

@@ -7,7 +7,7 @@ import { isObject } from "../model/json.ts";
 import { argsLine, type CallShown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { visible } from "../model/words.ts";
-import { Output, Plain } from "./Blocks.tsx";
+import { Output, Plain } from "./Block.tsx";
 import { JsonTree } from "./JsonTree.tsx";
 
 interface ToolCallProps {

@@ -202,8 +202,10 @@ export function askPromote(app: App, id: string): Promise<unknown> {
 	});
 }
 
-/** Ask, and bring what a branch says into another one: as copies, or as a summary that one types. */
-/** Ask whether to merge. Return null if that is cancelled. */
+/**
+ * Ask, and bring what a branch says into another one: as copies, or as a summary that one types. Return null if one
+ * cancels it.
+ */
 export async function askMerge(app: App, from: string, into?: string): Promise<unknown> {
 	const grove = app.grove!;
 	const { limbs } = grove.shape;
@@ -480,7 +482,7 @@ export const askAccept = (app: App, { id: transferId, fromUserId }: Transfer): P
 		title: "Accept the tree?",
 		explain: () => <p>You become the owner of all its branches, and {isolated(fromUserId)} a manager.</p>,
 		confirm: "Accept",
-		run: (_, sent) => app.client.api.acceptTransfer({ transferId } as never, sent),
+		run: (_, sent) => app.client.api.acceptTransfer({ transferId }, sent),
 		told: () => "You own the tree now.",
 	});
 

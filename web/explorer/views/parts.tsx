@@ -58,6 +58,13 @@ export function Avatar({ name }: { name: string }) {
 	);
 }
 
+/** A link that leaves the page. */
+export const Outside = ({ href, children }: { href: string; children: ReactNode }) => (
+	<a href={href} title={visible(href)} target="_blank" rel="noopener noreferrer nofollow">
+		{children}
+	</a>
+);
+
 /** The names of a branch, or if it has none, what it is called. */
 export function BranchName({ look }: { look: Look | undefined }) {
 	if (!look) return null;

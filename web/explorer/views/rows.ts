@@ -5,7 +5,7 @@ import { flushSync } from "react-dom";
 
 const SPARE = 6; // drawn above and below what is visible, so that quick scrolling shows no gap
 
-interface Rows {
+export interface Rows {
 	/** For the element that scrolls. */
 	box: React.RefObject<HTMLDivElement | null>;
 	first: number;

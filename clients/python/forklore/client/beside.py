@@ -1,7 +1,8 @@
 """What runs a function beside its caller: a thread, or a task of asyncio or trio."""
 
 import threading
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 
@@ -31,6 +32,10 @@ class Beside:
     def to_the_end(self, function: Callable[[], None]) -> None:
         """Call a function."""
         function()
+
+    def turn(self) -> None:
+        """Let other threads run."""
+        time.sleep(0)
 
 
 class AsyncBeside:
@@ -87,3 +92,16 @@ class AsyncBeside:
 
         with anyio.CancelScope(shield=True):
             await function()
+
+    def turn(self) -> Awaitable[None]:
+        """Return what lets other tasks run when it is awaited. It may be left alone."""
+        return _Turn()
+
+
+class _Turn:
+    """A coroutine is made when this is awaited: one that nobody awaits would be warned of."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        import anyio.lowlevel
+
+        return anyio.lowlevel.checkpoint().__await__()

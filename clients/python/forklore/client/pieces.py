@@ -1,5 +1,6 @@
 """The pieces of an answer: all that was written, and what of it the next part shows."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -13,6 +14,8 @@ PART_BYTES_MAX = 32_000
 """Of the content of a part, as `escaped_size` counts. The service takes a little more."""
 TEXT_CHARACTERS_MAX = 2_500
 """Of one text in a part. A character has at most 12 bytes there."""
+HALF = re.compile("[\\ud800-\\udfff]")
+"""Half of a character beyond U+FFFF, such as an emoji. A model's piece may end behind the first."""
 Piece = str | Mapping[str, Any]
 
 
@@ -22,12 +25,24 @@ class Pieces:
     def __init__(self) -> None:
         self._written: list[Piece] = []
         self._unsent = deque[tuple[Piece, int]]()
+        self._half = ""
 
     def add(self, said: Said) -> None:
         """Add a text, or parts as of `say`. Raises InputError for anything else.
 
-        An element that is too large for a part is in no part.
+        The first half of a character at the end of a text waits for the other half. An element that
+        is too large for a part is in no part.
+
+        >>> pieces = Pieces()
+        >>> for said in ("smile \\ud83d", "\\ude00 end"):
+        ...     pieces.add(said)
+        >>> ascii(pieces.text())
+        "'smile \\\\U0001f600 end'"
         """
+        if isinstance(said, str):
+            said = self._with_half(said)
+        else:
+            self.end()
         [told] = message("ai", said)
         pieces: list[Piece] = [said] if isinstance(said, str) else jsontext.copied(told["content"])
         sized = [
@@ -35,6 +50,19 @@ class Pieces:
         ]
         self._written += pieces
         self._unsent += [one for one in sized if one[1] <= PART_BYTES_MAX]
+
+    def end(self) -> None:
+        """Add half of a character that still waits, as U+FFFD."""
+        if half := self._half:
+            self._half = ""
+            self.add(_whole(half))
+
+    def _with_half(self, text: str) -> str:
+        """Return the text behind the half that waits. One at its own end waits in its place."""
+        text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _whole(text)
 
     @property
     def is_empty(self) -> bool:
@@ -73,6 +101,13 @@ class Pieces:
         if all(isinstance(piece, str) for piece in whole):
             return self.text()
         return [{"type": "text", "text": one} if isinstance(one, str) else one for one in whole]
+
+
+def _whole(text: str) -> str:
+    """Return the text with two halves as a character, and with U+FFFD for one without the other."""
+    if not HALF.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _cut(piece: Piece) -> list[Piece]:

@@ -5,20 +5,31 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from forklore.importing.files import is_database
+from forklore.importing.sources import columns_of, is_database
 
 
 class Framework(NamedTuple):
-    """A framework whose databases are read. table: one that they have. reader: a module."""
+    """A framework whose databases are read. table, column: what they have. reader: a module.
+
+    without: a table of others that build on it, and lay their items out otherwise.
+    """
 
     table: str
+    column: str
+    without: str
     extra: str
     reader: str
 
 
 _FRAMEWORKS = (
-    Framework("checkpoints", "langgraph", "forklore.adapters.langgraph.databases"),
-    Framework("agent_sessions", "openai-agents", "forklore.adapters.openai_agents.databases"),
+    Framework("checkpoints", "checkpoint_ns", "", "langgraph", "forklore.adapters.langgraph.databases"),
+    Framework(
+        "agent_sessions",
+        "session_id",
+        "message_structure",
+        "openai-agents",
+        "forklore.adapters.openai_agents.databases",
+    ),
 )
 
 
@@ -28,7 +39,14 @@ def framework_of(path: Path) -> Framework | None:
         return None
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+            columns = columns_of(database)
     except sqlite3.Error:
         return None
-    return next((one for one in _FRAMEWORKS if one.table in tables), None)
+    return next(
+        (
+            one
+            for one in _FRAMEWORKS
+            if one.column in columns.get(one.table, ()) and one.without not in columns
+        ),
+        None,
+    )

@@ -25,7 +25,14 @@ from forklore.importing.foreign_trees import (
 )
 from forklore.importing.formats.own_lines import ForkTree
 from forklore.importing.held_files import ARCHIVE_ERRORS, Held, is_of_a_message
-from forklore.importing.readers import format_of, other_than, read_records, refusal
+from forklore.importing.readers import (
+    format_of,
+    format_of_database,
+    other_than,
+    read_records,
+    refusal,
+)
+from forklore.importing.sources import Source, alone, among, is_database, opened_database
 
 _MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl?")
 """What files of conversations are called in a folder or an archive: the first that any has.
@@ -35,7 +42,7 @@ A large export has its conversations in several files.
 _BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
 """What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
-SQLITE = b"SQLite format 3\0"
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
@@ -114,17 +121,18 @@ def read_file(
     found, unknown, broken = False, "", list[MalformedFileError]()
     measure, held = measure or Measure(), held or Held()
     with closing(_streams(path, report, measure, held)) as streams, _others_reported(held, report):
-        for name, opened in streams:
+        for name, source, opened in streams:
             try:
-                with opened() as stream, _placed(name):
-                    counted = io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
-                    for tree in read_stream(counted, report, given=given, held=held, passes=passes):
+                with _placed(name), _values_or_database(source, opened, measure) as stream:
+                    for tree in read_stream(
+                        stream, report, given=given, held=held, passes=passes, source=source
+                    ):
                         found = True
                         yield tree
             except UnknownFormatError as error:
                 if not name:
                     raise
-                report.add(Reason.OTHER_FILE, name)
+                held.unknown.append(name)
                 unknown = unknown or f": {error}"
             except MalformedFileError as error:
                 if not name:
@@ -145,13 +153,26 @@ def _others_reported(held: Held, report: ImportReport) -> Iterator[None]:
     try:
         yield
     finally:
-        for name in held.others:
-            if name not in held.taken and not is_of_a_message(name):
+        for name in (*held.unknown, *held.others):
+            if name not in held.taken and name not in held.beside and not is_of_a_message(name):
                 report.add(Reason.OTHER_FILE, name)
 
 
 def _kind_of(path: Path) -> str:
     return "folder" if path.is_dir() else "archive" if _is_archive(path) else "file"
+
+
+@contextmanager
+def _values_or_database(
+    source: Source, opened: Callable[[], Any] | Path, measure: Measure
+) -> Iterator[BinaryIO | None]:
+    """Yield the stream of a file; None for a database, which the source gets."""
+    if isinstance(opened, Path):
+        with opened_database(opened) as source.database:
+            yield None
+        return
+    with opened() as stream:
+        yield io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
 
 
 class _Counted(io.RawIOBase):
@@ -173,15 +194,23 @@ class _Counted(io.RawIOBase):
 
 
 def read_stream(
-    stream: BinaryIO,
+    stream: BinaryIO | None,
     report: ImportReport,
     *,
     given: str | None = None,
     held: Held | None = None,
     passes: Passes = lambda _kind, _digest: "",
+    source: Source | None = None,
 ) -> Iterator[ForeignTree | ForkTree]:
-    """Yield the trees of a stream as `read_file` does; none for a stream without values."""
-    kind = given
+    """Yield the trees of a stream as `read_file` does; none for a stream without values.
+
+    source: the file; its database is read where there is no stream.
+    """
+    kind, source = given, source or Source()
+    if stream is None:
+        assert source.database is not None
+        yield from read_records(format_of_database(source.database), source, report, held or Held())
+        return
     records = records_of(stream, passes=lambda digest: passes(kind, digest) if kind else "")
     first: list[FileRecord] = []
     while not first or (kind is None and len(first) < DETECTED_MAX):
@@ -206,7 +235,8 @@ def read_stream(
     other = other_than(kind, first[0].value) if given else ""
     is_any = False
     try:
-        for tree in read_records(kind, left(), report, held or Held(), passed):
+        source.records = left()
+        for tree in read_records(kind, source, report, held or Held(), passed):
             is_any = True
             yield tree
     except MalformedFileError as error:
@@ -217,8 +247,11 @@ def read_stream(
 
 def _streams(
     path: Path, report: ImportReport, measure: Measure, held: Held
-) -> Generator[tuple[str, Callable[[], Any]]]:
-    """Yield what to read: the file, or those of a folder or an archive, with a name to show."""
+) -> Generator[tuple[str, Source, Callable[[], Any] | Path]]:
+    """Yield what to read: the file, or those of a folder or an archive, with a name to show.
+
+    It is what opens the file, or the path of a database.
+    """
     if path.is_dir():
         sizes = {
             one.relative_to(path).as_posix(): one.stat().st_size
@@ -227,6 +260,9 @@ def _streams(
         }
         held.put(sizes, lambda name: (path / name).open("rb"), None)
         yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure, held)
+        for name in [one for one in held.others if one.endswith(_DATABASES) and is_database(path / one)]:
+            held.others.remove(name)
+            yield name, Source(name=name), path / name
     elif _is_archive(path):
         try:
             archive = zipfile.ZipFile(path)
@@ -237,17 +273,18 @@ def _streams(
         yield from _chosen(sizes, archive.open, report, measure, held)
     else:
         if is_database(path):
-            raise MalformedFileError("a SQLite database of no framework that is known: export from it first")
+            yield "", alone(path), path
+            return
         with path.open("rb") as stream:
             if stream.read(len(GZIP)) == GZIP:
                 raise MalformedFileError("compressed by gzip: unpack it first")
         measure.total = path.stat().st_size
-        yield "", partial(path.open, "rb")
+        yield "", alone(path), partial(path.open, "rb")
 
 
 def _chosen(
     sizes: dict[str, int], opened: Callable[[str], Any], report: ImportReport, measure: Measure, held: Held
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+) -> Iterator[tuple[str, Source, Callable[[], Any]]]:
     """Yield the files of conversations of a folder or an archive. The others are noted."""
     shown = [name for name in sorted(sizes) if not PurePosixPath(name).name.startswith(".")]
     matching = ([name for name in shown if re.fullmatch(of, name)] for of in _MEMBERS)
@@ -265,7 +302,8 @@ def _chosen(
     beside = _sidechains(chosen, opened)
     for name in chosen:
         if not any(name in others for others in beside.values()):
-            yield name, partial(_Joined, [partial(opened, one) for one in (name, *beside.get(name, ()))])
+            joined = partial(_Joined, [partial(opened, one) for one in (name, *beside.get(name, ()))])
+            yield name, among(sizes, name, opened, held.beside), joined
 
 
 def _sidechains(names: Sequence[str], opened: Callable[[str], Any]) -> dict[str, list[str]]:
@@ -313,14 +351,6 @@ class _Joined:
             if self._openers:
                 return b"\n"
         return b""
-
-
-def is_database(path: Path) -> bool:
-    """Tell whether a file is a database of SQLite."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return stream.read(len(SQLITE)) == SQLITE
 
 
 def _is_archive(path: Path) -> bool:

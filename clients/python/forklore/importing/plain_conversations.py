@@ -27,6 +27,7 @@ from forklore.importing.file_records import FileRecord, UnfinishedError
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.importing.growing import Node, grow
 from forklore.importing.held_files import Held
+from forklore.importing.sources import Source
 
 GAP = "\n\n"
 """Between the texts of a message."""
@@ -62,13 +63,23 @@ class File:
 class Message:
     """A message of a file.
 
-    parent: the id of the message that it replies to. role: as the source says it. at: when it was
-    said: seconds since 1970, or RFC 3339. source: what else the source tells of it. left_out: why
-    it is not imported; what hangs on it hangs on its parent. is_child: it begins a conversation
-    that its parent, such as the call of a tool, has started. may_be_empty: it is kept even without
-    words. key: what its entry is known by, if that is not its id. is_gap: there is no message, only
-    its id. is_summary: from here on a model remembers this and what follows, in place of what was
-    before.
+    id: names it in its conversation; what `parent` names. parent: the message that it replies to.
+    role: as the source says it. at: when it was said: seconds since 1970, or RFC 3339. source: what
+    else the source tells of it. model: the name of the model that has said it. usage: its tokens,
+    in the words of OpenAI or Anthropic. left_out: why it is not imported; what hangs on it hangs on
+    its parent. is_child: it begins a conversation that its parent, such as the call of a tool, has
+    started. may_be_empty: it is kept even without words. is_gap: there is no message, only its id.
+    is_open: its program still writes it: it is left for a later import, if nothing follows it.
+
+    key: the id that the source has given it, by which it is known again in any file of the format;
+    empty: that is `id`. None: the source has given it none, and `id` is made up, such as its place:
+    then it is known by its words and by the message before it. earlier_keys: what earlier versions
+    of the reader have given it as its key. entry_id: of forklore's own entry, in a session that
+    forklore has written out. number: its place in its session, as the source counts, for a
+    `Link.before`.
+
+    is_summary: from here on a model remembers this and what follows, in place of what was before.
+    kept: the ids of messages before a summary that the model remembers all the same, behind it.
     """
 
     id: str
@@ -79,26 +90,58 @@ class Message:
     files: Sequence[File] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
     author: Mapping[str, Any] = field(default_factory=dict)
+    model: object = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
     left_out: Reason | None = None
     is_child: bool = False
     may_be_empty: bool = False
-    key: str = ""
     is_gap: bool = False
+    is_open: bool = False
+    key: str | None = ""
+    earlier_keys: Sequence[str] = ()
+    entry_id: str = ""
+    number: int | None = None
     is_summary: bool = False
+    kept: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A place in another session, perhaps of another file.
+
+    session: its id, or that of a part of it (`Conversation.part`). The place there is the message
+    with this id or key, or the message that makes this call of a tool (the `id` of its `tool_use`),
+    or the last message whose `number` is below `before`; without any of these the session's end.
+    """
+
+    session: str
+    message: str = ""
+    call: str = ""
+    before: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
-    """A conversation of a file, with all its branches.
+    """A conversation of a file, with all its branches: a session of an agent's program, or a part
+    of one.
 
-    id: None: it is made of how the conversation begins. may_repeat: other conversations of the file
-    may have the same id; their order tells them apart. place: where it stands in the file. current:
-    the id of the last message of the branch that was shown; None: that of the newest leaf. about:
-    what else the source tells of the whole. digest: of all its text in the file, if that is known.
+    id: that of the session in its program. None: it is made of how the conversation begins.
+    may_repeat: other conversations of the file may have the same id; their order tells them apart.
+    part: the id of this part of the session, where several files hold parts of one; links may name
+    it. place: where it stands in the file. current: the id of the last message of the branch that
+    was shown; None: that of the newest leaf. about: what else the source tells of the whole.
+    project: the folder that the session worked in. digest: of all its text in the file, if that is
+    known.
+
+    goes_on_from: what it is a fork, or a later part, of: its messages without a parent follow that
+    place. Copies of messages need no link: a key that comes again is the same message. child_of:
+    the call, or the message, of another session that has started this one. forklore: the id of
+    forklore's own conversation, in a session that forklore has written out.
     """
 
     id: str | None
     messages: Sequence[Message]
+    part: str = ""
     place: str = ""
     title: object = None
     created_at: object = None
@@ -107,10 +150,15 @@ class Conversation:
     is_archived: bool = False
     may_repeat: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    project: object = None
     digest: str = ""
+    goes_on_from: Link | None = None
+    child_of: Link | None = None
+    forklore: str = ""
 
 
-Read = Callable[[Iterable[FileRecord], ImportReport], Iterator[Conversation]]
+Read = Callable[[Source, ImportReport], Iterator[Conversation]]
+"""Yields the conversations of a source. A source can be read as the iterable of its records."""
 
 
 def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
@@ -191,7 +239,7 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         seen.add(message.id)
     elements = (_element_of(message, tools, report, held) for message in found.messages)
     nodes = [
-        Node(message.id, message.parent, element, message.is_child, message.key, message.is_summary)
+        Node(message.id, message.parent, element, message.is_child, message.key or "", message.is_summary)
         for message, element in zip(found.messages, elements, strict=True)
     ]
     grown = grow(nodes, report)
@@ -273,7 +321,8 @@ def _element_of(
         author = kept({**author, "role": message.role})
     said_at = time_of(message.at)
     times = {"createdAt": said_at, "time": None if said_at else message.at}
-    source = kept({**times, "author": author, **message.source})
+    told = {"model": message.model, "usage": message.usage}
+    source = kept({**times, "author": author, **told, **message.source})
     element = kept(
         {
             "role": role,

@@ -1,16 +1,19 @@
-"""The formats that an import reads. Other packages add theirs by entry points.
+"""The formats that an import reads, and how one is told from the others.
+
+Other packages add theirs by entry points.
 
 An entry point of the group `forklore.importers` names an `Importer`. `examples/importer` has one.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
 from forklore.importing.file_records import FileRecord
-from forklore.importing.foreign_trees import ForeignTree, ImportReport
+from forklore.importing.foreign_trees import ForeignTree, ImportReport, UnknownFormatError
 from forklore.importing.formats import (
     chatgpt,
     claude,
@@ -26,6 +29,7 @@ from forklore.importing.formats import (
 from forklore.importing.formats.own_lines import ForkTree
 from forklore.importing.held_files import Held
 from forklore.importing.plain_conversations import Read, finished, trees_of
+from forklore.importing.sources import Source, columns_of
 
 GROUP = "forklore.importers"
 
@@ -34,14 +38,21 @@ GROUP = "forklore.importers"
 class Importer:
     """A format.
 
-    name: as `--format` takes it. title: as people call it. is_of: whether an object, one of the
-    first of a file, is of this format. read: yields the conversations of a file's records.
+    name: as `--format` takes it, and the value of the tag `program` of what is imported. title: as
+    people call it. is_of: whether an object, one of the first of a file, proves this format: by a
+    member that no other one has. read: yields the conversations of a file. tables: what proves a
+    database of it: the columns of tables. joins: several files of a folder may hold parts, copies
+    and children of one session; they are read together. is_general: it is taken only where no other
+    format is proved.
     """
 
     name: str
     title: str
     is_of: Callable[[Mapping[str, Any]], bool]
     read: Read
+    tables: Mapping[str, Collection[str]] = field(default_factory=dict)
+    joins: bool = False
+    is_general: bool = False
 
     def trees(
         self,
@@ -50,9 +61,11 @@ class Importer:
         held: Held | None = None,
         passed: Container[str] = (),
     ) -> Iterator[ForeignTree]:
-        """Yield the trees of a file's records. held: the files that messages may name. passed: the
-        ids of the trees that are not among the records."""
-        found = self.read(finished(records, report), report)
+        """Yield the trees of a source, or of records. held: the files that messages may name.
+        passed: the ids of the trees that are not among the records."""
+        source = records if isinstance(records, Source) else Source(records)
+        source.records = finished(source.records, report)
+        found = self.read(source, report)
         return trees_of(found, self.name, report, held or Held(), passed)
 
 
@@ -69,7 +82,7 @@ BUILT_IN = (
     Importer("open-webui", "Open WebUI", open_webui.is_chat, open_webui.conversations_of),
     Importer("librechat", "LibreChat", librechat.is_conversation, librechat.conversations_of),
     Importer("sillytavern", "SillyTavern", sillytavern.is_line, sillytavern.conversations_of),
-    Importer("messages", "messages", messages.is_messages, messages.conversations_of),
+    Importer("messages", "messages", messages.is_messages, messages.conversations_of, is_general=True),
 )
 OWN = "forklore"
 """The format of forklore's own lines, which hold more than conversations of messages."""
@@ -88,18 +101,43 @@ def format_names() -> list[str]:
 
 
 def format_of(value: Any) -> str | None:
-    """Return the name of the format that an object of a file has; None if none is known."""
+    """Return the name of the format that an object of a file has; None if none is known.
+
+    Raises UnknownFormatError if several formats take it for theirs.
+    """
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value, Mapping):
         return None
     if value.get("type") == "header" and value.get("format") == OWN:
         return OWN
-    return next((one.name for one in importers().values() if one.is_of(value)), None)
+    return _the_one([one for one in importers().values() if one.is_of(value)])
+
+
+def format_of_database(database: sqlite3.Connection) -> str:
+    """Return the name of the format of a database. Raises UnknownFormatError."""
+    columns = columns_of(database)
+    proved = [
+        one
+        for one in importers().values()
+        if one.tables and all(set(of) <= columns.get(name, set()) for name, of in one.tables.items())
+    ]
+    name = _the_one(proved)
+    if name is None:
+        raise UnknownFormatError("a SQLite database of no program that is known: export from it first")
+    return name
+
+
+def _the_one(found: Sequence[Importer]) -> str | None:
+    proved = [one for one in found if not one.is_general] or found
+    if len(proved) > 1:
+        names = " and of ".join(one.name for one in proved)
+        raise UnknownFormatError(f"it looks like a file of {names}: --format says which")
+    return proved[0].name if proved else None
 
 
 def read_records(
-    name: str, records: Iterable[FileRecord], report: ImportReport, held: Held, passed: Container[str] = ()
+    name: str, records: Source, report: ImportReport, held: Held, passed: Container[str] = ()
 ) -> Iterator[ForeignTree] | Iterator[ForkTree]:
     """Yield the trees of a file's records, which have the format of this name.
 
@@ -127,7 +165,10 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
 
 def other_than(given: str, value: Any) -> str:
     """Return what is said of a file without trees whose first value is of another format."""
-    kind = format_of(value)
+    try:
+        kind = format_of(value)
+    except UnknownFormatError as error:
+        return f"; {error}"
     return "" if kind in (None, given) else f"; it looks like {kind}: leave --format out"
 
 

@@ -105,23 +105,28 @@ class Conversations(_WithTexts):
 
 
 class Found(_Shown):
-    """An entry that was found. `highlights`: its text around the words."""
+    """An entry that was found. `highlights`: its text around the words. `score`: how it fits."""
 
     conversation_id: str
     conversation_title: Text | None
     entry_id: str
     role: str | None
     highlights: list[Text]
+    score: float
     user_id: Text | None
     agent_id: Text | None
     created_at: str
 
 
 class Search(_WithTexts):
-    """What was found: the newest fork tree first. A page may be short, even empty."""
+    """What was found, the best first. A page may be short, even empty.
+
+    `complete`: whether all that you may see was ranked together, not only the newest of it.
+    """
 
     found: list[Found]
     more: More
+    complete: bool
 
 
 class Branch(_Shown):
@@ -230,6 +235,7 @@ def found(hit: results.Hit) -> Found:
         entry_id=hit.entry_id,
         role=hit.line.role and hit.line.role.lower(),
         highlights=hit.highlights,
+        score=hit.score,
         user_id=hit.entry and hit.entry.user_id,
         agent_id=hit.agent_id,
         created_at=hit.line.said_at or hit.created_at,

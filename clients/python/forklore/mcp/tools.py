@@ -65,18 +65,29 @@ class Tools:
     def search_conversations(
         self,
         call: Call,
-        query: Annotated[str, Field(min_length=1, max_length=500, description="All words must be found.")],
+        query: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=500,
+                description='Words to rank by, or a question. +word and "some words" must be found.',
+            ),
+        ],
         conversation_id: Reference | None = None,
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Search:
-        """Find entries by words, in all your conversations or in one."""
+        """Find entries by words, the best first, in all your conversations or in one.
+
+        Of one conversation only what it shows is searched, not what its siblings say.
+        """
         client = self._client_of(call)
         within = None if conversation_id is None else _open(client, conversation_id).id
         answer = client.api.search_conversations(
             query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
         )
-        return shown.Search(found=[shown.found(hit) for hit in answer.data], more=answer.after_cursor)
+        found = [shown.found(hit) for hit in answer.data]
+        return shown.Search(found=found, more=answer.after_cursor, complete=answer.complete)
 
     def list_conversations(
         self,

@@ -641,11 +641,14 @@ class Table:
 
         is_consistent: as of `items_at`.
         """
+        body = self.body_of(group_id, stored, is_consistent=is_consistent)
+        return None if body is None else bodies.decode(body)
+
+    def body_of(self, group_id: str, stored: StoredEntry, *, is_consistent: bool = False) -> bytes | None:
+        """Return the content of an entry as it is stored; None if a part of it cannot be read."""
         wanted = [keys.blob(group_id, stored.entry_id, at) for at in range(stored.chunks)]
         blobs = self.items_at(wanted, is_consistent=is_consistent)
-        if len(blobs) < len(wanted):
-            return None
-        return bodies.decode(_whole_body(group_id, stored, blobs))
+        return None if len(blobs) < len(wanted) else _whole_body(group_id, stored, blobs)
 
     def _query(self, **parameters: Any) -> dict[str, Any]:
         name = self.connection.table_name

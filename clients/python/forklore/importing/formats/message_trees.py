@@ -37,7 +37,7 @@ def conversations_of(records: Iterable[FileRecord], _report: ImportReport) -> It
         except _MalformedError as error:
             raise MalformedFileError(f"{record.place}: {error}") from error
     for tree_id, found in alone.items():
-        messages = [replace(message, id=message.key) for message, _ in found]
+        messages = [replace(message, id=message.key or "") for message, _ in found]
         yield _conversation(tree_id, messages, [rank for _, rank in found])
 
 

@@ -1,0 +1,1 @@
+"""What the Makefile runs before anything is installed. Only the standard library."""
