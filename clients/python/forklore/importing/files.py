@@ -43,6 +43,7 @@ _BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
 """What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
+AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
@@ -276,8 +277,11 @@ def _streams(
             yield "", alone(path), path
             return
         with path.open("rb") as stream:
-            if stream.read(len(GZIP)) == GZIP:
-                raise MalformedFileError("compressed by gzip: unpack it first")
+            begin = stream.read(len(AIDER) + 1)
+        if begin.startswith(GZIP):
+            raise MalformedFileError("compressed by gzip: unpack it first")
+        if AIDER in begin:
+            raise UnknownFormatError("looks like a history of Aider: not supported")
         measure.total = path.stat().st_size
         yield "", alone(path), partial(path.open, "rb")
 

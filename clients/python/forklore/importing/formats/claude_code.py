@@ -36,7 +36,8 @@ _MAPPED = (
 def is_row(value: Row) -> bool:
     """Tell whether a record is a row of a transcript."""
     is_title = value.get("type") == "summary" and "leafUuid" in value
-    return is_title or ("sessionId" in value and isinstance(value.get("type"), str))
+    is_of_qwen = "systemPayload" in value or "parts" in mapped(value.get("message"))
+    return is_title or ("sessionId" in value and isinstance(value.get("type"), str) and not is_of_qwen)
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:
