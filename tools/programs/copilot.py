@@ -1,6 +1,7 @@
 """GitHub Copilot CLI: a folder for each session in `~/.copilot/session-state`, with its events."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -33,6 +34,7 @@ def _kept(row: Raw) -> Raw | None:
 class Copilot(Program):
     name = "copilot"
     version = "1.0.102"
+    known_as = "copilot-cli"
     packages = (f"@github/copilot@{version}",)
     command = "node_modules/.bin/copilot"
     variables: ClassVar = {
@@ -42,6 +44,8 @@ class Copilot(Program):
         "COPILOT_OFFLINE": "true",
         "COPILOT_AUTO_UPDATE": "false",
     }
+    sends_thoughts = False
+    own_texts = (r"square\.png", r"Image file at path .*")
     story = Story(
         lambda command: Call("bash", {"command": command, "description": "Looks"}),
         lambda asked: [
@@ -72,6 +76,9 @@ class Copilot(Program):
         found = re.search(r"--resume=(\S+)", printed)
         assert found is not None, printed
         return found.group(1)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return [*command, "--allow-all-tools", "-p", said]
 
     def say(self, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""

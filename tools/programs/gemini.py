@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -35,6 +35,8 @@ class Gemini(Program):
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_CLI_NO_RELAUNCH": "true",
     }
+    sends_thoughts = False
+    own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),
         lambda asked: [Call("invoke_agent", {"agent_name": "generalist", "prompt": asked})],
@@ -56,6 +58,9 @@ class Gemini(Program):
     def turn(self, world: World, turn: Turn, *more: str) -> None:
         """Say something without a terminal."""
         world.run(self.start(world), "--yolo", *more, "-p", turn.said)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return [*command, "--yolo", "-p", said]
 
     @contextmanager
     def screen(self, world: World, *more: str) -> Iterator[Terminal]:

@@ -43,6 +43,8 @@ class Llm(Program):
     installer = "pip"
     command = "bin/llm"
     variables: ClassVar = {"OPENAI_API_KEY": KEY, "LLM_USER_PATH": "{home}/.config/io.datasette.llm"}
+    keeps_thoughts = False
+    sends_thoughts = False
     story = Story(lambda command: Call("shell", {"command": command}))
 
     def script(self) -> Script:

@@ -5,7 +5,7 @@ import re
 import sqlite3
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -53,6 +53,9 @@ class OpenCode(Program):
         settings: Raw = {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
         settings |= {"model": "stand-in/model", "small_model": "stand-in/model"}
         (folder / "opencode.json").write_text(json.dumps(settings | {"provider": {"stand-in": provider}}))
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return ["run", *command, said]
 
     @contextmanager
     def server(self, world: World) -> Iterator["Server"]:
