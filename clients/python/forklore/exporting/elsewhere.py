@@ -1,8 +1,8 @@
 """One branch in the formats of other systems, as `forklore import` and these systems read them."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,12 +16,29 @@ _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An entry that is exported. role: `user`, `assistant`, `system` or `tool`. at: as RFC 3339."""
+    """An entry that is exported.
+
+    role: `user`, `assistant`, `system` or `tool`. at: as RFC 3339. source: what an import has told
+    of it. kept: if it is a summary, the ids of the entries before it that a model still has.
+    """
 
     turn_id: str
     role: str
     at: str
     parts: list[Part]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    kept: Sequence[str] = ()
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a model goes on with this, and what follows, in place of what was before."""
+        return self.source.get("isSummary") is True
+
+    @property
+    def model(self) -> str:
+        """The model that has said it; empty where nobody knows."""
+        named = self.source.get("model")
+        return named if isinstance(named, str) else ""
 
     def of(self, *kinds: str) -> list[Part]:
         """Return the parts of some types."""
@@ -36,7 +53,9 @@ class Turn:
 
 def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
     """Yield the entries of a history that are messages, or have a text."""
+    ids: dict[str, str] = {}
     for entry in entries:
+        ids[entry.key or entry.id] = entry.id
         if entry.erased or not is_shown(entry):
             continue
         first = entry.content[0]
@@ -46,7 +65,9 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
         parts = list(parts_in(first)) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
-        yield Turn(entry.id, role, said_at(entry), parts)
+        source = first.get("source") if is_plain and isinstance(first.get("source"), Mapping) else {}
+        kept = [ids[key] for key in source.get("kept", ()) if key in ids]
+        yield Turn(entry.id, role, said_at(entry), parts, source, kept)
 
 
 Lines = Iterator[str]
