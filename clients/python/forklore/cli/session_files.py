@@ -57,6 +57,11 @@ def chosen(folder: Path | None, programs: Sequence[str] | None, since: str | Non
 
 def seen_of(target: Target, agent: str | None) -> Seen:
     """Return what was collected into a store already, as far as this machine remembers."""
+    return Seen(lambda: state_folder(os.environ, Path.home()) / f"collected-{_store(target, agent)}.json")
+
+
+def _store(target: Target, agent: str | None) -> str:
+    """Return a digest of where an import goes, and of who imports."""
     store: list[object] = [type(target).__name__, owner_of(target), agent]
     if isinstance(target, InProcess):
         store.append(str(Path(target.data).resolve()) if target.data else "")
@@ -64,5 +69,4 @@ def seen_of(target: Target, agent: str | None) -> Seen:
             store.append((Path(target.data or "") / DATABASE).stat().st_ino)
     else:
         store.append(getattr(target, "url", None) or getattr(target, "function", None))
-    digest = hashlib.sha256(jsontext.write(store).encode()).hexdigest()[:16]
-    return Seen(state_folder(os.environ, Path.home()) / f"collected-{digest}.json")
+    return hashlib.sha256(jsontext.write(store).encode()).hexdigest()[:16]

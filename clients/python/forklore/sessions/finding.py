@@ -1,12 +1,22 @@
 """Finds the sessions of programs: in their usual places, or in a folder."""
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
+from forklore.importing.file_records import records_of
 from forklore.importing.files import read_file
-from forklore.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError
+from forklore.importing.foreign_trees import (
+    ForeignTree,
+    ImportReport,
+    MalformedFileError,
+    UnknownFormatError,
+)
+from forklore.importing.readers import format_of, format_of_database
+from forklore.importing.sources import is_database
 from forklore.sessions.programs import PROGRAMS, Program
 from forklore.sessions.seen import Look, look_at
 
@@ -46,30 +56,31 @@ def files_here(
 
 
 def files_in(folder: Path, programs: Iterable[Program] = PROGRAMS) -> Iterator[SessionFile]:
-    """Yield the files in a folder, at any depth, that stand there as a program keeps its sessions.
-
-    The folder may be a home folder, that of a program, or a part of it.
-    """
-    root = folder.resolve()
-    paths = [path for path in root.rglob("*") if path.is_file()]
+    """Yield the files in a folder, at any depth, whose content is that of a program's sessions."""
+    found: dict[str, list[Path]] = {}
+    for path in folder.rglob("*"):
+        if path.suffix in _ENDINGS and path.is_file():
+            found.setdefault(_format_of(path) or "", []).append(path)
     for program in programs:
-        patterns = [f"{program.folder}/{pattern}".split("/") for pattern in program.sessions]
-        yield from _of(program, (path for path in paths if _stands(path, root, patterns)))
+        paths = found.get(program.name, [])
+        parts = {part for path in paths for part in program.parts_of(path) if part != path}
+        yield from _of(program, (path for path in paths if path not in parts))
 
 
-def _stands(path: Path, root: Path, patterns: Iterable[list[str]]) -> bool:
-    """Tell whether a file's path ends as a pattern does, as far as the root's own path allows."""
-    below = len(path.relative_to(root).parts)
-    for pattern in patterns:
-        size = min(len(pattern), max(below, _SURE))
-        ends = path.parts[-size:]
-        if len(ends) == size and all(map(fnmatchcase, ends, pattern[-size:])):
-            return True
-    return False
+_ENDINGS = (".json", ".jsonl", ".zst", ".db", ".sqlite", ".sqlite3")
+_LOOKED_AT = 20
+"""So many of a file's first values tell its format."""
 
 
-_SURE = 3
-"""So many of the last parts of a path must be as in the program's folder."""
+def _format_of(path: Path) -> str | None:
+    with suppress(MalformedFileError, UnknownFormatError, OSError, sqlite3.Error):
+        if is_database(path):
+            with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+                return format_of_database(database)
+        with path.open("rb") as stream:
+            values = islice(records_of(stream), _LOOKED_AT)
+            return next((kind for one in values if (kind := format_of(one.value))), None)
+    return None
 
 
 def _of(program: Program, paths: Iterable[Path]) -> Iterator[SessionFile]:

@@ -111,7 +111,7 @@ PROGRAMS = (
         install="npm install -g @earendil-works/pi-coding-agent",
     ),
     Program(
-        name="copilot",
+        name="copilot-cli",
         title="Copilot CLI",
         folder=".copilot",
         variable="COPILOT_HOME",
@@ -122,7 +122,7 @@ PROGRAMS = (
         install="npm install -g @github/copilot",
     ),
     Program(
-        name="gemini",
+        name="gemini-cli",
         title="Gemini CLI",
         folder=".gemini",
         sessions=("tmp/*/chats/session-*.json*",),
@@ -131,7 +131,7 @@ PROGRAMS = (
         install="npm install -g @google/gemini-cli",
     ),
     Program(
-        name="qwen",
+        name="qwen-code",
         title="Qwen Code",
         folder=".qwen",
         sessions=("projects/*/chats/*.jsonl",),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,14 +29,15 @@ def look_at(paths: Iterable[Path]) -> Look:
 class Seen:
     """How files were when they were collected into one store, by their paths.
 
-    path: the file that keeps it. What cannot be read of it counts as not collected.
+    path: returns the file that keeps it, also when a run has just made the store. What cannot be
+    read of it counts as not collected.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Callable[[], Path]) -> None:
         self._path = path
         self._looks: dict[str, Look] = {}
         with suppress(OSError, ValueError):
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = json.loads(path().read_text(encoding="utf-8"))
             self._looks = dict(told["files"]) if isinstance(told.get("files"), dict) else {}
 
     def is_same(self, path: Path, look: Look) -> bool:
@@ -53,7 +54,8 @@ class Seen:
 
     def save(self) -> None:
         """Write it all, whole or not at all."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(f".{os.getpid()}")
+        path = self._path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
         part.write_text(json.dumps({"files": self._looks}), encoding="utf-8")
-        part.replace(self._path)
+        part.replace(path)
