@@ -25,8 +25,8 @@ PRINTED = re.compile(r'"sessionId":\s*"([^"]+)"')
 
 def written(talk: Talk) -> Written:
     """Return the file, and how Copilot goes on with it."""
-    commands = [["copilot", "sessions", "import", "--output", "json", "{file}"], ["copilot", "--resume", "{session}"]]
-    return Written(f"{talk.session}.jsonl", lines(_rows(talk)), commands)
+    taken = ["copilot", "sessions", "import", "--output", "json", "{file}"]
+    return Written(f"{talk.session}.jsonl", lines(_rows(talk)), [taken, ["copilot", "--resume={session}"]])
 
 
 def _rows(talk: Talk) -> Iterator[dict[str, Any]]:
