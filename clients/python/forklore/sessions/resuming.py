@@ -102,6 +102,7 @@ def write(
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
         shutil.copy2(file, aside / f"{file.stem}.{stamp}{file.suffix}")
     part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.touch(mode=0o600)
     part.write_text(made.text, encoding="utf-8")
     part.replace(file)
     commands = [[_filled(part, file) for part in command] for command in made.commands]
