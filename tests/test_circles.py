@@ -12,13 +12,13 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 FOLDERS = [
     "web/explorer",
-    *(f"clients/{package}/src" for package in ("assistant-ui", "ai-sdk")),
+    *(f"clients/{package}/src" for package in ("typescript", "assistant-ui", "ai-sdk")),
 ]
 IMPORTED = re.compile(r'\b(?:from|import)\b\s*\(?\s*"(\.[^"?]+)')
 
 
 def circle_in(folder: Path) -> list[str]:
-    """Return the names of files that import each other, the first one again at the end; or nothing."""
+    """Return the names of files that import each other, the first again at the end; or nothing."""
     files = {
         path: {(path.parent / name).resolve() for name in IMPORTED.findall(path.read_text(encoding="utf-8"))}
         for path in folder.resolve().rglob("*.ts*")

@@ -23,7 +23,7 @@ HEAD = """\
 //
 // Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 
-import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
+import type { Keyed, Matched, Sent, Shape } from "./wire.ts";
 
 {limits}
 
@@ -162,8 +162,9 @@ def _members(schema: Schema, *, is_taken: bool) -> Iterator[str]:
 def _model(name: str, schema: Schema, *, is_taken: bool) -> str:
     told, shown = _comment(schema.get("description", "")), NAMES.get(name, name)
     if "properties" not in schema or not schema["properties"]:
+        # An intersection with `Record<string, never>` would have no members of the path.
         kind = (
-            "Record<string, never>" if schema.get("type") == "object" else type_of(schema, is_taken=is_taken)
+            "Record<never, never>" if schema.get("type") == "object" else type_of(schema, is_taken=is_taken)
         )
         return f"{told}export type {shown} = {kind};\n"
     members = "".join(f"\t{member}\n" for member in _members(schema, is_taken=is_taken))

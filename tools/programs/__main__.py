@@ -14,12 +14,32 @@ from pathlib import Path
 
 from tools.programs.claude_code import ClaudeCode
 from tools.programs.codex import Codex
+from tools.programs.continue_cli import Continue
+from tools.programs.copilot import Copilot
+from tools.programs.gemini import Gemini
+from tools.programs.goose import Goose
+from tools.programs.llm import Llm
+from tools.programs.opencode import OpenCode
+from tools.programs.openhands import OpenHands
 from tools.programs.pi import Pi
-from tools.programs.program import Program, Told
+from tools.programs.program import Cutting, Program, Told
+from tools.programs.qwen import Qwen
 from tools.programs.stand_in import StandIn
 from tools.programs.world import ProgramError, World
 
-PROGRAMS: tuple[Program, ...] = (ClaudeCode(), Codex(), Pi())
+PROGRAMS: tuple[Program, ...] = (
+    ClaudeCode(),
+    Codex(),
+    OpenCode(),
+    Pi(),
+    Copilot(),
+    Gemini(),
+    Goose(),
+    Llm(),
+    OpenHands(),
+    Qwen(),
+    Continue(),
+)
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
 
@@ -96,12 +116,16 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
         world.project.mkdir()
         (world.project / "boats.txt").write_text("Ada\nBea\nCleo\n")
         program.set_up(world)
-        told = program.talk(world)
+        try:
+            told = program.talk(world)
+        finally:
+            world.stop_all()
         if write:
             fixtures = FIXTURES / program.name
             shutil.rmtree(fixtures, ignore_errors=True)
             program.cut(world, fixtures)
             expected = {"program": program.name, "version": program.version, **asdict(told)}
+            expected = Cutting(world).value(expected)
             (fixtures / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
         return told
 

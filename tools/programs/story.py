@@ -55,11 +55,13 @@ class Story:
     """The turns, with the tools of one program.
 
     shell: calls the tool that runs a command. agent: calls the one that starts an agent with these
-    words, and then what waits for it, if that is another.
+    words, and then what waits for it, if that is another. report: calls what an agent has to call
+    at its end.
     """
 
     shell: Callable[[str], Call]
     agent: Callable[[str], Sequence[Call]] | None = None
+    report: Callable[[str], Call] | None = None
     depth: Turn = field(init=False)
     count: Turn = field(init=False)
     weigh: Turn = field(init=False)
@@ -71,6 +73,7 @@ class Story:
     long: Turn = field(init=False)
     helper: Turn | None = field(init=False, default=None)
     weather: Turn = field(init=False)
+    waves: Turn = field(init=False)
 
     def __post_init__(self) -> None:
         shell = self.shell
@@ -82,9 +85,7 @@ class Story:
                 [Step("Twelve metres at low tide.", "The chart says twelve metres.")],
             ),
             "count": Turn("Count the boats in boats.txt.", [looked, Step("Three boats.")], ["Cleo"]),
-            "weigh": Turn(
-                "Weigh Ada and Bea.", [weighed, Step("Ada has 4 tons.")], ["4 tons", "No such file"]
-            ),
+            "weigh": Turn("Weigh Ada and Bea.", [weighed, Step("Ada has 4 tons.")], ["4 tons", "missing"]),
             "picture": Turn("What is in this picture?", [Step("A red square.")], image="square.png"),
             "sell": Turn("Sell the boats.", [Step("All are sold.")]),
             "paint": Turn("Paint the boats.", [Step("All are blue.")]),
@@ -93,9 +94,13 @@ class Story:
             "long": Turn("Tell a long story.", [Step("Once", slow=True)]),
             "weather": Turn(
                 "Report the weather at the pier.",
-                [Step("Looking.", calls=[shell("echo windy")]), Step("It is windy.")],
-                ["windy"],
+                [
+                    Step("Looking.", calls=[shell("echo windy")]),
+                    Step("It is windy.", calls=[self.report("It is windy.")] if self.report else []),
+                ],
+                ["windy", ""],
             ),
+            "waves": Turn(f"Remember:{' wave' * 2000}", [Step("I do.")]),
         }
         if self.agent is not None:
             first, *then = self.agent(turns["weather"].said)

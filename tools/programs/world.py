@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +43,19 @@ class World:
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
         return kept | {"HOME": str(self.home), "TERM": "xterm-256color"} | dict(self.environment) | more
 
-    def run(self, *command: str, timeout: float = 120, given: str | None = None, **more: str) -> str:
+    def run(
+        self,
+        *command: str,
+        timeout: float = 120,
+        given: str | None = None,
+        stderr: bool = True,
+        **more: str,
+    ) -> str:
         """Run a command in the project's folder, and return what it printed.
 
         Raises ProgramError if it fails, or takes longer than so many seconds.
         """
-        with self.started(*command, given=given, **more) as process:
+        with self.started(*command, given=given, stderr=stderr, **more) as process:
             try:
                 printed, _ = process.communicate(given, timeout=timeout)
             except subprocess.TimeoutExpired:
@@ -61,7 +68,7 @@ class World:
 
     @contextlib.contextmanager
     def started(
-        self, *command: str, given: str | None = None, **more: str
+        self, *command: str, given: str | None = None, stderr: bool = True, **more: str
     ) -> Iterator["subprocess.Popen[str]"]:
         """Start a command in the project's folder; it is stopped at the end."""
         process = subprocess.Popen(
@@ -70,7 +77,7 @@ class World:
             env=self.all_variables(**more),
             stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.STDOUT if stderr else subprocess.DEVNULL,
             text=True,
             start_new_session=True,
         )
@@ -78,6 +85,14 @@ class World:
             yield process
         finally:
             stop(process)
+
+    def stop_all(self) -> None:
+        """Stop what the program has left behind: the processes whose home folder is the world's."""
+        home = f"HOME={self.home}".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if home in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
 
     @contextlib.contextmanager
     def terminal(self, *command: str, **more: str) -> Iterator["Terminal"]:
@@ -134,8 +149,17 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type a text, and press Enter."""
-        self.tmux("send-keys", "-t", "one", "-l", text)
-        time.sleep(1)
+        for letter in text:  # some programs take many letters at once for a paste
+            self.tmux("send-keys", "-t", "one", "-l", letter)
+            time.sleep(0.01)
+        time.sleep(0.7)
+        self.press("Enter")
+
+    def paste(self, text: str) -> None:
+        """Paste a text, and press Enter."""
+        self.tmux("set-buffer", text)
+        self.tmux("paste-buffer", "-p", "-t", "one")
+        time.sleep(2)
         self.press("Enter")
 
     def wait_for(self, *texts: str, timeout: float = 60) -> str:
@@ -167,8 +191,3 @@ def _stop_group(number: int) -> None:
         os.killpg(number, signal.SIGTERM)
         time.sleep(1)
         os.killpg(number, signal.SIGKILL)
-
-
-def once_more(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths that are there, oldest first."""
-    return sorted((path for path in paths if path.exists()), key=lambda path: path.stat().st_mtime)

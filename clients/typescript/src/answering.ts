@@ -1,28 +1,11 @@
 // From an answer to a result or an error.
 
-import type { Call } from "./calls.ts";
 import { errorOf, UnexpectedAnswerError, type ApiError } from "./errors.ts";
 import { read } from "./json.ts";
+import type { Answer, Call } from "./wire.ts";
 
 const MESSAGE_CHARACTERS_MAX = 300;
 const NOT_MODIFIED = 304;
-
-/** An answer as it came, also that of an error. */
-export interface Answer {
-	readonly status: number;
-	/** JSON; empty without a body. */
-	readonly text: string;
-	readonly requestId: string | undefined;
-	/** How long the service asks to wait; 0 if it does not ask. */
-	readonly retryAfterMs: number;
-	/** How often the call was sent. */
-	readonly attempts: number;
-	readonly idempotencyKey: string | undefined;
-	/** Names this answer of a read, for `ifNoneMatch`. */
-	readonly etag: string | undefined;
-	/** After how long it is worth to read again. */
-	readonly askAgainMs: number | undefined;
-}
 
 /** Return what an answer means; undefined without a body. Throws SyntaxError if it is no JSON. */
 export const valueOf = (answer: Answer): unknown => (answer.text ? read(answer.text) : undefined);

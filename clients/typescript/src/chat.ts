@@ -1,6 +1,6 @@
 // The messages of a chat with all its branches, as chat interfaces keep them: each names the one before it.
 
-import type { Keyed, Matched, Sent } from "./calls.ts";
+import type { ChatMessage, PlacedAnswer, PlacedMessage } from "./chatMessages.ts";
 import {
 	ApiError,
 	BadRequestError,
@@ -12,13 +12,15 @@ import {
 	UnexpectedAnswerError,
 } from "./errors.ts";
 import { newId, stringify } from "./json.ts";
-import { message, roleOf, textOf, type Role } from "./messages.ts";
+import { message, roleOf, textOf } from "./messages.ts";
 import type { ChatFiles, Kept } from "./files.ts";
-import type { AppendEntries, AttachedFile, Entry, EntryFields, Fork, Operations } from "./operations.ts";
+import type { AppendEntries, Entry, Fork, Operations } from "./operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
 import { branchChangesOf } from "./watching.ts";
+import type { Keyed, Matched, Sent } from "./wire.ts";
 import { AnswerWriter, isEnded, type WriterOptions } from "./writing.ts";
 
+export type { ChatAnswer, ChatMessage, PlacedAnswer, PlacedMessage } from "./chatMessages.ts";
 export {
 	ChatFiles,
 	dataUrlOf,
@@ -31,41 +33,6 @@ export {
 export { newIdOf } from "./json.ts";
 export { answerOf } from "./watching.ts";
 export { AnswerWriter, dropAnswer, isEnded, type WriterOptions } from "./writing.ts";
-
-/**
- * A message. data: what the interface keeps beside the text, as members of the entry's content. usage: what it has
- * cost, which is counted and not shown. answerId: the answer in progress that ends with it.
- */
-export interface ChatMessage {
-	id: string;
-	role: Exclude<Role, "tool">;
-	text: string;
-	data: Record<string, unknown>;
-	usage?: EntryFields["usage"];
-	answerId?: string | undefined;
-}
-
-/** An answer in progress of a chat. */
-export interface ChatAnswer {
-	id: string;
-	conversationId: string;
-}
-
-/** An answer in its place. parentId: the message before it. */
-export interface PlacedAnswer extends ChatAnswer {
-	parentId: string | null;
-}
-
-/**
- * A message in its place. parentId: the message before it; null for what begins a history. files: the attachments that
- * its entry names.
- */
-export interface PlacedMessage extends ChatMessage {
-	role: "user" | "ai" | "system";
-	parentId: string | null;
-	createdAt: string;
-	files?: AttachedFile[] | undefined;
-}
 
 /**
  * A chat: each message once, parents first. headId: the last message of the current branch; if other branches go
@@ -219,14 +186,19 @@ export class ChatStore {
 	/**
 	 * Begin to write the answer that stands behind a message. A message with `answerId` ends it.
 	 *
-	 * Throws ConflictError with the reason `answer_in_progress` if another one is written there.
+	 * takeOver: ends another one that is written there. Without it that is a ConflictError with the reason
+	 * `answer_in_progress`, also if it is the same user's, such as in another tab.
 	 */
 	async beginAnswer(
 		parentId: string | null,
-		{ id, ...options }: WriterOptions & { id?: string | undefined } = {},
+		{
+			id,
+			takeOver = false,
+			...options
+		}: WriterOptions & { id?: string | undefined; takeOver?: boolean | undefined } = {},
 	): Promise<AnswerWriter> {
 		const begin = async (known: Known, parent: string | null): Promise<AnswerWriter> =>
-			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id }, options);
+			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id, takeOver }, options);
 		return this.#inTurn(async () => this.#onKnown(parentId, begin));
 	}
 

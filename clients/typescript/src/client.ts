@@ -1,8 +1,8 @@
 // The client.
 
-import { resultOf, type Answer } from "./answering.ts";
+import { resultOf } from "./answering.ts";
 import { attach, located, read } from "./attaching.ts";
-import { callOf, type Keyed, type Matched, type Sent } from "./calls.ts";
+import { callOf } from "./calls.ts";
 import { Conversation } from "./conversation.ts";
 import { InputError } from "./errors.ts";
 import { newId } from "./json.ts";
@@ -28,6 +28,7 @@ import {
 	type Credential,
 	type Limits,
 } from "./sending.ts";
+import type { Answer, Keyed, Matched, Sent } from "./wire.ts";
 
 /** How a client is made. */
 export interface Options extends Partial<Limits> {

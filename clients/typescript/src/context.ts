@@ -1,11 +1,11 @@
 // An agent's memory in a conversation.
 
-import type { Keyed, Sent } from "./calls.ts";
 import { InputError } from "./errors.ts";
 import { read, write } from "./json.ts";
 import { idOf, type EntryOrId } from "./messages.ts";
 import type { ListedEntry, Operations, PresentContext, Synced, SyncContext } from "./operations.ts";
 import { pagesOf, type Pages } from "./pages.ts";
+import type { Keyed, Sent } from "./wire.ts";
 
 /** The whole present memory of an agent: any JSON values. */
 export type Memory = readonly unknown[];

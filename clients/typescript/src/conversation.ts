@@ -1,6 +1,5 @@
 // A conversation to talk in.
 
-import type { Keyed, Matched, Sent } from "./calls.ts";
 import { Context, type Based, type Memory } from "./context.ts";
 import {
 	ApiError,
@@ -42,6 +41,7 @@ import {
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";
+import type { Keyed, Matched, Sent } from "./wire.ts";
 
 /**
  * What `say` takes beside the role and the text. ifLast: append only behind this entry. files: what `attach` returned,

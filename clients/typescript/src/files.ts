@@ -4,7 +4,7 @@
 // with `#attachment=ID:SHA256`. So what comes back from a page is known without its bytes.
 
 import { base64Of, sha256Of } from "./attaching.ts";
-import type { ChatMessage, PlacedMessage } from "./chat.ts";
+import type { ChatMessage, PlacedMessage } from "./chatMessages.ts";
 import type { Forklore } from "./client.ts";
 import { ApiError, ConflictError, NotFoundError } from "./errors.ts";
 import { ATTACHMENTS_PER_ENTRY_MAX } from "./operations.ts";

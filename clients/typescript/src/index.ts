@@ -1,8 +1,6 @@
 // What the package offers.
 
-export type { Answer } from "./answering.ts";
 export { valueOf } from "./answering.ts";
-export type { Keyed, Matched, Sent } from "./calls.ts";
 export {
 	Forklore,
 	type AttachOptions,
@@ -29,3 +27,4 @@ export type * from "./operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";
 export type { Tree } from "./tree.ts";
+export type { Answer, Keyed, Matched, Sent } from "./wire.ts";

@@ -2,7 +2,7 @@
 //
 // Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 
-import type { Keyed, Matched, Sent, Shape } from "./calls.ts";
+import type { Keyed, Matched, Sent, Shape } from "./wire.ts";
 
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = 5_500_000;
@@ -342,6 +342,7 @@ export interface BeginAnswer {
 	afterKey?: string | null | undefined;
 	agentId?: string | null | undefined;
 	id?: string | null | undefined;
+	takeOver?: boolean | null | undefined;
 }
 
 /** What a member may do from now on. */
@@ -676,7 +677,7 @@ export interface NamePage {
 }
 
 /** Nothing at all. */
-export type NoFields = Record<string, never>;
+export type NoFields = Record<never, never>;
 
 /** Which trees come first: those that were used last, or those that were created last. */
 export type Order = "used" | "created";
@@ -1411,9 +1412,10 @@ export interface Operations {
 	 * Begin an answer that is written piece by piece, after an entry that the conversation shows.
 	 *
 	 * For writers. A conversation has one such answer at a time. One into which nothing was written
-	 * for 30 seconds is ended for the new one. An append with its `answerId` finishes it, in this
-	 * conversation or in a fork. `If-Match` as for appendEntry. Everything of it is gone 24 hours
-	 * after it was begun.
+	 * for 30 seconds is ended for the new one, and so is one of the same user and client: with
+	 * `takeOver` `true` any other one, too, with `false` none of these. An append with its `answerId`
+	 * finishes it, in this conversation or in a fork. `If-Match` as for appendEntry. Everything of it
+	 * is gone 24 hours after it was begun.
 	 */
 	beginAnswer(given: BeginAnswerArguments, options?: Keyed & Matched): Promise<AnswerStatus>;
 	/**

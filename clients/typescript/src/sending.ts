@@ -1,8 +1,9 @@
 // Sends a call over HTTP, again and again while that can change something.
 
-import { findsNothing, type Answer } from "./answering.ts";
-import { mayBeRepeated, PRINTABLE, type Call } from "./calls.ts";
+import { findsNothing } from "./answering.ts";
+import { mayBeRepeated, PRINTABLE } from "./calls.ts";
 import { InputError, NoAnswerError, UnexpectedAnswerError } from "./errors.ts";
+import type { Answer, Call } from "./wire.ts";
 
 /** A text, or what returns one for each sending, such as a token that is renewed. */
 export type Credential = string | (() => string | Promise<string>);

@@ -1,8 +1,8 @@
 // The history of a whole fork tree, as a message tree.
 
-import type { Sent } from "./calls.ts";
 import type { Fork, ListedEntry, ListForksArguments, Operations } from "./operations.ts";
 import { pagesOf } from "./pages.ts";
+import type { Sent } from "./wire.ts";
 
 /** The history of a fork tree: each entry once, and each branch, both the oldest first. */
 export interface Tree {

@@ -1,10 +1,9 @@
 // What is new, as it comes: by asking again and again, as the service says when.
 
-import type { Answer } from "./answering.ts";
-import type { Sent } from "./calls.ts";
 import { ApiError, NoAnswerError, NotFoundError } from "./errors.ts";
 import type { AnswerLog, Fork, ListedEntry, Operations } from "./operations.ts";
 import { RETRIED } from "./sending.ts";
+import type { Answer, Sent } from "./wire.ts";
 
 /** What a watcher knows of an answer. state: undefined before it was told. */
 interface Seen extends Pick<AnswerLog, "conversationId" | "id" | "position"> {

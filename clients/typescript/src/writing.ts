@@ -1,10 +1,10 @@
 // An answer while it is written: pieces into its log, by time.
 
-import type { Sent } from "./calls.ts";
 import { ApiError, ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { stringify } from "./json.ts";
 import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
 import { paused } from "./watching.ts";
+import type { Sent } from "./wire.ts";
 
 /**
  * How an answer is written. onError: is told, once, why nothing more is written. What passes, such as a service that
@@ -55,7 +55,10 @@ export class AnswerWriter {
 		this.#work = this.#writeAll();
 	}
 
-	/** Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one. */
+	/**
+	 * Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one that
+	 * `place` does not let it take over.
+	 */
 	static async begin(
 		api: Operations,
 		place: BeginAnswerArguments,

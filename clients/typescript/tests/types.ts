@@ -34,6 +34,7 @@ export async function accepted(exact: ExactNumber, title: string | undefined): P
 	const branch: Fork | undefined = tree.branches[0];
 	const last: string | undefined = textOf(await chat.last());
 	await fl.api.updateConversation({ conversationId: chat.id, title: null }, { ifMatch: details.updatedAt });
+	await fl.api.acceptTransfer({ transferId: "t" });
 	await chat.appendAll([{ contentType: "x", content: [1] }], { tags: { a: "b" }, ifMatch: said.id });
 	for await (const { alternatives } of listed) alternatives?.at(0);
 	return [
@@ -73,6 +74,8 @@ export async function refused(entry: Entry): Promise<void> {
 	await fl.api.getEntry({ conversationId: chat.id, entryId: entry.id }, { idempotencyKey: "k" });
 	// @ts-expect-error what must be given
 	await fl.api.getEntry({ conversationId: chat.id });
+	// @ts-expect-error an argument that there is not
+	await fl.api.acceptTransfer({ transferId: "t", userId: "bob" });
 	// @ts-expect-error seconds are the other client's
 	new Forklore("http://127.0.0.1:8080", { timeout: 5 });
 }

@@ -84,6 +84,7 @@ class Opened:
         self.worker = Worker(
             self.table,
             expire=self.engine.expire,
+            empty_log=self.database.empty_log,
             delete_wait_s=delete_wait_s,
             retention_days=retention_days,
             ignore_retention_tag=ignore_retention_tag,

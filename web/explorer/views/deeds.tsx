@@ -482,7 +482,7 @@ export const askAccept = (app: App, { id: transferId, fromUserId }: Transfer): P
 		title: "Accept the tree?",
 		explain: () => <p>You become the owner of all its branches, and {isolated(fromUserId)} a manager.</p>,
 		confirm: "Accept",
-		run: (_, sent) => app.client.api.acceptTransfer({ transferId } as never, sent),
+		run: (_, sent) => app.client.api.acceptTransfer({ transferId }, sent),
 		told: () => "You own the tree now.",
 	});
 

@@ -213,9 +213,10 @@ class Methods:
         shows.
 
         For writers. A conversation has one such answer at a time. One into which nothing was
-        written for 30 seconds is ended for the new one. An append with its `answerId`
-        finishes it, in this conversation or in a fork. `if_match` as for appendEntry.
-        Everything of it is gone 24 hours after it was begun.
+        written for 30 seconds is ended for the new one, and so is one of the same user and
+        client: with `take_over` `true` any other one, too, with `false` none of these. An
+        append with its `answerId` finishes it, in this conversation or in a fork. `if_match`
+        as for appendEntry. Everything of it is gone 24 hours after it was begun.
         """
 
     @operation("POST", "/v1/conversations/{conversationId}/answers/{answerId}/parts", results.AppendedPart.of)

@@ -16,7 +16,7 @@ from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
-from forklore_service.domain.attachments import FileState
+from forklore_service.domain.attachments import SHA256_PATTERN, FileState
 from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
@@ -45,6 +45,7 @@ Maybe = Annotated[_T | None, LEFT_OUT]
 """A member that an answer leaves out where there is nothing to show. It is never null."""
 Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 Id = Annotated[str, Field(pattern=UUID_PATTERN)]
+Sha256 = Annotated[str, Field(pattern=SHA256_PATTERN)]
 Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]
 Array = Annotated[JsonText, list[Any]]
 Object = Annotated[JsonText, dict[str, Any]]
@@ -486,7 +487,7 @@ class Attachment(TypedDict):
     name: str
     contentType: str
     size: int
-    sha256: str
+    sha256: Sha256
     state: FileState
     createdAt: Time
     url: Maybe[str]

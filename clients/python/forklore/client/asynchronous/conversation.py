@@ -249,13 +249,21 @@ class AsyncConversation:
             self.context.written(context, appended.context)
         return appended
 
-    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> AsyncAnswer:
+    def answer(
+        self,
+        *,
+        after: results.Entry | str | None = None,
+        agent_id: str | None = None,
+        take_over: bool | None = None,
+    ) -> AsyncAnswer:
         """Return an answer that is written piece by piece: `async with chat.answer() as answer`.
 
         after: the entry that it follows; without it the last one of the history. agent_id: who
-        answers.
+        answers. take_over: which other one it ends, beside a silent one. None: one of the same user
+        and client; True: any, such as that of another client that is gone; False: none.
         """
-        return AsyncAnswer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
+        after_id = None if after is None else id_of(after)
+        return AsyncAnswer(self._api, self, after=after_id, agent_id=agent_id, take_over=take_over)
 
     async def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]

@@ -250,13 +250,21 @@ class Conversation:
             self.context.written(context, appended.context)
         return appended
 
-    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> Answer:
+    def answer(
+        self,
+        *,
+        after: results.Entry | str | None = None,
+        agent_id: str | None = None,
+        take_over: bool | None = None,
+    ) -> Answer:
         """Return an answer that is written piece by piece: `with chat.answer() as answer`.
 
         after: the entry that it follows; without it the last one of the history. agent_id: who
-        answers.
+        answers. take_over: which other one it ends, beside a silent one. None: one of the same user
+        and client; True: any, such as that of another client that is gone; False: none.
         """
-        return Answer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
+        after_id = None if after is None else id_of(after)
+        return Answer(self._api, self, after=after_id, agent_id=agent_id, take_over=take_over)
 
     def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
