@@ -92,7 +92,7 @@ def write(
     home: the program's folder. folder: of the project. aside: a folder for files that a command of
     the program reads, and for what stood in the session's place.
     """
-    talk = Talk(details.id, details.title, folder, [*turns_of(entries)])
+    talk = Talk(details.id, details.title, folder, home, [*turns_of(entries)])
     made = program.written(talk)
     is_placed = len(made.commands) == 1 and "/" in made.name
     file = (home if is_placed else aside) / made.name

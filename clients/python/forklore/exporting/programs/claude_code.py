@@ -1,7 +1,8 @@
 """Claude Code: JSON Lines in `projects`, each row hangs on the one before it.
 
-Seen with 2.1.332: it sends a thought back only from a row with `message.model`; a summary stands
-behind a row `compact_boundary` without a parent, whose `preservedSegment` ends where it goes on.
+Seen with 2.1.332: it sends a thought back only from a row whose `message.model` is the one in use.
+A summary stands behind a row `compact_boundary` without a parent, which names the rows that are
+kept.
 """
 
 import re
@@ -67,7 +68,7 @@ def _blocks(talk: Talk, turn: Turn) -> Iterator[Mapping[str, Any]]:
         if image is not None:
             yield _image(image)
         elif kind == "thinking":
-            if part.get("signature"):
+            if isinstance(part.get("signature"), str):
                 yield part
             else:
                 talk.left_out["thoughts that Anthropic has not signed"] += 1

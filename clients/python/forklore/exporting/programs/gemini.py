@@ -1,9 +1,13 @@
-"""Gemini CLI: a header and messages as JSON Lines, which `--session-file` takes from anywhere.
+"""Gemini CLI: a header and messages as JSON Lines.
 
-Seen with 0.61.0: results of tools stand with their call, in the message of the model.
+Seen with 0.61.0: results of tools stand with their call, in the message of the model. A file that
+`--session-file` takes from anywhere gets another id, so it is written among the program's own.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from forklore.client.parts import Part
@@ -18,18 +22,27 @@ from forklore.exporting.programs.talks import (
     words_of,
 )
 
-_NO_PROJECT = "0" * 64
-
 
 def written(talk: Talk) -> Written:
     """Return the session's file, and how Gemini CLI goes on with it."""
-    return Written(f"{talk.session}.jsonl", lines(_rows(talk)), [["gemini", "--session-file", "{file}"]])
+    at = (talk.turns[0].at if talk.turns else "1970-01-01T00:00").replace(":", "-")[:16]
+    name = f"tmp/{_project(talk)}/chats/session-{at}-{talk.session[:8]}.jsonl"
+    return Written(name, lines(_rows(talk)), [["gemini", "--resume", talk.session]])
+
+
+def _project(talk: Talk) -> str:
+    """Return what Gemini CLI calls the project."""
+    with suppress(OSError, ValueError, KeyError):
+        told = json.loads((talk.home / "projects.json").read_text(encoding="utf-8"))
+        return str(told["projects"][str(talk.folder)])
+    return talk.folder.name.lower()
 
 
 def _rows(talk: Talk) -> Iterator[dict[str, Any]]:
     turns = talk.since_summary()
     first, last = (turns[0].at, turns[-1].at) if turns else ("", "")
-    about = {"sessionId": talk.session, "projectHash": _NO_PROJECT, "kind": "main"}
+    project = hashlib.sha256(str(talk.folder).encode()).hexdigest()
+    about = {"sessionId": talk.session, "projectHash": project, "kind": "main"}
     yield {**about, "startTime": first, "lastUpdated": last}
     results = {str(part.get("tool_use_id")): part for turn in turns for part in turn.of("tool_result")}
     for turn in turns:

@@ -1,6 +1,7 @@
 """Goose: the form of its export in JSON, which `goose session import` takes under a new id.
 
-Seen with 1.52.0: a result of a tool is a message of the user.
+Seen with 1.52.0: a result of a tool is a message of the user. What was summed up is shown, and not
+visible to the agent; a summary is the reverse.
 """
 
 import re
@@ -45,16 +46,19 @@ def written(talk: Talk) -> Written:
 
 
 def _messages(talk: Talk) -> Iterator[dict[str, Any]]:
-    for turn in talk.since_summary():
+    last = max((at for at, turn in enumerate(talk.turns) if turn.is_summary), default=-1)
+    kept = talk.turns[last].kept if last >= 0 else ()
+    for at, turn in enumerate(talk.turns):
         if turn.role == "system" and not turn.is_summary:
             talk.left_out["messages of the system"] += 1
             continue
+        is_known = at >= last or turn.turn_id in kept
         yield {
             "id": turn.turn_id,
             "role": "assistant" if turn.role == "assistant" else "user",
             "created": milliseconds(turn.at) // 1000,
             "content": [_content(part) for part in turn.parts],
-            "metadata": {"userVisible": True, "agentVisible": True},
+            "metadata": {"userVisible": not turn.is_summary, "agentVisible": is_known},
         }
 
 

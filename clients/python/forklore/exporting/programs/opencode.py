@@ -4,7 +4,10 @@ Seen with 1.18.33: results of tools stand with their call; a message of the user
 `compaction` alone, and an answer with `summary`, is where a session was summed up.
 """
 
+import json
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from typing import Any
 
 from forklore.client import jsontext
@@ -47,7 +50,7 @@ def _id(kind: str, uuid: str) -> str:
 
 
 def _messages(talk: Talk, session: str) -> Iterator[Row]:
-    asked = _id("msg", talk.session)
+    asked, model = _id("msg", talk.session), _model(talk)
     results = {str(part.get("tool_use_id")): part for turn in talk.turns for part in turn.of("tool_result")}
     for turn in talk.turns:
         own, at = _id("msg", turn.turn_id), milliseconds(turn.at)
@@ -55,7 +58,8 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
         if turn.is_summary:
             asked = _id("msg", id_beside(turn.turn_id, 1))
             yield _message(
-                {**_asking(at), "id": asked, "sessionID": session}, [{"type": "compaction", "auto": False}]
+                {**_asking(at, model), "id": asked, "sessionID": session},
+                [{"type": "compaction", "auto": False}],
             )
             yield _message(
                 {**_answering(talk, turn, asked, at), **named, "summary": True}, [_text(turn.text)]
@@ -67,7 +71,7 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
             talk.left_out["messages of the system"] += 1
         elif shown := [_said(part) for part in turn.parts if part.get("type") != "tool_result"]:
             asked = own
-            yield _message({**_asking(at), **named}, shown)
+            yield _message({**_asking(at, model), **named}, shown)
 
 
 def _message(info: Row, parts: list[Row]) -> Row:
@@ -79,9 +83,22 @@ def _message(info: Row, parts: list[Row]) -> Row:
     }
 
 
-def _asking(at: int) -> Row:
-    model = {"providerID": "stand-in", "modelID": "model"}
+def _asking(at: int, model: Row) -> Row:
     return {"role": "user", "time": {"created": at}, "agent": "build", "model": model}
+
+
+def _model(talk: Talk) -> Row:
+    """Return the model of the newest session: opencode goes on with none that it does not know."""
+    with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
+        place = f"{(talk.home / 'opencode.db').as_uri()}?mode=ro"
+        with closing(sqlite3.connect(place, uri=True)) as database:
+            [told] = database.execute(_NEWEST).fetchone()
+        model = json.loads(told)
+        return {"providerID": model["providerID"], "modelID": model["id"]}
+    return {"providerID": "forklore", "modelID": "unknown"}
+
+
+_NEWEST = "SELECT model FROM session WHERE model IS NOT NULL ORDER BY time_updated DESC LIMIT 1"
 
 
 def _answering(talk: Talk, turn: Turn, asked: str, at: int) -> Row:

@@ -21,6 +21,8 @@ from forklore.exporting.programs.talks import (
 )
 
 Row = dict[str, Any]
+_SENT_IN = "reasoning_content"
+"""The member of a message in which pi sends a thought back; one without a signature is not sent."""
 
 
 def written(talk: Talk) -> Written:
@@ -56,7 +58,8 @@ def _bodies(talk: Talk, turn: Turn, names: dict[str, object]) -> Iterator[Row]:
     content = [one for part in turn.parts if (one := _content(part))]
     if turn.role == "assistant":
         names |= {str(part.get("id")): part.get("name") for part in turn.of("tool_use")}
-        about = {"api": "forklore", "provider": "forklore", "model": turn.model or "unknown"}
+        about = {name: turn.source.get(name) or "forklore" for name in ("api", "provider")}
+        about["model"] = turn.model or "unknown"
         reason = "toolUse" if turn.of("tool_use") else "stop"
         told = {**about, "usage": _NO_USAGE, "stopReason": reason, **at}
         yield {"type": "message", "message": {"role": "assistant", "content": content, **told}}
@@ -84,9 +87,8 @@ def _content(part: Part) -> Row | None:
         return _image(image)
     match part.get("type"):
         case "thinking":
-            signed = part.get("thinkingSignature") or part.get("signature")
-            thought = {"type": "thinking", "thinking": thought_in(part)}
-            return thought | ({"thinkingSignature": signed} if signed else {})
+            signed = part.get("thinkingSignature") or _SENT_IN
+            return {"type": "thinking", "thinking": thought_in(part), "thinkingSignature": signed}
         case "tool_use":
             given = part.get("input") if isinstance(part.get("input"), dict) else {}
             return {"type": "toolCall", "id": part.get("id"), "name": part.get("name"), "arguments": given}

@@ -21,6 +21,7 @@ class Talk:
     """A branch as a program is to have it.
 
     session: the id of forklore's conversation. folder: of the project, where the program starts.
+    home: the program's own folder, whose settings a writer may look at.
     turns: the messages, the oldest first. left_out: gets what the program cannot hold, in words and
     how often.
     """
@@ -28,6 +29,7 @@ class Talk:
     session: str
     title: str | None
     folder: Path
+    home: Path
     turns: Sequence[Turn]
     left_out: Counter[str] = field(default_factory=Counter)
 
