@@ -12,7 +12,7 @@ from forklore.cli.exits import CommandError
 from forklore.cli.owner import owner_of
 from forklore.cli.settings import InProcess, Target
 from forklore.client import jsontext
-from forklore.sessions.finding import SessionFile, files_here, files_in
+from forklore.sessions.finding import SessionFile, files_here
 from forklore.sessions.programs import NAMES, PROGRAMS, Program
 from forklore.sessions.seen import Seen, state_folder
 
@@ -51,7 +51,12 @@ def chosen(folder: Path | None, programs: Sequence[str] | None, since: str | Non
     begin = time_of(since, datetime.now(UTC)).timestamp() if since else 0.0
     if folder is not None and not folder.is_dir():
         raise CommandError(f"{folder}: no such folder")
-    found = files_here(Path.home(), os.environ, wanted) if folder is None else files_in(folder, wanted)
+    if folder is None:
+        found = files_here(Path.home(), os.environ, wanted)
+    else:
+        from forklore.sessions.listing import files_in
+
+        found = files_in(folder, wanted)
     return [one for one in found if one.changed >= begin]
 
 

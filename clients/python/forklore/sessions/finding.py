@@ -1,22 +1,9 @@
-"""Finds the sessions of programs: in their usual places, or in a folder."""
+"""Finds the files of sessions in the programs' usual places. Nothing of them is read."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 
-from forklore.importing.file_records import records_of
-from forklore.importing.files import read_file
-from forklore.importing.foreign_trees import (
-    ForeignTree,
-    ImportReport,
-    MalformedFileError,
-    UnknownFormatError,
-)
-from forklore.importing.readers import format_of, format_of_database
-from forklore.importing.sources import is_database
 from forklore.sessions.programs import PROGRAMS, Program
 from forklore.sessions.seen import Look, look_at
 
@@ -34,84 +21,15 @@ class SessionFile:
         return max((time for _, time in self.look), default=0) / 1e9
 
 
-@dataclass(slots=True)
-class Session:
-    """A session, as `forklore sessions` lists it. last: when something was last said, RFC 3339."""
-
-    program: str
-    session: str
-    project: str
-    title: str
-    messages: int
-    branches: int
-    last: str
-
-
 def files_here(
     home: Path, environment: Mapping[str, str], programs: Iterable[Program] = PROGRAMS
 ) -> Iterator[SessionFile]:
     """Yield the files of sessions in the programs' usual places, the oldest of each first."""
     for program in programs:
-        yield from _of(program, program.files(program.home(home, environment)))
+        yield from with_looks(program, program.files(program.home(home, environment)))
 
 
-def files_in(folder: Path, programs: Iterable[Program] = PROGRAMS) -> Iterator[SessionFile]:
-    """Yield the files in a folder, at any depth, whose content is that of a program's sessions."""
-    found: dict[str, list[Path]] = {}
-    for path in folder.rglob("*"):
-        if path.suffix in _ENDINGS and path.is_file():
-            found.setdefault(_format_of(path) or "", []).append(path)
-    for program in programs:
-        paths = found.get(program.name, [])
-        parts = {part for path in paths for part in program.parts_of(path) if part != path}
-        yield from _of(program, (path for path in paths if path not in parts))
-
-
-_ENDINGS = (".json", ".jsonl", ".zst", ".db", ".sqlite", ".sqlite3")
-_LOOKED_AT = 20
-"""So many of a file's first values tell its format."""
-
-
-def _format_of(path: Path) -> str | None:
-    with suppress(MalformedFileError, UnknownFormatError, OSError, sqlite3.Error):
-        if is_database(path):
-            with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-                return format_of_database(database)
-        with path.open("rb") as stream:
-            values = islice(records_of(stream), _LOOKED_AT)
-            return next((kind for one in values if (kind := format_of(one.value))), None)
-    return None
-
-
-def _of(program: Program, paths: Iterable[Path]) -> Iterator[SessionFile]:
+def with_looks(program: Program, paths: Iterable[Path]) -> Iterator[SessionFile]:
+    """Yield files of a program with how they are now, the oldest first."""
     found = (SessionFile(program, path, look_at(program.parts_of(path))) for path in paths)
     yield from sorted(found, key=lambda one: (one.changed, str(one.path)))
-
-
-@dataclass(slots=True)
-class Listing:
-    """What a list of sessions has found. unread: files that could not be read, and why."""
-
-    unread: list[str] = field(default_factory=list)
-
-    def sessions(self, file: SessionFile) -> Iterator[Session]:
-        """Yield the sessions of a file."""
-        try:
-            for tree in read_file(file.path, ImportReport(), given=file.program.name):
-                if isinstance(tree, ForeignTree):
-                    yield _session(file, tree)
-        except (MalformedFileError, OSError) as error:
-            self.unread.append(f"{file.path}: {error}")
-
-
-def _session(file: SessionFile, tree: ForeignTree) -> Session:
-    own = [message for message in tree.messages if not message.is_child]
-    leaves = sum(1 for message in own if not message.replies)
-    last = max((message.said_at or "" for message in tree.messages), default="")
-    project = Path(getattr(tree, "project", "")).name
-    title = tree.title or next((_words(one.content) for one in own if one.role == "USER"), "")
-    return Session(file.program.name, tree.tree_id, project, title, len(own), leaves, last)
-
-
-def _words(content: Mapping[str, object]) -> str:
-    return " ".join(str(content.get("text", "")).split())[:60]

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
         It looks where the programs keep them. Nothing is written, and nothing is sent.
         """
         from forklore.cli.session_files import chosen
-        from forklore.sessions.finding import Listing
+        from forklore.sessions.listing import Listing
 
         files = sorted(chosen(folder, program, since), key=lambda one: one.changed, reverse=True)
         listing = Listing()
