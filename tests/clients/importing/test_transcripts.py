@@ -9,7 +9,7 @@ import pytest
 
 from forklore.importing.files import read_file, read_stream
 from forklore.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
-from forklore.importing.plan import plan_tree
+from forklore.importing.plan_trees import plan_tree
 from tests.clients.importing.service import Service
 
 Raw = dict[str, Any]

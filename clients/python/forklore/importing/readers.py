@@ -66,7 +66,7 @@ class Importer:
         source = records if isinstance(records, Source) else Source(records)
         source.records = finished(source.records, report)
         found = self.read(source, report)
-        return trees_of(found, self.name, report, held or Held(), passed)
+        return trees_of(found, self.name, report, held or Held(), passed, joins=self.joins)
 
 
 def _has(name: str, kind: type) -> Callable[[Mapping[str, Any]], bool]:
