@@ -114,8 +114,7 @@ class _Collecting:
     def _is_wanted(self, file: SessionFile, plan: Plan | Unchanged) -> bool:
         if self._project is None or isinstance(plan, Unchanged):
             return True
-        tags = plan.conversations[0].settings.get("tags", ())
-        is_wanted = f"project:{self._project}" in tags
+        is_wanted = plan.conversations[0].settings.get("tags", {}).get("project") == self._project
         if not is_wanted:
             self._is_partly.add(str(file.path))
         return is_wanted

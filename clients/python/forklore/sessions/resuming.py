@@ -44,7 +44,7 @@ class Ready:
 
 def tag_of(details: ConversationDetails, name: str) -> str:
     """Return the value of a tag, as `program` or `session`; empty for none."""
-    return next((tag.partition(":")[2] for tag in details.tags or () if tag.startswith(f"{name}:")), "")
+    return str((details.tags or {}).get(name) or "")
 
 
 def folder_of(details: ConversationDetails) -> Path | None:
