@@ -43,8 +43,8 @@ class OpenHands(Program):
     installer = "pip"
     python = "3.12"
     command = "bin/python"
+    store = "conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    sends_thoughts = False
     story = Story(lambda command: Call("terminal", {"command": command}))
 
     def script(self) -> Script:
