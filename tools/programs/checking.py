@@ -64,7 +64,8 @@ class Check:
             session = program.id_in(world.run(program.start(world), *command[1:]))
         command = [part.replace("{session}", session) for part in last[1:]]
         asked = _last_user(lines)
-        expected = [*self.sent(self.requests_of(asked)[-1]), *lines[lines.index(("user", asked)) + 1 :]]
+        answered = lines[lines.index(("user", asked)) + 1 :]
+        expected = [*self.sent(self.requests_of(asked)[-1]), *(one for one in answered if _is_whole(one))]
         world.run(program.start(world), *program.goes_on(world, command, said.said))
         world.stop_all()
         if requests := self.requests_of(said.said):
@@ -84,7 +85,7 @@ class Check:
 
     def requests_of(self, said: str) -> list[Sequence[Part]]:
         """Return the requests that ask for an answer to this, oldest first."""
-        found = []
+        found: list[Sequence[Part]] = []
         for one in self._world.stand_in.requests:
             texts = [part.text for part in one.parts if (part.role, part.kind) == ("user", "text")]
             if said in "\n".join(texts[-2:]):
@@ -103,6 +104,8 @@ class Check:
         """Yield what was sent, without what the program says itself."""
         for part in parts:
             if part.role == "system":
+                continue
+            if not _is_whole((part.role, part.text)):
                 continue
             if part.kind != "text":
                 yield part.kind, part.name if part.kind == "call" else part.text
@@ -136,6 +139,11 @@ class Check:
         """Open the forklore of the check."""
         with Forklore.local(user=USER, data=str(self._data)) as forklore:
             yield forklore
+
+
+def _is_whole(line: Line) -> bool:
+    """Tell whether an answer was not interrupted: then not every program sends it again."""
+    return line[0] != "interrupted" and not line[1].startswith("Once 0 ")
 
 
 def _last_user(lines: Sequence[Line]) -> str:

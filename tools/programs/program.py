@@ -47,7 +47,7 @@ class Program(ABC):
     """Its environment. `{url}` is the stand-in, `{home}` the home folder."""
     story: ClassVar[Story]
     store: ClassVar[str]
-    """Where its sessions stand in the home folder: how the names of the folder or the files begin."""
+    """Where its sessions stand in the home folder: how the names of the files there begin."""
     own_texts: ClassVar[Sequence[str]] = ()
     """Patterns of whole texts that the program sends in the user's name."""
 
