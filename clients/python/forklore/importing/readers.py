@@ -185,6 +185,13 @@ def read_records(
 
 
 _TELEGRAM = ("personal_chat", "private_group", "private_supergroup", "saved_messages", "bot_chat")
+_VIBE = (
+    {"parent_session_id", "child_sessions"},
+    {"generationStatus", "turnId"},
+    {"manifest_version", "projection_state"},
+    {"recovery_journal_record_version", "payload"},
+)
+"""Members of records of Mistral Vibe, which keeps a session in many files."""
 _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Gemini takeout", lambda value: str(value.get("header", "")).startswith(("Gemini", "Bard"))),
     ("a Google AI Studio prompt", lambda value: "chunkedPrompt" in value),
@@ -192,7 +199,7 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Discord export", lambda value: "guild" in value and "channel" in value),
     ("a Telegram export", lambda value: "messages" in value and value.get("type") in _TELEGRAM),
     ("a Slack export", lambda value: {"type", "ts", "user"} <= value.keys()),
-    ("a session of Mistral Vibe", lambda value: {"parent_session_id", "child_sessions"} <= value.keys()),
+    ("a session of Mistral Vibe", lambda value: any(of <= value.keys() for of in _VIBE)),
     ("projects of a Claude archive", lambda value: {"uuid", "docs"} <= value.keys()),
     ("the memory of a Claude archive", lambda value: "conversations_memory" in value),
     ("a table's export: give --table or --data", lambda value: value.get("format") == "forklore-table"),
