@@ -72,7 +72,14 @@ def test_a_history_of_aider_and_a_session_of_vibe_are_refused_by_name(tmp_path: 
     with pytest.raises(UnknownFormatError, match=r"^looks like a history of Aider: not supported"):
         trees_of(history)
     folder = tmp_path / "vibe"
-    entry = {"id": "e", "type": "message", "sessionId": "s", "generationStatus": "completed", "turnId": "t"}
+    entry: dict[str, Any] = {
+        "id": "e",
+        "type": "message",
+        "sessionId": "s",
+        "generationStatus": "completed",
+        "turnId": "t",
+    }
+    entry |= {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
     (folder / "chunks").mkdir(parents=True)
     (folder / "chunks/a.json").write_text(json.dumps([{"agent_types": []}]), encoding="utf-8")
     (folder / "chunks/b.json").write_text(json.dumps([entry]), encoding="utf-8")
