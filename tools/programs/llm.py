@@ -42,6 +42,7 @@ class Llm(Program):
     packages = (f"llm=={version}",)
     installer = "pip"
     command = "bin/llm"
+    store = ".config/io.datasette.llm/logs.db"
     variables: ClassVar = {"OPENAI_API_KEY": KEY, "LLM_USER_PATH": "{home}/.config/io.datasette.llm"}
     story = Story(lambda command: Call("shell", {"command": command}))
 

@@ -43,6 +43,7 @@ class OpenHands(Program):
     installer = "pip"
     python = "3.12"
     command = "bin/python"
+    store = "conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     story = Story(lambda command: Call("terminal", {"command": command}))
 

@@ -168,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             step = Step(step.text, step.thought, (), step.slow)
         if _asks_for_json(body):
             step = Step(json.dumps({"title": TITLE, "next_speaker": "user", "reasoning": "all is said"}))
-        usage = len(parts) * 10
+        usage = sum(len(part.text) for part in parts) // 4
         is_streamed = bool(body.get("stream")) or "stream" in path
         events = speak(step, body, usage, is_streamed)
         if not is_streamed:
