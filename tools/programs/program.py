@@ -48,6 +48,8 @@ class Program(ABC):
     story: ClassVar[Story]
     store: ClassVar[str]
     """Where its sessions stand in the home folder: how the names of the files there begin."""
+    resumes: ClassVar[bool] = True
+    """Whether forklore can write a session for it."""
     own_texts: ClassVar[Sequence[str]] = ()
     """Patterns of whole texts that the program sends in the user's name."""
 
