@@ -89,14 +89,12 @@ def _add(messages: list[Message], item: Row) -> None:
 
 
 def _name(messages: list[Message]) -> None:
-    """Give each message a key, of its words and those before it; to the first answer, of all to it."""
-    answer = next((at for at, one in enumerate(messages) if one.role == "assistant"), None)
-    if answer is None:
-        return
-    key = digest_of([[str(one.role), one.said] for one in messages[: answer + 1]])
-    for at, message in enumerate(messages):
-        key = digest_of([key, at if at <= answer else message.said])
-        message.key = key
+    """Give the first answer, and each message after it, a key of all words down to it."""
+    key, is_answered = "", False
+    for message in messages:
+        key = digest_of([key, message.said])
+        is_answered = is_answered or message.role == "assistant"
+        message.key = key if is_answered else None
 
 
 def _put(messages: list[Message], message: Message) -> None:
