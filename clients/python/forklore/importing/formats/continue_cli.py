@@ -1,8 +1,8 @@
 """Reads sessions of Continue: one object with its history.
 
-Its messages have neither ids nor times. Results stand at the calls of an answer. A fork has copies
-of the messages, and no link: so sessions whose first questions and answer are the same words begin
-with the same messages. `sessions.json` beside it says when the session began.
+Its messages have neither ids nor times: from the first answer on they are known by all words down
+to them. Results stand at the calls of an answer. A fork has copies of the messages, and no link.
+`sessions.json` beside it says when the session began.
 """
 
 from collections.abc import Iterator, Mapping
