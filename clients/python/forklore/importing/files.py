@@ -49,6 +49,8 @@ AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
+UNPACKED_BYTES, UNPACKED_TIMES = 10_000_000, 100
+"""How large an archive may become, in bytes or times its own. Of texts it is 5 to 20 times."""
 CHUNK_BYTES = 128 * 1024
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
@@ -257,11 +259,12 @@ def _streams(
     It is what opens the file, or the path of a database.
     """
     if path.is_dir():
-        sizes = {
-            one.relative_to(path).as_posix(): one.stat().st_size
-            for one in sorted(path.rglob("*"))
-            if one.is_file() and not one.is_symlink()
-        }
+        sizes = dict[str, int]()
+        for one in sorted(path.rglob("*")):
+            if one.is_symlink():
+                report.add(Reason.LINK, one.relative_to(path).as_posix())
+            elif one.is_file():
+                sizes[one.relative_to(path).as_posix()] = one.stat().st_size
         held.put(sizes, lambda name: (path / name).open("rb"), None)
         yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure, held)
         for name in [one for one in held.others if one.endswith(_DATABASES) and is_database(path / one)]:
@@ -273,6 +276,9 @@ def _streams(
             sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
         except ARCHIVE_ERRORS as error:
             raise MalformedFileError(f"damaged archive: {error}") from error
+        if (total := sum(sizes.values())) > max(UNPACKED_BYTES, UNPACKED_TIMES * path.stat().st_size):
+            archive.close()
+            raise MalformedFileError(f"the archive unpacks to {total:,} bytes: no program writes such a one")
         held.put(sizes, archive.open, archive)
         yield from _chosen(sizes, archive.open, report, measure, held)
     else:
