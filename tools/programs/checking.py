@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from forklore import Forklore
 from tools.programs.comparing import are_same, children_of, differences, trees_of
 from tools.programs.program import Program, Told
 from tools.programs.stand_in import SUMMARY, Part
-from tools.programs.story import Line
+from tools.programs.story import Line, Turn
 from tools.programs.world import ProgramError, World
 
 USER = "ann"
@@ -29,58 +30,84 @@ class Check:
         self._data = world.folder / "forklore"
 
     def run(self) -> Iterator[str]:
-        """Read, resume, and read again; yield what is not as it was told."""
+        """Read, resume, and read again; yield what is not as it was told.
+
+        The program goes on with a session of its own first, and then with one that forklore writes,
+        as its own are gone.
+        """
         self.forklore("collect")
         with self.opened() as forklore:
             trees = trees_of(forklore)
             yield from differences(self._told, trees, children_of(forklore, trees))
+        if not self._program.resumes:
+            return
         for tree in self._told.trees:
             name, lines = next(iter(tree.items()))
-            same = [branch for one in trees for branch, read in one.items() if are_same(lines, read)]
-            for branch in same[:1]:
-                yield from (f"{name}, resumed: {line}" for line in self.resume(branch, lines, len(trees)))
+            yield from (f"{name}, its own: {line}" for line in self.resume(lines, self._program.story.light))
+        self.forget()
+        for tree in self._told.trees:
+            name, lines = next(iter(tree.items()))
+            lines = [*lines, *self._program.story.light.lines()]
+            yield from (f"{name}, written: {line}" for line in self.resume(lines, self._program.story.moon))
 
-    def resume(self, branch: str, lines: Sequence[Line], trees: int) -> Iterator[str]:
+    def resume(self, lines: Sequence[Line], said: Turn) -> Iterator[str]:
         """Go on with a branch in the program; yield what was not sent, or did not come back."""
-        world, said = self._world, self._program.story.light
-        printed = self.forklore("resume", branch, "--print", "--in", self._program.known_as)
+        world, program = self._world, self._program
+        with self.opened() as forklore:
+            trees = trees_of(forklore)
+        same = [branch for one in trees for branch, read in one.items() if are_same(lines, read)]
+        if not same:
+            yield "it is not there"
+            return
+        printed = self.forklore("resume", same[0], "--print", "--in", program.known_as)
         session = ""
         _, *before, last = [shlex.split(line) for line in printed.splitlines() if line.strip()]
         for command in before:
-            printed = world.run(self._program.start(world), *command[1:])
-            session = self._program.id_in(printed)
+            session = program.id_in(world.run(program.start(world), *command[1:]))
         command = [part.replace("{session}", session) for part in last[1:]]
-        count = len(world.stand_in.requests)
-        world.run(self._program.start(world), *self._program.goes_on(world, command, said.said))
-        asked = [one for one in world.stand_in.requests[count:] if _has(one.parts, said.said)]
+        asked = _last_user(lines)
+        answered = lines[lines.index(("user", asked)) + 1 :]
+        expected = [*self.sent(self.requests_of(asked)[-1]), *(one for one in answered if _is_whole(one))]
+        world.run(program.start(world), *program.goes_on(world, command, said.said))
         world.stop_all()
-        if not asked:
+        if requests := self.requests_of(said.said):
+            sent = list(self.sent(requests[0]))
+            expected += said.lines()[:1]
+            if not are_same(expected, sent):
+                yield f"sent: {_first_difference(expected, sent)}"
+        else:
             yield "nothing was sent"
-            return
-        sent = list(self.sent(asked[0].parts))
-        expected = [*self.remembered(lines), *said.lines()[:1]]
-        if not are_same(expected, sent):
-            yield f"sent: {_first_difference(expected, sent)}"
         self.forklore("collect")
         with self.opened() as forklore:
             again = trees_of(forklore)
-            after = [*lines, *said.lines(thoughts=self._program.keeps_thoughts)]
-            if len(again) != trees:
-                yield f"{len(again)} trees after it, {trees} before"
-            if not any(are_same(after, read) for one in again for read in one.values()):
-                yield "what was said there did not come back behind the branch"
+        if len(again) != len(trees):
+            yield f"{len(again)} trees after it, {len(trees)} before"
+        if not any(are_same([*lines, *said.lines()], read) for one in again for read in one.values()):
+            yield "what was said there did not come back behind the branch"
 
-    def remembered(self, lines: Sequence[Line]) -> Iterator[Line]:
-        """Yield what a model is sent of a branch: from the last summary on."""
-        starts = [at for at, line in enumerate(lines) if line[0] == "summary"]
-        for line in lines[starts[-1] :] if starts else lines:
-            if line[0] != "thought" or self._program.sends_thoughts:
-                yield line
+    def requests_of(self, said: str) -> list[Sequence[Part]]:
+        """Return the requests that ask for an answer to this, oldest first."""
+        found: list[Sequence[Part]] = []
+        for one in self._world.stand_in.requests:
+            texts = [part.text for part in one.parts if (part.role, part.kind) == ("user", "text")]
+            if said in "\n".join(texts[-2:]):
+                found.append(one.parts)
+        return found
+
+    def forget(self) -> None:
+        """Take the program's own sessions away."""
+        for path in self._world.home.glob(f"{self._program.store}*"):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     def sent(self, parts: Sequence[Part]) -> Iterator[Line]:
         """Yield what was sent, without what the program says itself."""
         for part in parts:
             if part.role == "system":
+                continue
+            if not _is_whole((part.role, part.text)):
                 continue
             if part.kind != "text":
                 yield part.kind, part.name if part.kind == "call" else part.text
@@ -116,8 +143,13 @@ class Check:
             yield forklore
 
 
-def _has(parts: Sequence[Part], text: str) -> bool:
-    return any(part.kind == "text" and text in part.text for part in parts)
+def _is_whole(line: Line) -> bool:
+    """Tell whether an answer was not interrupted: then not every program sends it again."""
+    return line[0] != "interrupted" and not line[1].startswith("Once 0 ")
+
+
+def _last_user(lines: Sequence[Line]) -> str:
+    return next(words for what, words in reversed(lines) if what == "user")
 
 
 def _first_difference(told: Sequence[Line], sent: Sequence[Line]) -> str:

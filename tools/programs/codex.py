@@ -55,6 +55,7 @@ class Codex(Program):
     version = "0.171.0"
     packages = (f"@openai/codex@{version}",)
     command = "node_modules/.bin/codex"
+    store = ".codex/sessions"
     variables: ClassVar = {"STAND_IN_KEY": KEY}
     story = Story(_shell, _agent)
 

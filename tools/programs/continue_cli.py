@@ -31,10 +31,9 @@ class Continue(Program):
     version = "1.5.47"
     packages = (f"@continuedev/cli@{version}",)
     command = "node_modules/.bin/cn"
+    store = ".continue/sessions"
     newer_node = True
     variables: ClassVar = {"CONTINUE_TELEMETRY_ENABLED": "0"}
-    keeps_thoughts = False
-    sends_thoughts = False
     story = Story(lambda command: Call("Bash", {"command": command}))
 
     def script(self) -> Script:

@@ -37,6 +37,7 @@ class Copilot(Program):
     known_as = "copilot-cli"
     packages = (f"@github/copilot@{version}",)
     command = "node_modules/.bin/copilot"
+    store = ".copilot/session-state"
     variables: ClassVar = {
         "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
         "COPILOT_PROVIDER_API_KEY": KEY,
@@ -44,7 +45,6 @@ class Copilot(Program):
         "COPILOT_OFFLINE": "true",
         "COPILOT_AUTO_UPDATE": "false",
     }
-    sends_thoughts = False
     own_texts = (r"square\.png", r"Image file at path .*")
     story = Story(
         lambda command: Call("bash", {"command": command, "description": "Looks"}),

@@ -28,6 +28,7 @@ class Gemini(Program):
     version = "0.61.0"
     packages = (f"@google/gemini-cli@{version}",)
     command = "node_modules/.bin/gemini"
+    store = ".gemini/tmp"
     newer_node = True
     variables: ClassVar = {
         "GOOGLE_GEMINI_BASE_URL": "{url}",
@@ -35,7 +36,6 @@ class Gemini(Program):
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_CLI_NO_RELAUNCH": "true",
     }
-    sends_thoughts = False
     own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),

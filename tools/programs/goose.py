@@ -36,6 +36,7 @@ class Goose(Program):
     version = "1.52.0"
     packages = (f"@aaif/goose-binary-linux-x64@{version}",)
     command = "node_modules/@aaif/goose-binary-linux-x64/bin/goose"
+    store = ".local/share/goose/sessions/sessions.db"
     variables: ClassVar = {
         "GOOSE_PROVIDER": "openai",
         "GOOSE_MODEL": "stand-in",

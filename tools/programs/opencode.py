@@ -28,6 +28,7 @@ class OpenCode(Program):
     version = "1.18.33"
     packages = (f"opencode-ai@{version}",)
     command = "node_modules/.bin/opencode"
+    store = ".local/share/opencode/opencode.db"
     variables: ClassVar = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     story = Story(
         lambda command: Call("bash", {"command": command, "description": "Looks"}),

@@ -46,9 +46,10 @@ class Program(ABC):
     variables: ClassVar[Mapping[str, str]] = {}
     """Its environment. `{url}` is the stand-in, `{home}` the home folder."""
     story: ClassVar[Story]
-    keeps_thoughts: ClassVar[bool] = True
-    sends_thoughts: ClassVar[bool] = True
-    """Whether the next request of a resumed session has its thoughts."""
+    store: ClassVar[str]
+    """Where its sessions stand in the home folder: how the names of the files there begin."""
+    resumes: ClassVar[bool] = True
+    """Whether forklore can write a session for it."""
     own_texts: ClassVar[Sequence[str]] = ()
     """Patterns of whole texts that the program sends in the user's name."""
 

@@ -45,6 +45,7 @@ class Qwen(Program):
     version = "0.24.4"
     packages = (f"@qwen-code/qwen-code@{version}",)
     command = "node_modules/.bin/qwen"
+    store = ".qwen/projects"
     newer_node = True
     variables: ClassVar = {
         "OPENAI_BASE_URL": "{url}/v1",

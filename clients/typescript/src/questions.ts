@@ -11,5 +11,10 @@ export function asked(question: string): string {
 		.split(/\s+/)
 		.filter(Boolean)
 		.join(" ");
-	return [...(plain || question)].slice(0, QUERY_CHARACTERS).join("").trim() || question;
+	return (
+		Array.from(plain || question)
+			.slice(0, QUERY_CHARACTERS)
+			.join("")
+			.trim() || question
+	);
 }

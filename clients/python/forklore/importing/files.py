@@ -43,6 +43,8 @@ _BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
 """What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
+_NAMED = "looks like "
+"""Stands in the refusal of what is recognised."""
 AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
@@ -136,7 +138,8 @@ def read_file(
                 if not name:
                     raise
                 held.unknown.append(name)
-                unknown = unknown or f": {error}"
+                if not unknown or (_NAMED in str(error) and _NAMED not in unknown):
+                    unknown = f": {error}"
             except MalformedFileError as error:
                 if not name:
                     raise

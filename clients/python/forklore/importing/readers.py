@@ -145,7 +145,10 @@ def format_of(value: Any) -> str | None:
         return None
     if value.get("type") == "header" and value.get("format") == OWN:
         return OWN
-    return _the_one([one for one in importers().values() if one.is_of(value)])
+    proved = [one for one in importers().values() if one.is_of(value)]
+    if all(one.is_general for one in proved) and _named_elsewhere(value) is not None:
+        return None
+    return _the_one(proved)
 
 
 def format_of_database(database: sqlite3.Connection) -> str:
@@ -185,6 +188,13 @@ def read_records(
 
 
 _TELEGRAM = ("personal_chat", "private_group", "private_supergroup", "saved_messages", "bot_chat")
+_VIBE = (
+    {"parent_session_id", "child_sessions"},
+    {"generationStatus", "turnId"},
+    {"manifest_version", "projection_state"},
+    {"recovery_journal_record_version", "payload"},
+)
+"""Members of records of Mistral Vibe, which keeps a session in many files."""
 _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Gemini takeout", lambda value: str(value.get("header", "")).startswith(("Gemini", "Bard"))),
     ("a Google AI Studio prompt", lambda value: "chunkedPrompt" in value),
@@ -192,7 +202,7 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Discord export", lambda value: "guild" in value and "channel" in value),
     ("a Telegram export", lambda value: "messages" in value and value.get("type") in _TELEGRAM),
     ("a Slack export", lambda value: {"type", "ts", "user"} <= value.keys()),
-    ("a session of Mistral Vibe", lambda value: {"parent_session_id", "child_sessions"} <= value.keys()),
+    ("a session of Mistral Vibe", lambda value: any(of <= value.keys() for of in _VIBE)),
     ("projects of a Claude archive", lambda value: {"uuid", "docs"} <= value.keys()),
     ("the memory of a Claude archive", lambda value: "conversations_memory" in value),
     ("a copy of a table: see forklore copy-table", lambda value: value.get("format") == "forklore-table"),
@@ -216,9 +226,13 @@ def other_than(given: str, value: Any) -> str:
     return "" if kind in (None, given) else f"; it looks like {kind}: leave --format out"
 
 
+def _named_elsewhere(value: Mapping[str, Any]) -> str | None:
+    """Return what an object is called that no reader takes; None if it is not recognised."""
+    return next((what for what, is_of in _ELSEWHERE if is_of(value)), None)
+
+
 def refusal(value: Any) -> str:
     """Return why a file is not imported whose first object is of no format that is known."""
-    found = (what for what, is_of in _ELSEWHERE if isinstance(value, Mapping) and is_of(value))
-    what = next(found, None)
+    what = _named_elsewhere(value) if isinstance(value, Mapping) else None
     said = "no format that is known" if what is None else f"looks like {what}: not supported"
     return f"{said}; --format forces one of: {', '.join(format_names())}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forklore.importing.foreign_trees import ImportReport, UnknownFormatError
+from forklore.importing.foreign_trees import ImportReport, MalformedFileError, UnknownFormatError
 from tests.clients.importing.formats.shapes import branches, said, tree_of, trees_of
 
 
@@ -71,9 +71,20 @@ def test_a_history_of_aider_and_a_session_of_vibe_are_refused_by_name(tmp_path: 
 
     with pytest.raises(UnknownFormatError, match=r"^looks like a history of Aider: not supported"):
         trees_of(history)
-    vibe = written(tmp_path, {"session_id": "s", "parent_session_id": None, "child_sessions": []})
-    with pytest.raises(UnknownFormatError, match=r"looks like a session of Mistral Vibe: not supported"):
-        trees_of(vibe)
+    folder = tmp_path / "vibe"
+    entry: dict[str, Any] = {
+        "id": "e",
+        "type": "message",
+        "sessionId": "s",
+        "generationStatus": "completed",
+        "turnId": "t",
+    }
+    entry |= {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+    (folder / "chunks").mkdir(parents=True)
+    (folder / "chunks/a.json").write_text(json.dumps([{"agent_types": []}]), encoding="utf-8")
+    (folder / "chunks/b.json").write_text(json.dumps([entry]), encoding="utf-8")
+    with pytest.raises(MalformedFileError, match=r"looks like a session of Mistral Vibe: not supported"):
+        trees_of(folder)
 
 
 def webui(name: str, parent: str | None, role: str, text: str, **more: Any) -> dict[str, Any]:
