@@ -170,7 +170,8 @@ class _Importing:
         for reason, where in differs:
             report.add(reason, where)
         if tree.plan.kind and not tree.problems:
-            self._earlier.bring_up_to_date(tree, is_same=not differs)
+            is_same = not tree.loading.left_out if tree.plan.session else not differs
+            self._earlier.bring_up_to_date(tree, is_same=is_same)
         else:
             self._earlier.give_up(tree.plan)
 

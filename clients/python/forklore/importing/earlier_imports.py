@@ -65,11 +65,16 @@ Rows = Mapping[str, Row]
 
 @dataclass(slots=True)
 class _Kind:
-    """The imported conversations of a format. named: by the sessions that they hold, and by the ids
-    of the trees that they were made of. firsts: roots by what their first message is known by."""
+    """The imported conversations of a format.
+
+    named: by the sessions, and parts of them, that they hold, and by the ids of the trees that they
+    were made of. tagged: by the sessions of which they hold a part. firsts: roots by what their
+    first message is known by.
+    """
 
     rows: dict[str, Row] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
+    tagged: dict[str, str] = field(default_factory=dict)
     firsts: dict[str, str] = field(default_factory=dict)
     whole: dict[str, Unchanged] | None = None
 
@@ -83,6 +88,8 @@ class _Kind:
         for told in ("session", "id"):
             if isinstance(row.source.get(told), str):
                 self.named.setdefault(row.source[told], row.id)
+        if "session" in row.tags and not self.rows[_root_of(row, self.rows)].source.get("awaits"):
+            self.tagged.setdefault(row.tags["session"], row.id)
         if is_root and isinstance(row.source.get("first"), str):
             self.firsts.setdefault(row.source["first"], row.id)
 
@@ -125,7 +132,7 @@ class EarlierImports:
 
     def is_under_way(self, tree: ForeignTree) -> bool:
         """Tell whether a tree must wait, because what it may be a part of is not there as yet."""
-        named = {tree.tree_id, tree.first, tree.origin.session if tree.origin else ""}
+        named = {tree.tree_id, tree.session, tree.first, tree.origin.session if tree.origin else ""}
         return bool(tree.session) and not self._under_way.isdisjoint(named - {""})
 
     def plan(self, draft: Draft, report: ImportReport) -> Plan | Unchanged:
@@ -135,7 +142,7 @@ class EarlierImports:
         if there is not None:
             return replace(there, title=title_in(draft))
         if tree.session:
-            self._under_way |= {tree.tree_id, tree.first} - {""}
+            self._under_way |= {tree.tree_id, tree.session, tree.first} - {""}
         located = self._located(draft)
         if located is None:
             if tree.origin:
@@ -184,6 +191,8 @@ class EarlierImports:
             return _Located(row, None if self._is_of_its_own(row, tree) else tree.origin)
         if source is not None:
             return _Located(source, tree.origin, lone)
+        if tree.session and not tree.origin and (same := held.tagged.get(tree.session)):
+            return _Located(held.rows[same])
         first = held.firsts.get(tree.first) if tree.first else None
         first = first or (self._earlier_root(draft) if tree.first else None)
         return _Located(held.rows[first], tree.origin) if first else None
@@ -231,13 +240,15 @@ class EarlierImports:
             newest=max(
                 (str(one.source.get("saidAt", "")) for one in of_group if one.id in lines), default=""
             ),
+            others=frozenset(one.id for one in of_group if _is_of_another(one, draft.tree)),
         )
 
     def is_renamed(self, plan: Plan) -> bool:
         """Tell whether a tree that was there before has another title than its source."""
         root = plan.conversations[0]
         row, title = self._of(plan.kind).rows.get(root.conversation_id), root.settings.get("title")
-        return row is not None and title is not None and row.title != title
+        is_other = bool(plan.session) and row is not None and row.source.get("session") != plan.session
+        return row is not None and title is not None and row.title != title and not is_other
 
     def bring_up_to_date(self, carried: Carried, *, is_same: bool) -> None:
         """Let the conversations of a tree that is all there tell of their source as it is now.
@@ -261,14 +272,14 @@ class EarlierImports:
                 is_fresh = self._write(api, one, source)
             held.add(_row_now(plan, number, row, source, sizes[number], additions[number]))
         held.whole = None
-        self._under_way -= {plan.session, plan.first}
+        self._under_way -= plan.names
         lone = self._lone.pop(plan.session, None)
         if lone is not None:
             self._put_away(held, lone, plan.session)
 
     def give_up(self, plan: Plan) -> None:
         """Note that a tree is not all there. The next import goes on with it."""
-        self._under_way -= {plan.session, plan.first}
+        self._under_way -= plan.names
         self._lone.pop(plan.session, None)
 
     def _write(self, api: Any, conversation_id: str, source: Mapping[str, Any]) -> bool:
@@ -302,11 +313,8 @@ class EarlierImports:
         """Archive a tree whose messages are now in that of what they go on from."""
         for row in [row for row in held.rows.values() if _root_of(row, held.rows) == root.id]:
             del held.rows[row.id]
-        held.firsts = {first: one for first, one in held.firsts.items() if one != root.id}
-        for name, one in [*held.named.items()]:
-            if one not in held.rows:
-                del held.named[name]
-        for row in held.rows.values():
+        rows, held.named, held.tagged, held.firsts = [*held.rows.values()], {}, {}, {}
+        for row in rows:
             held.add(row)
         api = self._client().api
         if self._write(api, root.id, {**root.source, "joined": session}):
@@ -331,6 +339,12 @@ class EarlierImports:
                 if not source.get("joined") and source.get("again", "") == self._again:
                     held.add(row)
         return self._kinds[kind]
+
+
+def _is_of_another(row: Row, tree: ForeignTree) -> bool:
+    """Tell whether a conversation was made for another session than a tree is of."""
+    session = row.tags.get("session", row.source.get("id"))
+    return bool(tree.session) and row.id != tree.session and session not in (tree.session, tree.tree_id)
 
 
 def _row_of(one: ConversationDetails) -> Row:
@@ -373,14 +387,14 @@ def _source_now(carried: Carried, number: int, before: Row | None, *, is_same: b
 
     That of a session which was there before tells the same, and of the session that ends in it.
     """
-    plan, is_session = carried.plan, bool(carried.plan.session)
-    wanted = mapped(plan.settings_of(number, is_whole=is_same or is_session)["metadata"]["source"])
-    if before is None or not is_session:
+    plan = carried.plan
+    wanted = mapped(plan.settings_of(number, is_whole=is_same)["metadata"]["source"])
+    if before is None or not plan.session:
         return dict(wanted)
     source = dict(before.source)
     if carried.loading.additions[number] and "saidAt" in wanted:
         source["saidAt"] = max(wanted["saidAt"], str(source.get("saidAt", "")))
-    if number == plan.ends.conversation:
+    if number == plan.ends.conversation and is_same:
         source["sessions"] = _that_fit({**mapped(source.get("sessions")), plan.session: plan.told})
     if number == 0 and isinstance(source.get("conversations"), int):
         source["conversations"] += len(plan.conversations) - len(plan.own)

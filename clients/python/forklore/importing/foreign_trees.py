@@ -89,12 +89,14 @@ class Link:
 
     session: its id, or that of a part of it (`Conversation.part`). The place there is the message
     with this id or key, or the message that makes this call of a tool (the `id` of its `tool_use`),
-    or the last message whose `number` is below `before`; without any of these the session's end.
+    or the call whose result tells this text, or the last message whose `number` is below `before`;
+    without any of these the session's end.
     """
 
     session: str
     message: str = ""
     call: str = ""
+    told: str = ""
     before: int | None = None
 
 
@@ -105,10 +107,9 @@ class ForeignMessage:
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
     and replies are indexes into the messages of the tree. is_child: it begins a conversation that
     its parent has started, and is none of its replies. is_summary: as for `Message`; kept: the
-    indexes of the messages before it that a model remembers all the same. earlier_keys: what it may
-    be known by instead of its id, and entry_id: which entry it is, as for `Message`. behind: the
-    keys of what is left out between its parent and it. written: the entry's content as JSON text,
-    if it was written already.
+    indexes, or the keys in another file, of the messages before it that a model remembers all the
+    same. earlier_keys, entry_id: as for `Message`. behind: the keys of what is left out between its
+    parent and it. written: the entry's content as JSON text, if it was written already.
     """
 
     message_id: str
@@ -117,7 +118,7 @@ class ForeignMessage:
     replies: tuple[int, ...] = ()
     is_child: bool = False
     is_summary: bool = False
-    kept: tuple[int, ...] = ()
+    kept: tuple[int | str, ...] = ()
     earlier_keys: tuple[str, ...] = ()
     entry_id: str = ""
     behind: tuple[str, ...] = ()

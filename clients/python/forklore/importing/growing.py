@@ -63,7 +63,7 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
             messages.append(_Placed(node, number, one, index, behind))
             index, behind = len(messages) - 1, ()
         if not stored:
-            behind = (*behind[1 - BEHIND_MAX :], message_id)
+            behind = (*behind, message_id, *node.earlier_keys)[-BEHIND_MAX:]
         index_of[node.node_id] = index
         waiting.extend((reply, index, behind) for reply in reversed(below.get(node.node_id, ())))
     return Grown(_with_replies(messages, index_of), index_of)
@@ -96,7 +96,7 @@ def _with_replies(
             tuple(below),
             is_child,
             one.node.is_summary and one.number == 0,
-            tuple(at for name in one.node.kept if (at := index_of.get(name)) is not None),
+            tuple(at for name in one.node.kept if (at := index_of.get(name, name)) is not None),
             one.node.earlier_keys if one.number == 0 else (),
             one.node.entry_id if one.number == 0 else "",
             one.behind,

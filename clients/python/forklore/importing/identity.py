@@ -64,6 +64,13 @@ def calls_in(content: Any) -> Iterator[str]:
             yield event["id"]
 
 
+def results_that_tell(content: Any, text: str) -> Iterator[str]:
+    """Yield the ids of the calls whose results, in a content, tell a text."""
+    for event in objects(_element(content).get("events")):
+        if event.get("type") == "tool_result" and text in jsontext.write(event.get("content")):
+            yield str(event.get("tool_use_id"))
+
+
 def number_in(content: Any) -> int | None:
     """Return the number that its source gives a message, if it gives any."""
     number = mapped(_element(content).get("source")).get("number")

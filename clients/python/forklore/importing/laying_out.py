@@ -171,5 +171,5 @@ class Laying:
                     continue
                 self._put(number, index_of.get(ref, ref))
                 self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
-            if last is not None and last > ends[conversation_id]:
+            if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
                 self._lines[number].tail = None

@@ -80,7 +80,8 @@ class Message:
     `Link.before`.
 
     is_summary: from here on a model remembers this and what follows, in place of what was before.
-    kept: the ids of messages before a summary that the model remembers all the same, behind it.
+    kept: the ids of messages before a summary, or their keys in another file, that the model
+    remembers all the same, behind it.
     """
 
     id: str
@@ -232,13 +233,14 @@ def _tree_of(
             report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
         seen.add(message.id)
     replied = {message.parent for message in found.messages}
+    elsewhere = found.goes_on_from.message if found.goes_on_from else ""
     keys = _keys_of(found)
     key_of = {message.id: key for message, key in zip(found.messages, keys, strict=True)}
     elements = (_element_of(message, tools, replied, key_of, report, held) for message in found.messages)
     nodes = [
         Node(
             message.id,
-            message.parent,
+            None if elsewhere and message.parent == elsewhere else message.parent,
             element,
             message.is_child,
             key,

@@ -111,7 +111,7 @@ class Plan:
     is_promoted: bool = True
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
-    first: str = ""
+    names: frozenset[str] = frozenset()
 
     @property
     def title(self) -> str:
@@ -257,14 +257,16 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
 def _turns(entries: Sequence[PlannedEntry], numbers: range) -> Iterator[list[int]]:
     """Yield the entries one by one, but a message with what stands of it in the context."""
     turn: list[int] = []
+    size = 0
     for at in numbers:
-        is_behind = len(turn) == 1 and "channel" in entries[at].body and "channel" not in entries[at - 1].body
-        if is_behind and entries[at - 1].size + entries[at].size <= ENTRY_BYTES_MAX:
+        is_behind = bool(turn) and "channel" in entries[at].body and "channel" not in entries[turn[0]].body
+        size += entries[at].size
+        if is_behind and size <= ENTRY_BYTES_MAX and len(turn) < BATCH_ENTRIES_MAX:
             turn.append(at)
             continue
         if turn:
             yield turn
-        turn = [at]
+        turn, size = [at], entries[at].size
     yield turn
 
 

@@ -29,7 +29,7 @@ from forklore.client.limits import METADATA_BYTES_MAX, escaped_size
 from forklore.importing.checks import kept, keys_for, storable_metadata, title_of
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.importing.identity import words_of
-from forklore.importing.laying_out import Laying, matched_in
+from forklore.importing.laying_out import Laying, Match, matched_in
 from forklore.importing.members import usage_of
 from forklore.importing.plan import (
     Plan,
@@ -37,6 +37,7 @@ from forklore.importing.plan import (
     PlannedConversation,
     PlannedEntry,
     PlannedFork,
+    entry_of,
     namespace_of,
     planned,
 )
@@ -116,11 +117,11 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
     matched = matched_in(there, tree, draft.keys, draft.entries) if there else {}
     keys = [(matched[at].own.key if at in matched else None) or key for at, key in enumerate(draft.keys)]
     entries = [
-        _found_entry(entry, matched[at].own, there_key=keys[at]) if at in matched else entry
+        _found_entry(entry, matched[at], there, there_key=keys[at]) if there and at in matched else entry
         for at, entry in enumerate(draft.entries)
     ]
     begins = there.epoch_at(anchor) if there and anchor and not tree.is_started else 0
-    remembered = _remembered(tree, keys, entries, begins) if draft.client else {}
+    remembered = _remembered(tree, keys, entries, there, begins) if draft.client else {}
     lines, place_of = Laying(tree, remembered, there, matched, anchor).laid()
     namespace = namespace_of(
         owner=draft.owner,
@@ -177,7 +178,7 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
         is_archived=tree.is_archived,
         digest=draft.digest,
         session=named,
-        first=tree.first,
+        names=frozenset({named, tree.session, tree.first}),
         is_promoted=there is None or not newest or newest >= there.newest,
         own={
             number: there.lines[line.conversation_id].own
@@ -204,9 +205,11 @@ def _link(tree: ForeignTree) -> dict[str, Any]:
     return kept({**asdict(tree.origin), "isStarted": tree.is_started or None})
 
 
-def _found_entry(entry: PlannedEntry, own: Own, *, there_key: str) -> PlannedEntry:
-    """Return the entry of a message that is there: as it is there, if under another key."""
-    is_known = own.key == entry.key
+def _found_entry(entry: PlannedEntry, match: Match, there: There, *, there_key: str) -> PlannedEntry:
+    """Return the entry of a message that is there: of another session, or under another key, as it
+    is there."""
+    own = match.own
+    is_known = own.key == entry.key and match.ref.conversation_id not in there.others
     body = entry.body if is_known else {**entry.body, "content": own.content}
     return replace(entry, key=there_key, entry_id=own.id, body=body)
 
@@ -239,36 +242,51 @@ def first_line_id(draft: Draft, tree_id: str) -> str:
 
 
 def _remembered(
-    tree: ForeignTree, keys: Sequence[str], entries: Sequence[PlannedEntry], begins: int = 0
+    tree: ForeignTree,
+    keys: Sequence[str],
+    entries: Sequence[PlannedEntry],
+    there: There | None,
+    begins: int,
 ) -> dict[int, tuple[PlannedEntry, ...]]:
     """Return by the index of each message from a summary on what of it stands in the context.
 
     Its epoch is the number of summaries on the way to it. A child of a message begins anew. Behind
-    a summary stand the messages before it that are kept. begins: the epoch of the first messages.
+    a summary stand the messages before it that are kept, perhaps of another file (`there`). begins:
+    the epoch of the first messages.
     """
     if not begins and not any(message.is_summary for message in tree.messages):
         return {}
-    kept = [
-        (at, one) for at, message in enumerate(tree.messages) if message.is_summary for one in message.kept
-    ]
-    told = [f"context {key}" for key in keys] + [f"context {keys[at]} {keys[one]}" for at, one in kept]
+    kept_of = {
+        (at, keys[one] if isinstance(one, int) else one): body
+        for at, message in enumerate(tree.messages)
+        for one in (message.kept if message.is_summary else ())
+        if (body := entries[one].body if isinstance(one, int) else _body_there(there, one))
+    }
+    told = [f"context {key}" for key in keys] + [f"context {keys[at]} {key}" for at, key in kept_of]
     others = keys_for([*keys, *told])[len(keys) :]
-    key_of = dict(zip(kept, others[len(keys) :], strict=True))
+    of_kept: dict[int, list[tuple[str, Mapping[str, Any]]]] = {}
+    for ((at, _), body), key in zip(kept_of.items(), others[len(keys) :], strict=True):
+        of_kept.setdefault(at, []).append((key, {one: body[one] for one in ("contentType", "content")}))
     epochs: list[int] = []
     found: dict[int, tuple[PlannedEntry, ...]] = {}
     for index, message in enumerate(tree.messages):
         above = begins if message.parent is None else 0 if message.is_child else epochs[message.parent]
         epochs.append(above + message.is_summary)
-        if not epochs[index]:
-            continue
-
-        def remembered(at: int, key: str, epoch: int = epochs[index]) -> PlannedEntry:
-            body = {**entries[at].body, "channel": "context", "epoch": epoch}
-            return replace(entries[at], key=key, body=body, entry_id="")
-
-        of_kept = (remembered(one, key_of[index, one]) for one in message.kept if message.is_summary)
-        found[index] = (remembered(index, others[index]), *of_kept)
+        if epochs[index]:
+            context = {"channel": "context", "epoch": epochs[index]}
+            found[index] = (
+                replace(
+                    entries[index], key=others[index], body={**entries[index].body, **context}, entry_id=""
+                ),
+                *(entry_of(key, {**body, **context}) for key, body in of_kept.get(index, ())),
+            )
     return found
+
+
+def _body_there(there: There | None, key: str) -> Mapping[str, Any]:
+    """Return the body of an entry that is there under a key; an empty one without it."""
+    ref = next(iter(there.with_key(key)), None) if there else None
+    return {"contentType": "history", "content": there.own(ref).content} if there and ref else {}
 
 
 def _entry(key: str, message: ForeignMessage) -> PlannedEntry:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forklore.importing.foreign_trees import ForeignMessage, Link
-from forklore.importing.identity import calls_in, loose_words_of, number_in, words_of
+from forklore.importing.identity import calls_in, loose_words_of, number_in, results_that_tell, words_of
 
 if TYPE_CHECKING:
     from forklore.client.synchronous.client import Forklore
@@ -46,7 +46,7 @@ class There:
 
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
-    last entry.
+    last entry. others: the conversations of other sessions, in which this one does not go on.
     """
 
     tree_id: str
@@ -54,6 +54,7 @@ class There:
     lines: dict[str, ThereLine]
     branches: dict[str, tuple[str, str]] = field(default_factory=dict)
     newest: str = ""
+    others: frozenset[str] = frozenset()
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -99,6 +100,10 @@ class There:
         if link.call or link.message:
             named = ("call", link.call) if link.call else ("key", link.message)
             return next(iter(self._known.get(named, ())), None)
+        if link.told:
+            return self._call_that_told(link.told)
+        if self.branches and link.session not in self.branches:
+            return None
         branch, last = self.branches.get(link.session, (self.root, ""))
         upwards = (ref for ref in self._upwards(branch) if not self.own(ref).epoch)
         if link.before is None:
@@ -108,6 +113,14 @@ class There:
             number = number_in(self.own(ref).content)
             if number is not None and number < link.before:
                 return ref
+        return None
+
+    def _call_that_told(self, text: str) -> Ref | None:
+        """Return the entry that makes the call whose result tells a text."""
+        for line in self.lines.values():
+            for one in line.own:
+                for call in results_that_tell(one.content, text) if not one.epoch else ():
+                    return next(iter(self._known.get(("call", call), ())), None)
         return None
 
     def epoch_at(self, ref: Ref) -> int:
