@@ -50,22 +50,40 @@ def tag_of(details: ConversationDetails, name: str) -> str:
 
 def folder_of(details: ConversationDetails) -> Path | None:
     """Return the folder that a session worked in, if it is known and still there."""
-    source = (details.metadata or {}).get("source")
-    told = source.get("project") if isinstance(source, Mapping) else None
-    folder = Path(told) if isinstance(told, str) and told else None
-    return folder if folder is not None and folder.is_absolute() and folder.is_dir() else None
+    source = _source_of(details)
+    told = next((source[name] for name in _FOLDERS if isinstance(source.get(name), str)), "")
+    folder = Path(told)
+    return folder if told and folder.is_absolute() and folder.is_dir() else None
 
 
-def own_session(details: ConversationDetails, program: Program, files: Iterable[SessionFile]) -> Path | None:
-    """Return the file of the program's own session that a branch is, if nothing was added here."""
-    session = tag_of(details, "session")
-    if not session or tag_of(details, "program") != program.name or not details.is_current:
+_FOLDERS = ("cwd", "project", "directory", "working_dir", "workspaceDirectory")
+
+
+def own_session(
+    details: ConversationDetails, last_key: str | None, program: Program, files: Iterable[SessionFile]
+) -> tuple[str, Path] | None:
+    """Return the program's own session that a branch is, and its file, if it ends as it ends here.
+
+    last_key: of the last entry of the history. Of the files of one session the newest is what the
+    program goes on with.
+    """
+    source = _source_of(details)
+    if tag_of(details, "program") != program.name or last_key is None:
         return None
+    ends = source.get("sessions")
+    for part, told in ends.items() if isinstance(ends, Mapping) else ():
+        session = str(source.get("session") or tag_of(details, "session"))
+        of_it = [one for one in files if session in str(one.path) or _is_database(one.path)]
+        newest = max(of_it, key=lambda one: one.changed, default=None)
+        is_end = isinstance(told, Mapping) and told.get("last") == last_key
+        if is_end and newest and (part in newest.path.name or _is_database(newest.path)):
+            return session, newest.path
+    return None
+
+
+def _source_of(details: ConversationDetails) -> Mapping[str, Any]:
     source = (details.metadata or {}).get("source")
-    brought = source.get("entries") if isinstance(source, Mapping) else None
-    if brought != details.metrics.entries:
-        return None
-    return next((one.path for one in files if session in str(one.path) or _is_database(one.path)), None)
+    return source if isinstance(source, Mapping) else {}
 
 
 def _is_database(path: Path) -> bool:

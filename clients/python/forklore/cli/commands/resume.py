@@ -88,9 +88,13 @@ def _ready(shell: Shell, branch: "Conversation", program: "Program | None", fold
     if not where.is_dir():
         raise CommandError(f"{where}: no such folder")
     home = Path.home()
-    own = own_session(details, chosen, files_here(home, os.environ, [chosen]))
+    last = next(
+        iter(shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data), None
+    )
+    here = [*files_here(home, os.environ, [chosen])]
+    own = own_session(details, last and last.key, chosen, here)
     if own is not None:
-        return resumed(chosen, tag_of(details, "session"), own, where)
+        return resumed(chosen, *own, where)
     entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
     aside = state_folder(os.environ, home) / "sessions" / chosen.name
     return write(
