@@ -86,9 +86,10 @@ def put_entry(group_id: str, stored: StoredEntry) -> list[Action]:
     return [*puts, *attachment.name(group_id, [entry])]
 
 
-def put_file(file: File, *, at: str) -> list[Action]:
+def put_file(file: File) -> list[Action]:
     """Put an attachment that is not there, with its job, and if it can be named, in a list."""
-    job = items.job_item(JobKind.UPLOAD, file.attachment_id, created_at=at)
+    due = file.due or file.created_at
+    job = items.job_item(JobKind.UPLOAD, file.attachment_id, created_at=due, due=due)
     puts = [action.put_new(ActionKind.FILE, items.file_item(file)), action.put(ActionKind.JOB, job)]
     if file.owner is not None and file.can_be_named:
         puts.append(action.put_new(ActionKind.USER_FILE, items.user_file_item(file.owner, file)))

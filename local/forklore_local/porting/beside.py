@@ -14,7 +14,7 @@ from forklore_local.porting.failures import BrokenTreeError, FormatError, Portin
 from forklore_local.porting.lines import ATTACHED, item_of, members_of
 from forklore_local.porting.opening import copy_bytes
 from forklore_service.domain import keys
-from forklore_service.domain.attachments import File
+from forklore_service.domain.attachments import File, when_unnamed
 from forklore_service.domain.model import Entry
 from forklore_service.storage import items
 from forklore_service.storage.objects import Expected, Objects, WrongBytesError
@@ -106,11 +106,13 @@ class Beside:
             table.pause(attempt)
             there = table.get([keys.file(file.attachment_id)]).file(file.attachment_id)
             if there is None:
-                there = file._replace(is_pending=not file.is_removed, asked=table.now())
+                there = file._replace(
+                    is_pending=not file.is_removed, asked=table.now(), due=when_unnamed(table.now_ms())
+                )
                 row = file.owner and keys.user_file(file.owner, file.sha256, file.content_type)
                 if row and not file.is_removed and row in table.get([row]):
                     there = there._replace(owner=None)
-                if table.try_commit(actions.put_file(there, at=table.now())) is not None:
+                if table.try_commit(actions.put_file(there)) is not None:
                     continue
                 self._brought.discard(file.attachment_id)
             if there.is_going or _expected(there) != _expected(file):
@@ -165,4 +167,4 @@ def _told(lines: Iterable[bytes]) -> Iterator[File]:
 
 def _lasting(file: File) -> File:
     """Return an attachment without what only the table knows of it."""
-    return file._replace(named=0, named_by=None, is_pending=False, asked=None)
+    return file._replace(named=0, named_by=None, is_pending=False, asked=None, due=None)

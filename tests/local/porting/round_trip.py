@@ -19,8 +19,8 @@ from tests.support.tables import Store
 EVERYTHING = Choice(Scope.EVERYTHING)
 NOT_EXPORTED = {"nonce", "memberChange", "imported", "promotedAt", "promotedBy", *items.ANSWERING}
 """Attributes of no use once what wrote them is over, and the one that only an import writes."""
-OF_THE_TABLE = {"named", "namedBy", "asked"}
-"""What an attachment has of the table: how often it was named there, and when it was asked for."""
+OF_THE_TABLE = {"named", "namedBy", "asked", "due"}
+"""What an attachment has of the table: how often it was named, when it was and is looked at."""
 PLACE_BY_USE = {schema.ENTRY_SORT_KEY, "moves"}
 """A row of a user's list moves at times; an import puts it where the tree was used last."""
 
