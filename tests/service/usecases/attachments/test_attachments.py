@@ -167,8 +167,8 @@ def test_an_entry_is_found_by_the_names_of_its_files(service: Process) -> None:
     second = service.ask("appendEntry", ANN, conversationId=ROOT, contentType="history", content=content)
 
     for query, found, highlights in (
-        ("strassenkarte .png", first.id, ["Straßenkarte 2026.PNG"]),
-        ("MAP look", second.id, ["look", "map.png"]),
+        ("+strassenkarte +.png", first.id, ["Straßenkarte 2026.PNG"]),
+        ("+MAP +look", second.id, ["look", "map.png"]),
     ):
         [hit] = service.ask("searchConversations", ANN, query=query).body["data"]
         assert (hit["entryId"], hit["highlights"]) == (found, highlights)

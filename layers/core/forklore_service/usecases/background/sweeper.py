@@ -66,7 +66,7 @@ def sweep(
     uploads = _jobs(table, JobKind.UPLOAD, alone)
     for job in creations:
         with alone.each():
-            if job.is_free and _give_up_creation(table, job.name.group_id):
+            if _give_up_creation(table, job.name.group_id):
                 queue.announce([job.name.group_id])
     found += creations
     for upload in uploads:
