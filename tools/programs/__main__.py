@@ -19,6 +19,7 @@ from tools.programs.continue_cli import Continue
 from tools.programs.copilot import Copilot
 from tools.programs.gemini import Gemini
 from tools.programs.goose import Goose
+from tools.programs.kimi import Kimi
 from tools.programs.llm import Llm
 from tools.programs.opencode import OpenCode
 from tools.programs.openhands import OpenHands
@@ -40,6 +41,7 @@ PROGRAMS: tuple[Program, ...] = (
     OpenHands(),
     Qwen(),
     Continue(),
+    Kimi(),
 )
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
