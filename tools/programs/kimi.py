@@ -44,7 +44,7 @@ class Kimi(Program):
     )
 
     def script(self) -> Script:
-        return self.story.script("CONTEXT CHECKPOINT", "compact")
+        return self.story.script("Create a handoff summary")
 
     def set_up(self, world: World) -> None:
         (world.home / ".kimi-code").mkdir()
@@ -84,13 +84,12 @@ class Kimi(Program):
             time.sleep(5)
             self.say(terminal, one.paint)
             terminal.type("/compact")
-            time.sleep(8)
-            print(terminal.screen()[-1500:], [p.parts[-1].text[:300] for p in world.stand_in.requests[-1:]])
+            terminal.wait_for("Compaction complete")
+            time.sleep(2)
             self.say(terminal, one.colour)
             terminal.type(one.long.said)
             terminal.wait_for("Once 3")
             terminal.press("Escape", after=2)
-            print(terminal.screen()[-500:])
         start = lines_of(*begun)
         tree = {
             "current": [*start, *lines_of(one.paint), SUMMARISED, *lines_of(one.colour, one.long)],
