@@ -41,7 +41,7 @@ class OpenHands(Program):
     version = "1.58.2"
     packages = (f"openhands-sdk=={version}", f"openhands-tools=={version}")
     installer = "pip"
-    python = "3.12"
+    python = (3, 12)
     command = "bin/python"
     store = ".openhands/conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
