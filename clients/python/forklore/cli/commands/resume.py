@@ -88,11 +88,9 @@ def _ready(shell: Shell, branch: "Conversation", program: "Program | None", fold
     if not where.is_dir():
         raise CommandError(f"{where}: no such folder")
     home = Path.home()
-    last = next(
-        iter(shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data), None
-    )
-    here = [*files_here(home, os.environ, [chosen])]
-    own = own_session(details, last and last.key, chosen, here)
+    newest = shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data
+    last_key = newest[-1].key if newest else None
+    own = own_session(details, last_key, chosen, [*files_here(home, os.environ, [chosen])])
     if own is not None:
         return resumed(chosen, *own, where)
     entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
