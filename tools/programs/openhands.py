@@ -33,6 +33,7 @@ def leaf():
 
 {talk}
 """
+_DROPPED = ("tools", "agent", "stats", "py_interpreter_path", "username", "hostname")
 _NOTES = ["calls that were made together are an event each, with one `llm_response_id`"]
 
 
@@ -83,4 +84,4 @@ class OpenHands(Program):
         cutting = Cutting(world)
         folder = world.home / self.store
         for source in sorted(folder.rglob("*.json")):
-            cutting.json(source, fixtures / source.relative_to(folder), ["tools", "agent", "stats"])
+            cutting.json(source, fixtures / source.relative_to(folder), _DROPPED)
